@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -223,12 +224,7 @@ func allows(list []string, t string) bool {
 	return slices.Contains(list, t) || t == "integer" && slices.Contains(list, "number")
 }
 
-func typeText(list []string) string {
-	if len(list) == 0 {
-		return "any"
-	}
-	return strings.Join(list, " or ")
-}
+func typeText(list []string) string { return cmp.Or(strings.Join(list, " or "), "any") }
 
 func texts(v any) []string {
 	list, _ := v.([]any)

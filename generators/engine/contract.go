@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -238,12 +239,7 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 	return nil
 }
 
-func joinOrNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
 // undone is the contract before and after the operation to undo, and now.
 type undone struct{ before, after, now *contract.Contract }

@@ -25,12 +25,7 @@ type reference struct {
 // String returns the reference in its canonical form.
 func (r reference) String() string { return asFolder(r.dir) + "." + strings.Join(r.call, ".") }
 
-func asFolder(dir string) string {
-	if dir == "." {
-		return "./"
-	}
-	return "./" + dir
-}
+func asFolder(dir string) string { return "./" + strings.TrimPrefix(dir, ".") }
 
 // resolveReference resolves a reference. It begins with a folder relative to the project's root, or with the
 // unique name or the import path of a package.

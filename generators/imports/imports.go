@@ -113,20 +113,20 @@ func (s *Resolver) refresh(ctx context.Context) error {
 
 // findPackage finds the package with the wanted name and selectors. If none matches, it returns packages
 // with that name that lack selectors or cannot be imported.
-func (s *Resolver) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []candidate, err error) {
-	for _, level := range []func(context.Context, *place, want) ([]candidate, error){
+func (s *Resolver) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []*candidate, err error) {
+	for _, level := range []func(context.Context, *place, want) ([]*candidate, error){
 		s.ofSiblings, s.ofTested, s.ofStandard, s.ofProject, s.ofModules,
 	} {
 		candidates, err := level(ctx, p, w)
 		if err != nil {
 			return nil, nil, err
 		}
-		slices.SortFunc(candidates, func(a, b candidate) int { return a.compare(b, w.name) })
+		slices.SortFunc(candidates, func(a, b *candidate) int { return a.compare(b, w.name) })
 		for _, c := range candidates {
 			if c.problem == "" {
-				return &c, nil, nil
+				return c, nil, nil
 			}
-			if !slices.ContainsFunc(near, func(n candidate) bool { return n.path == c.path }) {
+			if !slices.ContainsFunc(near, func(n *candidate) bool { return n.path == c.path }) {
 				near = append(near, c)
 			}
 		}
@@ -302,7 +302,7 @@ type candidate struct {
 }
 
 // importAs returns the import of the candidate under a name. It omits the name if the path implies it.
-func (c candidate) importAs(name string) Import {
+func (c *candidate) importAs(name string) Import {
 	if c.name == name && (name == path.Base(c.path) || name == nameByPath(c.path)) {
 		return Import{Path: c.path}
 	}
@@ -311,7 +311,7 @@ func (c candidate) importAs(name string) Import {
 
 // compare orders candidates of one level: by rank, by preference, by the number of path elements without a
 // version, newer versions first, then alphabetically.
-func (c candidate) compare(other candidate, name string) int {
+func (c *candidate) compare(other *candidate, name string) int {
 	path, version := cutVersion(c.path)
 	otherPath, otherVersion := cutVersion(other.path)
 	return cmp.Or(
@@ -345,7 +345,7 @@ func preference(name, path string) int {
 	return len(order)
 }
 
-func (s *Resolver) explainMissing(w want, near []candidate) string {
+func (s *Resolver) explainMissing(w want, near []*candidate) string {
 	if len(near) == 0 {
 		reason := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " in the standard library, this project or its required modules"
 		if s.modules != nil && len(s.modules.unread) > 0 {

@@ -72,15 +72,13 @@ func (s *Resolver) candidate(ctx context.Context, p *place, imported string, w w
 		return p.candidate(pkg, w), nil
 	}
 	if s.standard.has(imported) {
-		c := s.standardCandidate(imported, w)
-		return &c, nil
+		return s.standardCandidate(imported, w), nil
 	}
 	modules, err := s.required(ctx, p)
 	if err != nil || modules.byPath[imported] == nil {
 		return nil, err
 	}
-	c := modules.byPath[imported].candidate(w)
-	return &c, nil
+	return modules.byPath[imported].candidate(w), nil
 }
 
 func (p *place) isImported(imported string) bool {
@@ -94,17 +92,17 @@ func (p *place) isImported(imported string) bool {
 	return false
 }
 
-func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
+func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]*candidate, error) {
 	if pkg := p.pkg(p.dir); p.isExternal && pkg != nil && pkg.Name == w.name {
 		if c := p.candidate(pkg, w); c != nil {
-			return []candidate{*c}, nil
+			return []*candidate{c}, nil
 		}
 	}
 	return nil, nil
 }
 
-func (s *Resolver) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofProject(_ context.Context, p *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for _, dir := range p.view.Dirs() {
 		if slices.ContainsFunc(s.excluded, func(excluded string) bool { return isAtOrBelow(dir, excluded) }) {
 			continue
@@ -114,7 +112,7 @@ func (s *Resolver) ofProject(_ context.Context, p *place, w want) ([]candidate, 
 		}
 		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
 			if c := p.candidate(pkg, w); c != nil {
-				found = append(found, *c)
+				found = append(found, c)
 			}
 		}
 	}
@@ -208,8 +206,8 @@ func (p *place) imports() map[Import]int {
 	return p.imported
 }
 
-func (s *Resolver) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofSiblings(ctx context.Context, p *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for i, count := range p.imports() {
 		if i.Name != w.name && (i.Name != "" || !p.mayHaveName(i.Path, w.name)) {
 			continue
@@ -220,7 +218,7 @@ func (s *Resolver) ofSiblings(ctx context.Context, p *place, w want) ([]candidat
 		}
 		if c != nil && (i.Name == w.name || c.name == w.name) {
 			c.rank = -count
-			found = append(found, *c)
+			found = append(found, c)
 		}
 	}
 	return found, nil
@@ -301,8 +299,8 @@ func (l *standard) files(dir string) []string {
 	return files
 }
 
-func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for _, imported := range s.standard.byName[w.name] {
 		if exported := s.standard.exports(imported); len(exported) > 0 {
 			found = append(found, s.standardCandidate(imported, w))
@@ -311,9 +309,9 @@ func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]candidate,
 	return found, nil
 }
 
-func (s *Resolver) standardCandidate(imported string, w want) candidate {
+func (s *Resolver) standardCandidate(imported string, w want) *candidate {
 	exported := s.standard.exports(imported)
-	return candidate{path: imported, name: nameByPath(imported), problem: w.missingFrom(func(name string) bool { return exported[name] })}
+	return &candidate{path: imported, name: nameByPath(imported), problem: w.missingFrom(func(name string) bool { return exported[name] })}
 }
 
 // modules are the packages of the modules that go.mod requires.
@@ -342,18 +340,18 @@ func (l *listed) has(name string) bool {
 	return l.scanned[name]
 }
 
-func (l *listed) candidate(w want) candidate {
-	return candidate{path: l.ImportPath, name: l.Name, problem: w.missingFrom(l.has)}
+func (l *listed) candidate(w want) *candidate {
+	return &candidate{path: l.ImportPath, name: l.Name, problem: w.missingFrom(l.has)}
 }
 
 // ofModules returns packages of required modules with the wanted name: those that go.mod requires
 // directly first, then those that the project imports elsewhere.
-func (s *Resolver) ofModules(ctx context.Context, p *place, w want) ([]candidate, error) {
+func (s *Resolver) ofModules(ctx context.Context, p *place, w want) ([]*candidate, error) {
 	modules, err := s.required(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	var found []candidate
+	var found []*candidate
 	for _, pkg := range modules.byName[w.name] {
 		c := pkg.candidate(w)
 		if !pkg.isDirect {
