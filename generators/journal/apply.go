@@ -34,10 +34,7 @@ func (j *Journal) Apply(op Operation, files []Change) (Operation, error) {
 	if op.Action == "" && len(records) == 0 {
 		return op, nil
 	}
-	if op.Time.IsZero() {
-		op.Time = time.Now()
-	}
-	op.Time = op.Time.UTC().Truncate(time.Millisecond)
+	op.Time = time.Now().UTC().Truncate(time.Millisecond)
 	if op.Action != "" {
 		if op.ID, err = j.nextID(op); err != nil {
 			return Operation{}, err
