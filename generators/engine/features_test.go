@@ -201,7 +201,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 			t.Fatalf("%s %s: %v", c.kind, c.name, err)
 		}
 		if next := strings.Join(result.Next, "\n"); !strings.Contains(next, c.next) || c.next == "" && next != "" {
-			t.Errorf("after %s %s it says %q", c.kind, c.name, next)
+			t.Errorf("after %s %s: got %q", c.kind, c.name, next)
 		}
 		ids = append(ids, result.Operation)
 	}
@@ -242,7 +242,7 @@ func TestApplyIsPure(t *testing.T) {
 
 	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"last\"] = id; break }; return e.Time"))
 	if err != nil || len(ordered.Warnings) != 1 || !strings.Contains(ordered.Warnings[0].Message, "a loop over a map") {
-		t.Errorf("of a loop over a map it says %s (%v)", ordered, err)
+		t.Errorf("a loop over a map: got %s (%v)", ordered, err)
 	}
 
 	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))

@@ -47,7 +47,7 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := file(c.path, c.before, c.after).Diff(); got != c.want {
-				t.Errorf("it is\n%snot\n%s", got, c.want)
+				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})
 	}

@@ -113,7 +113,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 	}
 	said := j.Recovered()
 	if (said != "") != (pending == nil) {
-		t.Errorf("%s: it says %q (and before: %v)", when, said, pending)
+		t.Errorf("%s: got %q (pending: %v)", when, said, pending)
 	}
 	outcome := "it was over"
 	switch {
@@ -121,7 +121,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is finished"
 			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted and has now been completed; check a_gen.go, empty, ") {
-				t.Errorf("%s: it says %q", when, said)
+				t.Errorf("%s: got %q", when, said)
 			}
 		}
 		if (action != "") != (len(history) == 1) {

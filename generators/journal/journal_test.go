@@ -163,7 +163,7 @@ func TestApply(t *testing.T) {
 	dir := before.write(t)
 	j := open(t, dir)
 	if said := j.Recovered(); said != "" {
-		t.Errorf("nothing was interrupted, and it says %s", said)
+		t.Errorf("nothing was interrupted, got %s", said)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v)", history, err)
@@ -310,7 +310,7 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("a lost object: %v", err)
 	}
 	if _, err := j.Contents("../operations/" + op.ID + ".json"); err == nil {
-		t.Error("it reads what is not an object")
+		t.Error("Contents accepts an invalid hash")
 	}
 	for name, text := range map[string]string{
 		"operations/0002-aaaaaa.json": "{",

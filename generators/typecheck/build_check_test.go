@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it says\n%snot\n%s(-update writes it down)", got, want.Data)
+				t.Fatalf("got\n%swant\n%s(-update writes it down)", got, want.Data)
 			}
 			want.Data = []byte(got)
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -69,14 +69,14 @@ func TestCheckEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: dir}); err != context.Canceled {
-		t.Errorf("cancelled, it says %v", err)
+		t.Errorf("cancelled: got %v", err)
 	}
 	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir, Env: []string{"GOWORK=off", "GOFLAGS=-nonsense"}}); err == nil || !strings.Contains(err.Error(), "the go command failed") {
 		t.Errorf("with an unknown flag: got %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "install Go") {
-		t.Errorf("without go, it says %v", err)
+		t.Errorf("without go: got %v", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestBuild(t *testing.T) {
 	} {
 		found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Patterns: []string{pattern}, Env: env}, "test", "-c", "-o", os.DevNull)
 		if err != nil || len(found) != 1 || found[0].Package+": "+found[0].String() != want {
-			t.Errorf("of %s it says %v %v, not %s", pattern, found, err, want)
+			t.Errorf("%s: got %v %v, want %s", pattern, found, err, want)
 		}
 	}
 	if found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Env: env}, "build", "-nonsense"); err == nil {

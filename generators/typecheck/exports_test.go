@@ -59,7 +59,7 @@ func TestFindExports(t *testing.T) {
 	}
 	file.Close()
 	if _, err := found.Open("example.com/none"); err == nil || !strings.Contains(err.Error(), "example.com/none") {
-		t.Errorf("a package that nobody asked for: %v", err)
+		t.Errorf("open a package that was not requested: %v", err)
 	}
 	found = findExports(t, c, "errors", "example.com/none", "nonsense")
 	for _, path := range []string{"example.com/none", "nonsense"} {
@@ -121,7 +121,7 @@ func TestSavedAndDropped(t *testing.T) {
 			}
 			c := typecheck.NewExportCache(root)
 			if got := isMarked(t, c); got != (change == nil) {
-				t.Errorf("what is kept is used: %v", got)
+				t.Errorf("invalid saved answers are used: %v", got)
 			}
 			if !findExports(t, c, "errors").Has("errors") {
 				t.Error("errors is missing")
@@ -136,7 +136,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Error("one more question, and what was read cannot be used any more")
+		t.Error("one more request changes the edition")
 	}
 	state := c.State()
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
@@ -147,18 +147,18 @@ func TestDroppedWhileRunning(t *testing.T) {
 		t.Error("go.mod has changed, and the state is the same")
 	}
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Fatal("it has what is nowhere")
+		t.Fatal("a package that does not exist was found")
 	}
 	other := t.TempDir()
 	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
 	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") || found.Edition == first.Edition {
-		t.Error("a package that was missing is there now, and what was read before is used all the same")
+		t.Error("a missing package was added, and the edition did not change")
 	}
 	t.Setenv("GOFLAGS", "-tags=other")
 	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
-		t.Error("the environment has changed, and what was read before is used all the same")
+		t.Error("the environment has changed, and the edition did not")
 	}
 }
 
@@ -182,7 +182,7 @@ func TestPlannedModules(t *testing.T) {
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), goMod)
 	if c.State() != planned {
-		t.Error("the planned go.mod is written, and what was known of it is lost")
+		t.Error("the answers for the planned go.mod are lost after it was written")
 	}
 }
 
@@ -202,11 +202,11 @@ func TestReplacedModule(t *testing.T) {
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Error("the other module has changed, and what was read of it is used all the same")
+		t.Error("the other module has changed, and the edition did not")
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
-		t.Errorf("what is kept: %v\n%s", err, text)
+		t.Errorf("saved answers: %v\n%s", err, text)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestPurity(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it says\n%s\nnot\n%s\n(-update writes it down)", got, want)
+				t.Fatalf("got\n%s\nwant\n%s\n(-update writes it down)", got, want)
 			}
 			archive.Files = append(given, txtar.File{Name: "want", Data: []byte(got)})
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {

@@ -90,7 +90,7 @@ func TestEditsOfTheSameSizeAndTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "six"} {
 		writeAt(t, dir, "a/a.go", "package a\n\nvar "+name+" int\n", at)
 		if file := view(t, s).File("a/a.go"); !strings.Contains(string(file.Text), name) {
-			t.Errorf("an edit was not noticed: it is still %q", file.Text)
+			t.Errorf("an edit was not noticed: got %q", file.Text)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestPlannedFiles(t *testing.T) {
 		t.Error("a folder without files is still there")
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
-		t.Error("what was planned has come into the project")
+		t.Error("a planned file is in the view of the disk")
 	}
 }
 
