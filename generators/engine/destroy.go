@@ -200,17 +200,12 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 			if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
 				continue
 			}
-			ast.Inspect(file.Syntax, func(n ast.Node) bool {
-				if _, ok := n.(*ast.ImportSpec); ok {
-					return false
+			for node := range ast.Preorder(file.Syntax) {
+				text, ok := node.(*ast.BasicLit)
+				if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
+					found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
 				}
-				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-					if value, err := strconv.Unquote(text.Value); err == nil && value == c.Name {
-						found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
-					}
-				}
-				return true
-			})
+			}
 		}
 	}
 	return found, nil

@@ -243,12 +243,11 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 			if decl.Tok == token.IMPORT {
 				continue
 			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				if field, ok := n.(*ast.Field); ok {
+			for node := range ast.Preorder(decl) {
+				if field, ok := node.(*ast.Field); ok {
 					field.Tag = nil
 				}
-				return true
-			})
+			}
 		}
 		var out bytes.Buffer
 		if printer.Fprint(&out, fset, decl) == nil {

@@ -157,17 +157,16 @@ func references(file *ast.File) map[string][]string {
 		unresolved[name] = true
 	}
 	found := map[string][]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
+	for node := range ast.Preorder(file) {
+		selector, ok := node.(*ast.SelectorExpr)
 		if !ok {
-			return true
+			continue
 		}
 		x, ok := selector.X.(*ast.Ident)
 		if ok && unresolved[x] && selector.Sel.IsExported() && x.Name != "_" && types.Universe.Lookup(x.Name) == nil {
 			found[x.Name] = append(found[x.Name], selector.Sel.Name)
 		}
-		return true
-	})
+	}
 	for name, selectors := range found {
 		slices.Sort(selectors)
 		found[name] = slices.Compact(selectors)

@@ -101,14 +101,12 @@ func (w walker) object(name *ast.Ident) types.Object {
 }
 
 func (w walker) mentions(e ast.Expr, objects map[types.Object]bool) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
+	for n := range ast.Preorder(e) {
 		if name, ok := n.(*ast.Ident); ok && objects[w.info.Uses[name]] {
-			found = true
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // isWithin reports whether a variable is declared in a loop.
@@ -138,19 +136,17 @@ func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 
 // isSortedAfter reports whether a slice is sorted after a loop.
 func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
-	text, sorted := types.ExprString(target), false
-	ast.Inspect(w.body, func(n ast.Node) bool {
+	text := types.ExprString(target)
+	for n := range ast.Preorder(w.body) {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || call.Pos() < loop.End() || len(call.Args) == 0 || !(w.isFunctionOf(call.Fun, "slices", "Sort") || w.isFunctionOf(call.Fun, "sort", "")) {
-			return true
+			continue
 		}
-		ast.Inspect(call.Args[0], func(n ast.Node) bool {
+		for n := range ast.Preorder(call.Args[0]) {
 			if e, ok := n.(ast.Expr); ok && types.ExprString(e) == text {
-				sorted = true
+				return true
 			}
-			return true
-		})
-		return true
-	})
-	return sorted
+		}
+	}
+	return false
 }
