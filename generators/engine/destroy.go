@@ -195,16 +195,14 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 	if c.Kind != derive.Command && c.Kind != derive.Query {
 		return found, nil
 	}
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
-				continue
-			}
-			for node := range ast.Preorder(file.Syntax) {
-				text, ok := node.(*ast.BasicLit)
-				if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
-					found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
-				}
+	for _, file := range view.All() {
+		if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
+			continue
+		}
+		for node := range ast.Preorder(file.Syntax) {
+			text, ok := node.(*ast.BasicLit)
+			if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
+				found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
 			}
 		}
 	}

@@ -21,11 +21,9 @@ import (
 
 func importPaths(view *typecheck.View) []string {
 	var all []string
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			for _, i := range file.Imports() {
-				all = append(all, i.Path)
-			}
+	for _, file := range view.All() {
+		for _, i := range file.Imports() {
+			all = append(all, i.Path)
 		}
 	}
 	slices.Sort(all)

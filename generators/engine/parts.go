@@ -130,18 +130,16 @@ func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 
 func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	var users []string
-	for _, dir := range view.Dirs() {
-		if folder, _, _ := strings.Cut(dir, "/"); slices.Contains(PetrockFolders(), folder) {
+	for _, file := range view.All() {
+		if folder, _, _ := strings.Cut(file.Path, "/"); slices.Contains(PetrockFolders(), folder) {
 			continue
 		}
-		for _, file := range view.Files(dir) {
-			var imported []string
-			for _, i := range file.Imports() {
-				imported = append(imported, i.Path)
-			}
-			if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
-				users = append(users, file.Path)
-			}
+		var imported []string
+		for _, i := range file.Imports() {
+			imported = append(imported, i.Path)
+		}
+		if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
+			users = append(users, file.Path)
 		}
 	}
 	return users

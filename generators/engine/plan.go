@@ -297,10 +297,8 @@ type savedFile struct {
 // go.sum, petrock.json and the contract.
 func (e *Engine) projectHashes() map[string]string {
 	hashes := map[string]string{}
-	for _, dir := range e.before.Dirs() {
-		for _, file := range e.before.Files(dir) {
-			hashes[file.Path] = journal.Hash(file.Text)
-		}
+	for _, file := range e.before.All() {
+		hashes[file.Path] = journal.Hash(file.Text)
 	}
 	for _, name := range []string{"go.mod", "go.sum", "petrock.json", contract.File} {
 		if text, err := e.root.ReadFile(name); err == nil {

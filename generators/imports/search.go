@@ -82,14 +82,9 @@ func (s *Resolver) candidate(ctx context.Context, p *place, imported string, w w
 }
 
 func (p *place) isImported(imported string) bool {
-	for _, dir := range p.view.Dirs() {
-		for _, file := range p.view.Files(dir) {
-			if slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported }) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.view.All(), func(file *typecheck.File) bool {
+		return slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported })
+	})
 }
 
 func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]*candidate, error) {

@@ -342,6 +342,15 @@ func (v *View) File(path string) *File { return v.files[path] }
 // Dirs returns the folders with Go files, sorted.
 func (v *View) Dirs() []string { return slices.Sorted(maps.Keys(v.dirs)) }
 
+// All returns all Go files, sorted by folder and path.
+func (v *View) All() []*File {
+	var files []*File
+	for _, dir := range v.Dirs() {
+		files = append(files, v.dirs[dir]...)
+	}
+	return files
+}
+
 // Files returns all Go files of a folder, whether a build includes them or not, sorted by path.
 func (v *View) Files(dir string) []*File { return v.dirs[dir] }
 

@@ -39,11 +39,9 @@ func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, err
 func changedFiles(before, after *View) map[string]bool {
 	changed := map[string]bool{}
 	for _, pair := range [2][2]*View{{before, after}, {after, before}} {
-		for _, dir := range pair[0].Dirs() {
-			for _, file := range pair[0].Files(dir) {
-				if pair[1].File(file.Path) != file {
-					changed[file.Path] = true
-				}
+		for _, file := range pair[0].All() {
+			if pair[1].File(file.Path) != file {
+				changed[file.Path] = true
 			}
 		}
 	}
@@ -122,14 +120,12 @@ func (p *Pass) Test(dir string) []Diagnostic {
 func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
 	importers := map[string][]string{} // by folder, the folders whose packages import it
 	testers := map[string][]string{}   // by folder, the folders whose tests import it
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			for _, i := range file.Imports() {
-				if imported, ok := c.dir(i.Path); ok && file.IsTest() {
-					testers[imported] = append(testers[imported], dir)
-				} else if ok {
-					importers[imported] = append(importers[imported], dir)
-				}
+	for _, file := range view.All() {
+		for _, i := range file.Imports() {
+			if imported, ok := c.dir(i.Path); ok && file.IsTest() {
+				testers[imported] = append(testers[imported], file.Dir())
+			} else if ok {
+				importers[imported] = append(importers[imported], file.Dir())
 			}
 		}
 	}
