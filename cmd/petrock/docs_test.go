@@ -32,21 +32,13 @@ func TestDocs(t *testing.T) {
 	parent := t.TempDir()
 	project := filepath.Join(parent, "hello")
 	shell(t, parent, "petrock new hello --no-git", "")
-	petrock, err := exec.LookPath("petrock")
-	if err != nil {
-		t.Fatal(err)
-	}
 	bin := filepath.Join(parent, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, run := range map[string]string{
-		"petrock": "exec '" + petrock + `' "$@"`,
-		"hello":   "go build -C '" + project + "' -o '" + bin + "/hello.bin' ./cmd/hello && exec '" + bin + `/hello.bin' "$@"`,
-	} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(asOnTerminal+run+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	hello := fmt.Sprintf("#!/bin/sh\ngo build -C '%s' -o '%s/hello.bin' ./cmd/hello && exec '%[2]s/hello.bin' \"$@\"\n", project, bin)
+	if err := os.WriteFile(filepath.Join(bin, "hello"), []byte(hello), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // which are below HOME
 		t.Setenv(name, goEnv(t, name))
@@ -64,21 +56,6 @@ func TestDocs(t *testing.T) {
 		})
 	}
 }
-
-// asOnTerminal begins scripts that run petrock and hello. Commands that call a server print JSON on a
-// pipe. The test reads a pipe, which is also descriptor 3; there they print text, as on a terminal.
-const asOnTerminal = `#!/bin/sh
-case "$1 $*" in
-*--json* | *--text*) ;;
-"tools "* | "call "* | "resources "* | "read "* | "prompts "* | "prompt "* | "doctor "*)
-	if [ /dev/fd/1 -ef /dev/fd/3 ]; then
-		command=$1
-		shift
-		set -- "$command" --text "$@"
-	fi
-	;;
-esac
-`
 
 // An entry is a command in a console block, with the lines that it prints.
 type entry struct{ command, output string }
@@ -126,12 +103,15 @@ func parseConsole(block string) []entry {
 	return entries
 }
 
-// forTerminal makes a call print text, as it does on a terminal.
+// calls finds commands that print text on a terminal and JSON elsewhere.
+var calls = regexp.MustCompile(`\b(?:hello|petrock) (?:tools|call|resources|read|prompts|prompt|doctor)\b`)
+
+// forTerminal makes a command print what it prints on a terminal.
 func forTerminal(command string) string {
-	if regexp.MustCompile(`(^|/)hello call `).MatchString(command) {
-		return command + " --text"
+	if strings.Contains(command, " | ") || strings.Contains(command, "--json") || strings.Contains(command, "--text") {
+		return command
 	}
-	return command
+	return calls.ReplaceAllString(command, "$0 --text")
 }
 
 // mark separates the output of commands.
@@ -140,7 +120,7 @@ const mark = "\x1e"
 // runConsole runs the commands of a block in one shell, and compares what they print.
 func runConsole(t *testing.T, dir string, entries []entry) {
 	t.Helper()
-	script := "exec 3>&1\ntrap 'kill $pids 2>/dev/null; wait' EXIT\n"
+	script := "trap 'kill $pids 2>/dev/null; wait' EXIT\n"
 	for i, e := range entries {
 		script += "printf '" + mark + "'\n"
 		if e.isBackground() {

@@ -25,13 +25,13 @@ func Strict(root *cobra.Command) {
 
 func refuseUnknown(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
+		refuseUnknown(sub)
 		switch {
-		case !cmd.HasParent() && sub.Name() == "help" && sub.Args == nil:
+		case !cmd.HasParent() && sub.Name() == "help":
 			sub.Args = checkTopic
 		case sub.Name() == "completion", cmd.Name() == "completion":
 			sub.Args = noArgs
 		}
-		refuseUnknown(sub)
 	}
 	if cmd.Args == nil {
 		cmd.Args = noArgs

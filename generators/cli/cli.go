@@ -181,8 +181,8 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	root.SetArgs(args)
-	addHelp(root)
 	mcpcli.Strict(root)
+	extendHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}

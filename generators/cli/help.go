@@ -10,9 +10,9 @@ import (
 	"github.com/petrock/petrock/generators/docs"
 )
 
-// addHelp adds a help command for commands and for the topics of package docs. The help of root
-// lists the topics.
-func addHelp(root *cobra.Command) {
+// extendHelp makes the help command of root print the pages of package docs, and the help of root
+// list them.
+func extendHelp(root *cobra.Command) {
 	printHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		printHelp(cmd, args)
@@ -20,15 +20,16 @@ func addHelp(root *cobra.Command) {
 			fmt.Fprint(cmd.OutOrStdout(), listTopics(root.Name()))
 		}
 	})
-	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [TOPIC | COMMAND]",
-		Short: "Read about a topic or a command",
-		Long: `Print the page of a topic, as Markdown, or the help of a command. If a topic and a command have the
-same name, help prints the topic; run the command with --help for its own help.`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeHelp,
-		RunE:              runHelp,
-	})
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // cobra adds the command
+	}
+	help.Use = "help [TOPIC | COMMAND]"
+	help.Short = "Read about a topic or a command"
+	help.Long = `Print the page of a topic, as Markdown, or the help of a command. If a topic and a command have the
+same name, help prints the topic; run the command with --help for its own help.`
+	help.Args, help.ValidArgsFunction = cobra.ArbitraryArgs, completeHelp
+	help.Run, help.RunE = nil, runHelp
 }
 
 // listTopics lists the topics for the help of a program.
@@ -41,40 +42,47 @@ func listTopics(program string) string {
 }
 
 func runHelp(help *cobra.Command, args []string) error {
-	root := help.Root()
-	cmd, rest, err := root.Find(args)
-	isCommand := err == nil && len(rest) == 0
+	cmd, rest, err := help.Root().Find(args)
+	if err != nil {
+		return err
+	}
 	if len(args) == 1 {
 		if page, ok := docs.Find(args[0]); ok {
-			if isCommand {
+			if len(rest) == 0 {
 				fmt.Fprintf(help.ErrOrStderr(), "See also: %s --help\n", cmd.CommandPath())
 			}
 			_, err := fmt.Fprint(help.OutOrStdout(), page.Text)
 			return err
 		}
 	}
-	if !isCommand {
-		return terminal.Usagef("no help topic or command %q%s", strings.Join(args, " "), suggestHelp(root, args[0]))
+	if len(rest) > 0 {
+		return terminal.Usagef("no help topic or command %q%s", strings.Join(args, " "), suggestHelp(cmd, rest[0]))
 	}
 	cmd.InitDefaultHelpFlag()
 	return cmd.Help()
 }
 
-// suggestHelp returns topics and commands that are spelled like word, for an error message.
-func suggestHelp(root *cobra.Command, word string) string {
-	names := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, page := range docs.Pages() {
-		names.AddCommand(&cobra.Command{Use: page.Topic, Run: func(*cobra.Command, []string) {}})
+// suggestHelp returns the end of an error message: subcommands of cmd, and topics if cmd is the root,
+// that are spelled like word.
+func suggestHelp(cmd *cobra.Command, word string) string {
+	candidates := &cobra.Command{SuggestionsMinimumDistance: 2}
+	add := func(name string) {
+		candidates.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
-	for _, cmd := range root.Commands() {
-		if _, ok := docs.Find(cmd.Name()); !ok && cmd.IsAvailableCommand() {
-			names.AddCommand(&cobra.Command{Use: cmd.Name(), Run: func(*cobra.Command, []string) {}})
+	for _, page := range docs.Pages() {
+		if !cmd.HasParent() {
+			add(page.Topic)
 		}
 	}
-	if similar := names.SuggestionsFor(word); len(similar) > 0 {
+	for _, sub := range cmd.Commands() {
+		if _, isTopic := docs.Find(sub.Name()); cmd.HasParent() || !isTopic {
+			add(sub.Name())
+		}
+	}
+	if similar := candidates.SuggestionsFor(word); len(similar) > 0 {
 		return "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	return fmt.Sprintf("; run %s help for a list", root.Name())
+	return fmt.Sprintf("; run %s help for a list", cmd.Root().Name())
 }
 
 func completeHelp(help *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {

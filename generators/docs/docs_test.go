@@ -28,12 +28,8 @@ func TestPages(t *testing.T) {
 		}
 		checkLines(t, page)
 		for _, found := range link.FindAllStringSubmatch(page.Text, -1) {
-			target, _, _ := strings.Cut(found[1], "#")
-			if strings.Contains(target, "://") {
-				continue
-			}
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s.md: link: %v", page.Topic, err)
+			if !strings.Contains(found[1], "://") && !resolves(found[1], page) {
+				t.Errorf("%s.md: broken link %s", page.Topic, found[1])
 			}
 		}
 	}
@@ -45,6 +41,25 @@ func TestPages(t *testing.T) {
 	if !slices.Equal(files, topics) {
 		t.Errorf("pages %s, topics %s", files, topics)
 	}
+}
+
+// resolves reports whether a link leads to a page and, after #, to a heading of it.
+func resolves(link string, from docs.Page) bool {
+	file, anchor, _ := strings.Cut(link, "#")
+	text := []byte(from.Text)
+	if file != "" {
+		var err error
+		if text, err = os.ReadFile(file); err != nil {
+			return false
+		}
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
+		letters := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(string(heading[1])), "")
+		if strings.ReplaceAll(letters, " ", "-") == anchor {
+			return true
+		}
+	}
+	return anchor == ""
 }
 
 // checkLines checks the width of prose, and that each Go block names its file, so that a test writes it.

@@ -88,7 +88,7 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 
 // linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
 func (p *plan) linesOfPanic(message string) string {
-	found := regexp.MustCompile(`panic(?:ked)?: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
+	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
