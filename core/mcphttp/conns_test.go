@@ -73,13 +73,13 @@ func TestFull(t *testing.T) {
 			go func() { statuses <- get(conn, "/mcp") }()
 		}
 		synctest.Wait()
-		for range 2 * spareConns {
+		for range 2 * healthConns {
 			listener.dial() // who says nothing makes room for others
 		}
 		conn := listener.dial()
 		go io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		text, _ := io.ReadAll(conn)
-		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "2 connections are open") {
+		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "limit of 2 connections") {
 			t.Errorf("a request above the limit is answered with %q", text)
 		}
 		if status := get(listener.dial(), HealthPath); status != 200 {

@@ -266,7 +266,7 @@ func TestUnreadAnswers(t *testing.T) {
 	s := newSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
-	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "the response of 8388") || !strings.Contains(a.body, "bytes held") {
+	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "a response of 8388") || !strings.Contains(a.body, "bytes held") {
 		t.Errorf("the second answer is %s %.200q", a.Status, a.body)
 	}
 	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")

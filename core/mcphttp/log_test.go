@@ -29,7 +29,7 @@ func TestCallLog(t *testing.T) {
 		{"params that are no object", `{"jsonrpc":"2.0","id":6,"method":"tools/list","params":[]}`, nil, false, `msg=call method=tools/list caller=127.0.0.1 session=SESSION outcome=error request=6 error="params must be an object, got an array"`},
 		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(modern("resources/read", "note://readme"), "X-Test-User: ann"), false,
 			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request="\"x\""`},
-		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="the session does not exist`},
+		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="session not found`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var logged bytes.Buffer
