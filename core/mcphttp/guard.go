@@ -133,9 +133,9 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 // authenticate responds and returns nil.
 func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	for _, gate := range g.Gates {
-		id, err := gate.Enter(r)
+		id, err := gate.Authenticate(r)
 		if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
-			g.challenge(w, r, refusal.Why, refusal.Message)
+			g.challenge(w, r, refusal.Code, refusal.Message)
 			return nil
 		}
 		if err != nil {
@@ -149,7 +149,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 	}
 	var accepted []string
 	for _, gate := range g.Gates {
-		accepted = append(accepted, gate.Wants())
+		accepted = append(accepted, gate.Credentials())
 	}
 	send := "send " + strings.Join(accepted, ", or ")
 	if r.Header["Authorization"] != nil || r.Header["X-Api-Token"] != nil {

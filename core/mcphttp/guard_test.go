@@ -54,14 +54,14 @@ func keys(t testing.TB) auth.Gate {
 // tokenGate stands for one that checks tokens: "good" is one, "bad" is one that is expired, "odd" cannot be checked.
 type tokenGate struct{}
 
-func (tokenGate) Enter(r *http.Request) (*auth.Identity, error) {
+func (tokenGate) Authenticate(r *http.Request) (*auth.Identity, error) {
 	switch r.Header.Get("Authorization") {
 	case "Bearer good":
 		return &auth.Identity{Subject: "ann"}, nil
 	case "Bearer bad":
-		return nil, &auth.Refusal{Why: "invalid_token", Message: "the token has expired"}
+		return nil, &auth.Refusal{Code: "invalid_token", Message: "the token has expired"}
 	case "Bearer narrow":
-		return nil, &auth.Refusal{Why: "insufficient_scope", Message: "the token does not do"}
+		return nil, &auth.Refusal{Code: "insufficient_scope", Message: "the token does not do"}
 	case "Bearer odd":
 		return nil, errors.New("no route to the issuer of eyJsecret")
 	}
@@ -72,7 +72,7 @@ func (tokenGate) Challenge(why string, scopes []string) string {
 	return "Bearer resource_metadata=x " + why
 }
 
-func (tokenGate) Wants() string { return "a token of ann's" }
+func (tokenGate) Credentials() string { return "a token of ann's" }
 
 // loopback and elsewhere are where servers of tests listen.
 func loopback() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181} }

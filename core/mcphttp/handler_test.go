@@ -35,7 +35,7 @@ func newSite(t *testing.T, s *mcp.Server, o mcphttp.Options) *site {
 		if user := r.Header.Get("X-Test-User"); user != "" {
 			id := &auth.Identity{Subject: user, Scopes: r.Header.Values("X-Test-Scope")}
 			if life, err := time.ParseDuration(r.Header.Get("X-Test-Life")); err == nil {
-				id.Until = time.Now().Add(life)
+				id.Expires = time.Now().Add(life)
 			}
 			r = r.WithContext(auth.With(r.Context(), id))
 		}

@@ -232,7 +232,7 @@ func request(token string) *http.Request {
 func refusedAs(t testing.TB, id *auth.Identity, err error, why, message string) {
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)
-	if id != nil || !errors.As(err, &refusal) || refusal.Why != why || !strings.Contains(refusal.Message, message) {
+	if id != nil || !errors.As(err, &refusal) || refusal.Code != why || !strings.Contains(refusal.Message, message) {
 		t.Errorf("it gives %+v and %v (%T), not the refusal %s because of %q", id, err, err, why, message)
 	}
 }
