@@ -133,7 +133,7 @@ func TestLimitsOfNotifications(t *testing.T) {
 		return `{"content":[]}`
 	}
 	c := hostileServer(t, client.Options{MaxNotifications: 200}, flood, nil)
-	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "it sent more than 200 notifications") {
+	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "more than 200 notifications") {
 		t.Errorf("the call ends with %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestSamplingWithoutContent(t *testing.T) {
 	if _, err := c.Tools(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a block or several") {
+	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a content block or a list of them") {
 		t.Errorf("the answer is %s", text)
 	}
 }

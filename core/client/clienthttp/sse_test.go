@@ -49,7 +49,7 @@ func TestSSETimesOut(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var late *jsonrpc.TimeoutError
-	if _, err := c.CallTool(ctx, "waits", nil, client.Within(50*time.Millisecond, 0)); !errors.As(err, &late) {
+	if _, err := c.CallTool(ctx, "waits", nil, client.WithTimeouts(50*time.Millisecond, 0)); !errors.As(err, &late) {
 		t.Errorf("it ends with %v", err)
 	}
 	expectSum(t, c)
