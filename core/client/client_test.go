@@ -118,7 +118,7 @@ func TestClientErrors(t *testing.T) {
 				t.Errorf("%s gives %v", name, err)
 			}
 		}
-		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `no tool "nope"; it has add, `) {
+		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `tool "nope" not found; the server has add, `) {
 			t.Errorf("an unknown tool: %v", err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {

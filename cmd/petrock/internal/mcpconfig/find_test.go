@@ -176,21 +176,21 @@ func TestFindNone(t *testing.T) {
 // A file that cannot be used says where and why.
 func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{".mcp.json", "{\n  \"mcpServers\": {\n    \"ä\": x\n", ":3:10: unexpected"},
-		{".mcp.json", "", ":1:1: the input ends"},
+		{".mcp.json", "{\n  \"mcpServers\": {\n    \"ä\": x\n", ":3:10: expected a value"},
+		{".mcp.json", "", ":1:1: expected a value, got end of input"},
 		{".mcp.json", "[]", ": must be an object, got an array"},
 		{".mcp.json", "{} // x", ":1:4: unexpected"},
 		{".mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"command\": \"y\"}}}", `:2:1: duplicate key "command"; keep one of them`},
 		{".mcp.json", `{"mcpServers": []}`, ": mcpServers: must be an object, got an array"},
 		{".mcp.json", `{"servers": {}}`, `: servers: Claude Code does not read this key, but "mcpServers"`},
 		{"crush.json", `{"mcpServers": {}}`, `Crush does not read this key, but "mcp"`},
-		{".crush.json", `{"mcp": {},}`, ":1:12: unexpected"},
+		{".crush.json", `{"mcp": {},}`, ":1:12: expected a key"},
 		{".vscode/mcp.json", `{"mcpServers": {"a": {}}}`, `VS Code does not read this key, but "servers"`},
 		{".cursor/mcp.json", "{/* x */\n \"servers\": {},}", `Cursor does not read this key, but "mcpServers"`},
-		{".cursor/mcp.json", "{/* x\ny */ \"a\" 1}", ":2:10: unexpected"},
+		{".cursor/mcp.json", "{/* x\ny */ \"a\" 1}", ":2:10: expected a colon"},
 		{"team.json", `{"x": 1}`, ": it has to have one of the keys"},
 		{"team.json", `{"mcp": {}, "servers": {}}`, ": it has to have one of the keys"},
-		{"team.json", `{"mcpServers": {},}`, ":1:19: unexpected"},
+		{"team.json", `{"mcpServers": {},}`, ":1:19: expected a key"},
 		{"big.json", strings.Repeat(" ", 1<<20+1), "longer than"},
 		{"deep.json", strings.Repeat("[", 1000), "nested deeper"},
 	} {
