@@ -286,7 +286,7 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 		return nil, err
 	}
 	for i, p := range s.Properties() {
-		if !p.IsText {
+		if !p.IsString {
 			return nil, fmt.Errorf(`%v.%s is %v, but arguments are text; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}

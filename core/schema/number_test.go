@@ -63,7 +63,7 @@ func TestHugeExponents(t *testing.T) {
 		{"multipleOf of a fraction", `{"multipleOf":8}`, `1e-999999999`, "must be a multiple of 8, got 1e-999999999"},
 		{"const", `{"const":1e1000000}`, `10e999999`, ""},
 		{"const bad", `{"const":1e1000000}`, `10e1000000`, "must be 1e1000000, got 10e1000000"},
-		{"unique", `{"uniqueItems":true}`, `[1e999999,10e999998]`, "must not hold the same item twice (items 0 and 1)"},
+		{"unique", `{"uniqueItems":true}`, `[1e999999,10e999998]`, "must not contain duplicate items (items 0 and 1)"},
 		{"count", `{"minLength":1e999999999}`, `"x"`, "must have at least 2147483647 characters, got 1"},
 	})
 	long := strings.Repeat("7", 1<<20)

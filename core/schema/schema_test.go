@@ -96,8 +96,8 @@ func TestInputThatIsNotJSON(t *testing.T) {
 		if want == nil {
 			t.Fatalf("%q is good", text)
 		}
-		run(t, []check{{text, `true`, text, "reading JSON: " + want.Error()}})
-		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "reading schema: "+want.Error() {
+		run(t, []check{{text, `true`, text, "parse JSON: " + want.Error()}})
+		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
 			t.Errorf("Compile(%q) = %v", text, err)
 		}
 	}

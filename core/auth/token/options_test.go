@@ -13,7 +13,7 @@ import (
 // Invalid options are refused, with a remedy.
 func TestNew(t *testing.T) {
 	for say, change := range map[string]func(*Options){
-		"no issuer is set":                func(o *Options) { o.Issuers = nil },
+		"no issuer is set":                    func(o *Options) { o.Issuers = nil },
 		`invalid resource "notes"`:            func(o *Options) { o.Resource = "notes" },
 		`invalid resource ""`:                 func(o *Options) { o.Resource = "" },
 		`invalid resource "http://notes`:      func(o *Options) { o.Resource = "http://notes.example.com/mcp" },
@@ -21,13 +21,13 @@ func TestNew(t *testing.T) {
 		`invalid issuer "http://login`:        func(o *Options) { o.Issuers = []string{"http://login.example.com"} },
 		`invalid issuer "https://l/?a=b"`:     func(o *Options) { o.Issuers = []string{"https://l/?a=b"} },
 		`invalid issuer "https://l/#"`:        func(o *Options) { o.Issuers = []string{"https://l/#"} },
-		`invalid issuer "https://[::1": must`:   func(o *Options) { o.Issuers = []string{"https://[::1"} },
-		`invalid JWKS "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
-		"is for one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
-		`invalid scope "a b"`:               func(o *Options) { o.Required = []string{"a b"} },
-		"an audience is empty":               func(o *Options) { o.Audience = []string{""} },
-		`invalid scope "ä"`:                 func(o *Options) { o.Scopes = []string{"ä"} },
-		"leeway -1s must not be negative":             func(o *Options) { o.Leeway = -time.Second },
+		`invalid issuer "https://[::1": must`: func(o *Options) { o.Issuers = []string{"https://[::1"} },
+		`invalid JWKS "ftp://k"`:              func(o *Options) { o.JWKS = "ftp://k" },
+		"is for one issuer":                   func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
+		`invalid scope "a b"`:                 func(o *Options) { o.Required = []string{"a b"} },
+		"an audience is empty":                func(o *Options) { o.Audience = []string{""} },
+		`invalid scope "ä"`:                   func(o *Options) { o.Scopes = []string{"ä"} },
+		"leeway -1s must not be negative":     func(o *Options) { o.Leeway = -time.Second },
 		`invalid issuer "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
 		`invalid issuer "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
 	} {
