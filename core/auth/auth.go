@@ -55,15 +55,8 @@ type Identity struct {
 // May reports whether the identity has all of the scopes. A nil identity, which means that callers
 // are not authenticated, may do everything.
 func (id *Identity) May(scopes ...string) bool {
-	if id == nil || id.AllScopes {
-		return true
-	}
-	for _, scope := range scopes {
-		if !slices.Contains(id.Scopes, scope) {
-			return false
-		}
-	}
-	return true
+	lacks := func(scope string) bool { return !slices.Contains(id.Scopes, scope) }
+	return id == nil || id.AllScopes || !slices.ContainsFunc(scopes, lacks)
 }
 
 // Principal returns a unique id of the caller, for access checks. It is the same for all calls of a

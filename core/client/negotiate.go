@@ -85,8 +85,6 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		results <- result{s, err}
 	}
 	go try(c.discover)
-	timer := time.NewTimer(discoverTimeout)
-	defer timer.Stop()
 	select {
 	case first := <-results:
 		if first.err == nil || ctx.Err() != nil || !mayBeOldServer(first.err) {
@@ -97,7 +95,7 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 			return nil, joinAttempts(first.err, err)
 		}
 		return s, nil
-	case <-timer.C:
+	case <-time.After(discoverTimeout):
 	}
 	go try(c.initialize)
 	first := <-results

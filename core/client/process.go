@@ -218,12 +218,10 @@ func (p *process) close() {
 
 // exitsWithin reports whether the process exits within d.
 func (p *process) exitsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 		return false
 	}
 }

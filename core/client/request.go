@@ -245,11 +245,9 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 			c.o.Logger.Debug("cancel request failed", "error", err)
 		}
 	}()
-	timer := time.NewTimer(cancelDelay)
-	defer timer.Stop()
 	select {
 	case <-sent:
-	case <-timer.C:
+	case <-time.After(cancelDelay):
 	}
 }
 

@@ -193,8 +193,6 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		case <-life.Done():
 		}
 	}()
-	timer := time.NewTimer(ackTimeout)
-	defer timer.Stop()
 	select {
 	case <-l.acknowledged:
 		return l, nil
@@ -207,7 +205,7 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		if err == nil {
 			err = errors.New("the server ended subscriptions/listen without an acknowledgement")
 		}
-	case <-timer.C:
+	case <-time.After(ackTimeout):
 		err = &jsonrpc.TimeoutError{Method: "subscriptions/listen", After: ackTimeout}
 	case <-ctx.Done():
 		err = context.Cause(ctx)

@@ -22,7 +22,7 @@ type originPolicy struct {
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
 	p := &originPolicy{addr: addr, hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	for _, host := range hosts {
-		name, _, ok := splitHost(host)
+		name, ok := withoutPort(host)
 		if !ok || strings.ContainsAny(name, "/?#@ *") {
 			return nil, &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
 		}
@@ -75,7 +75,7 @@ func (p *originPolicy) knowsHost(host string) bool {
 	if p.hosts[host] {
 		return true
 	}
-	name, _, ok := splitHost(host)
+	name, ok := withoutPort(host)
 	if !ok {
 		return false
 	}
@@ -100,7 +100,7 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if !ok || scheme != "http" && scheme != "https" {
 		return false
 	}
-	name, _, ok := splitHost(hostPort)
+	name, ok := withoutPort(hostPort)
 	if !ok {
 		return false
 	}
@@ -113,22 +113,16 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	return withoutDefaultPort(origin) == withoutDefaultPort(scheme+"://"+strings.ToLower(host))
 }
 
-// splitHost splits a host and its optional port. IPv6 addresses keep their brackets.
-func splitHost(host string) (name, port string, ok bool) {
+// withoutPort removes the optional port of a host. IPv6 addresses keep their brackets. It reports
+// whether the host is valid.
+func withoutPort(host string) (name string, ok bool) {
 	end := strings.LastIndexByte(host, ':')
 	if end < 0 || strings.HasSuffix(host, "]") {
-		return host, "", isName(host)
+		return host, isName(host)
 	}
-	name, port = host[:end], host[end+1:]
-	if len(port) == 0 || len(port) > 5 {
-		return "", "", false
-	}
-	for _, c := range []byte(port) {
-		if c < '0' || c > '9' {
-			return "", "", false
-		}
-	}
-	return name, port, isName(name)
+	name, port := host[:end], host[end+1:]
+	isPort := len(port) > 0 && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
+	return name, isPort && isName(name)
 }
 
 // isName reports whether text can be a host without a port.

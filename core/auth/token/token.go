@@ -28,6 +28,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,22 +85,16 @@ func New(o Options) (*Gate, error) {
 		}
 	}
 	g := &Gate{
-		resource:     o.Resource,
-		metadataPath: metadataPath(resource),
-		audience:     o.Audience,
-		required:     slices.Clone(o.Required),
-		leeway:       o.Leeway,
-		log:          o.Logger,
-		issuers:      map[string]*issuer{},
+		// RFC 9728
+		metadataURL: &url.URL{Scheme: resource.Scheme, Host: resource.Host, Path: WellKnown + strings.TrimSuffix(resource.Path, "/")},
+		audience:    o.Audience,
+		required:    slices.Clone(o.Required),
+		leeway:      cmp.Or(o.Leeway, time.Minute),
+		log:         cmp.Or(o.Logger, slog.Default()),
+		issuers:     map[string]*issuer{},
 	}
 	if len(g.audience) == 0 {
 		g.audience = []string{o.Resource}
-	}
-	if g.leeway == 0 {
-		g.leeway = time.Minute
-	}
-	if g.log == nil {
-		g.log = slog.Default()
 	}
 	for _, name := range o.Issuers {
 		u, err := checkURL("issuer", name)
@@ -128,14 +123,13 @@ const maxToken = 16 << 10 // bytes
 
 // A Gate authenticates callers by bearer tokens. It implements [auth.Gate].
 type Gate struct {
-	resource     string
-	metadataPath string // path of the metadata
-	metadata     []byte
-	audience     []string
-	required     []string
-	leeway       time.Duration
-	log          *slog.Logger
-	issuers      map[string]*issuer // by name
+	metadataURL *url.URL
+	metadata    []byte
+	audience    []string
+	required    []string
+	leeway      time.Duration
+	log         *slog.Logger
+	issuers     map[string]*issuer // by name
 }
 
 // Authenticate implements [auth.Gate]. It ignores credentials that are not a JWT, because they may be
@@ -221,7 +215,7 @@ func (g *Gate) Challenge(code string, scopes []string) string {
 	if code == "invalid_token" {
 		description = "the token is not valid for this server, or has expired"
 	}
-	metadata := challengeParam("resource_metadata", g.metadataURL())
+	metadata := challengeParam("resource_metadata", g.metadataURL.String())
 	scope := challengeParam("scope", strings.Join(needed, " "))
 	params := []string{metadata, scope, challengeParam("error", code), challengeParam("error_description", description)}
 	if code == insufficientScope {
@@ -274,23 +268,10 @@ func encodeMetadata(o Options) ([]byte, error) {
 	return text, nil
 }
 
-// metadataPath returns the path of the metadata of a resource (RFC 9728).
-func metadataPath(resource *url.URL) string {
-	return WellKnown + strings.TrimSuffix(resource.Path, "/")
-}
-
-func (g *Gate) metadataURL() string {
-	u, err := url.Parse(g.resource)
-	if err != nil {
-		return "" // New has parsed it
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: g.metadataPath}).String()
-}
-
 // Metadata returns a handler for the protected-resource metadata (RFC 9728), and its path. Some
 // clients look for it at [WellKnown] instead.
 func (g *Gate) Metadata() (path string, h http.Handler) {
-	return g.metadataPath, http.HandlerFunc(g.serveMetadata)
+	return g.metadataURL.Path, http.HandlerFunc(g.serveMetadata)
 }
 
 // serveMetadata serves the metadata. It is public, so scripts of any origin may read it.

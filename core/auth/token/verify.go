@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -238,27 +239,17 @@ func (c claims) isOtherToken() bool {
 
 // client returns the id of the program that the token was issued to, or "".
 func (c claims) client() string {
-	if c.ClientID != "" {
-		return c.ClientID
-	}
-	for _, v := range []any{c.AuthorizedParty, c.CID} {
-		if text, _ := v.(string); text != "" {
-			return text
-		}
-	}
-	return ""
+	party, _ := c.AuthorizedParty.(string)
+	cid, _ := c.CID.(string)
+	return cmp.Or(c.ClientID, party, cid)
 }
 
 // scopes returns the space-separated scopes of claims, without duplicates.
 func scopes(lists ...stringList) []string {
 	var all []string
-	for _, list := range lists {
-		for _, text := range list {
-			for word := range strings.SplitSeq(text, " ") {
-				if word != "" && !slices.Contains(all, word) {
-					all = append(all, word)
-				}
-			}
+	for scope := range strings.SplitSeq(strings.Join(slices.Concat(lists...), " "), " ") {
+		if scope != "" && !slices.Contains(all, scope) {
+			all = append(all, scope)
 		}
 	}
 	return all

@@ -161,11 +161,9 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size in
 			return nil
 		case <-out.mayTakeLong:
 		}
-		timer := time.NewTimer(deliveryTimeout)
-		defer timer.Stop()
 		select {
 		case <-handled:
-		case <-timer.C:
+		case <-time.After(deliveryTimeout):
 		}
 	}
 	return nil
@@ -194,10 +192,8 @@ func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response,
 
 // sleep waits for d, or returns the cause of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -252,11 +248,9 @@ func (h *httpTransport) Begin(ctx context.Context, s *client.Session) {
 	}
 	opened := make(chan struct{})
 	go (&eventStream{h: h, session: s}).keepOpen(life, opened)
-	timer := time.NewTimer(openTimeout)
-	defer timer.Stop()
 	select {
 	case <-opened:
-	case <-timer.C:
+	case <-time.After(openTimeout):
 	case <-ctx.Done():
 	}
 }
