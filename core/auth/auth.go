@@ -142,7 +142,6 @@ func weakness(text string) string {
 	return ""
 }
 
-// Authenticate implements [Gate].
 func (g *keyGate) Authenticate(r *http.Request) (*Identity, error) {
 	tokens, bearers := r.Header["X-Api-Token"], r.Header["Authorization"]
 	if len(tokens) > 1 || len(bearers) > 1 {
@@ -190,7 +189,6 @@ func cutBearer(value string) (token string, ok bool) {
 	return strings.Trim(token, " "), true
 }
 
-// Challenge implements [Gate].
 func (g *keyGate) Challenge(code string, scopes []string) string {
 	text := "Bearer realm=" + quoteString(g.realm)
 	if code != "" {
@@ -202,7 +200,6 @@ func (g *keyGate) Challenge(code string, scopes []string) string {
 	return text
 }
 
-// Credentials implements [Gate].
 func (g *keyGate) Credentials() string { return "a key as X-Api-Token or as Authorization: Bearer" }
 
 func quoteString(text string) string {

@@ -271,7 +271,6 @@ func (c *conn) abort(reason string) {
 	c.Close()
 }
 
-// Close implements [net.Conn].
 func (c *conn) Close() error {
 	c.all.mu.Lock()
 	delete(c.all.open, c)

@@ -69,7 +69,6 @@ func (e *exchange) startStream() {
 	}
 }
 
-// Send implements [jsonrpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,7 +155,6 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
-// Suspend implements [mcp.Responder].
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,7 +169,6 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
-// Respond implements [jsonrpc.Responder].
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

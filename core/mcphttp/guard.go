@@ -42,7 +42,6 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 	}, nil
 }
 
-// ServeHTTP implements [http.Handler].
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	c := connOf(r)
@@ -203,7 +202,6 @@ type timedBody struct {
 	conn *conn
 }
 
-// Read implements [io.Reader].
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {

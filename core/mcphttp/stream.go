@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -406,20 +407,12 @@ func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	e := s.events[n-s.first]
 	if s.isResumable() {
-		dst = append(dst, "id: "...)
-		dst = append(dst, s.name...)
-		dst = append(dst, '-')
-		dst = strconv.AppendInt(dst, int64(n), 10)
-		dst = append(dst, '\n')
+		dst = fmt.Appendf(dst, "id: %s-%d\n", s.name, n)
 	}
 	if e.retry > 0 {
-		dst = append(dst, "retry: "...)
-		dst = strconv.AppendInt(dst, e.retry.Milliseconds(), 10)
-		dst = append(dst, '\n')
+		dst = fmt.Appendf(dst, "retry: %d\n", e.retry.Milliseconds())
 	}
-	dst = append(dst, "data: "...)
-	dst = append(dst, e.data...)
-	return append(dst, "\n\n"...)
+	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
 // startStream sends the header of a response that is a stream.

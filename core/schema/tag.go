@@ -289,16 +289,11 @@ func (k Keywords) OrNull() Keywords {
 
 // String returns the schema as JSON.
 func (k Keywords) String() string {
-	var out strings.Builder
-	out.WriteByte('{')
-	for i, one := range k {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(quote(one.Name) + ":" + one.JSON)
+	out := []byte{'{'}
+	for _, one := range k {
+		out = strictjson.AppendMember(out, one.Name, []byte(one.JSON))
 	}
-	out.WriteByte('}')
-	return out.String()
+	return string(append(out, '}'))
 }
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }

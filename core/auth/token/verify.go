@@ -160,7 +160,6 @@ type claims struct {
 // stringList is a string or a list of strings.
 type stringList []string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (t *stringList) UnmarshalJSON(data []byte) error {
 	var one *string
 	if strict.Unmarshal(data, &one) == nil {

@@ -318,7 +318,6 @@ func (o responder) Respond(msg []byte, _ error) {
 	}
 }
 
-// MayTakeLong implements [client.Transport].
 func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
 	if out, ok := notification.Responder().(responder); ok {
 		select {
