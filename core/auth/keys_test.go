@@ -69,7 +69,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Each key is a caller of its own, and the same caller with each call.
+// Each key is a separate caller, which is the same for each call.
 func TestPrincipals(t *testing.T) {
 	gate, err := auth.Keys("weather", []string{oldKey, newKey})
 	if err != nil {

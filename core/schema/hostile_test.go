@@ -10,7 +10,7 @@ import (
 
 const tooMuch = "is too expensive to validate against this schema; send a smaller or flatter value"
 
-// Each value is built to cost more than it weighs.
+// Small values that are expensive to validate.
 func TestHostileValues(t *testing.T) {
 	deep := func(open, inner, shut string, n int) string {
 		return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
@@ -65,7 +65,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// doubling is n definitions, each of which applies the next one twice.
+// doubling returns n definitions, each of which applies the next one twice.
 func doubling(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -75,7 +75,7 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// A choice that fails far down still tells where, at a cost that does not double per level.
+// The error of a deeply nested alternative has its path, and the cost does not double per level.
 func TestDeepChoice(t *testing.T) {
 	s := mustCompile(t, `{"anyOf":[
 		{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#"}}},"required":["and"],"additionalProperties":false},

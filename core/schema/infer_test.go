@@ -75,7 +75,7 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// What cannot be inferred is an error that names the type, the field and the way out.
+// Types without a schema are errors that have the type, the field and the remedy.
 func TestInferErrors(t *testing.T) {
 	type deep struct{ C chan int }
 	for _, test := range []struct {

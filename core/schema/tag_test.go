@@ -48,7 +48,7 @@ func TestParseTag(t *testing.T) {
 	}
 }
 
-// A tag that can be read gives a schema that compiles, or an error.
+// A valid tag results in a schema that compiles, or in an error.
 func FuzzParseTag(f *testing.F) {
 	for _, tag := range []string{"min=1,max=2", "pattern='a,b'", "enum=1|2,default=1", "description='a''b'", "unique", "format=date,default=2006-01-02", "=,", "'", "min=1e9999"} {
 		f.Add(tag)

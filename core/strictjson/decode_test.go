@@ -133,8 +133,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
-// What we decode, encoding/json decodes to the same value, whenever the
-// input has no key that it would match by case alone.
+// encoding/json decodes to the same value, unless a key differs only in case.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(wholeTree))
 	f.Add([]byte(`{"children":[{"left":{"on":false}}],"pair":[0],"small":127}`))

@@ -11,7 +11,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// The metadata of an issuer is looked up where the revisions of MCP say.
+// The URLs of issuer metadata are those of the MCP specification.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string][]string{
 		"https://a.example.com":       {"https://a.example.com/.well-known/oauth-authorization-server", "https://a.example.com/.well-known/openid-configuration"},

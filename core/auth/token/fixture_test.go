@@ -36,7 +36,7 @@ const (
 // rsaKey is shared, because generating one is slow.
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-// A world is all hosts but ours: an issuer with its metadata and keys. It needs no network.
+// A world is a fake network with an issuer, its metadata and its keys.
 type world struct {
 	mu    sync.Mutex
 	pages map[string]string // by URL

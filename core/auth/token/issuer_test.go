@@ -69,7 +69,7 @@ func TestRotationWithoutKID(t *testing.T) {
 	})
 }
 
-// Made-up kids make the gate ask the issuer now and then, and not each time.
+// Unknown kids trigger a fetch only now and then.
 func TestUnknownKIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
