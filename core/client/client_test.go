@@ -549,7 +549,7 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 	var connection *client.ConnectionError
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://127.0.0.1:1/mcp"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("without a listener: %v", err)
 	}
 	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {
 		t.Errorf("no program: %v", err)

@@ -71,7 +71,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 				t.Errorf("it says: %v", err)
 			}
 			if test.rule == "late" {
-				time.Sleep(150 * time.Millisecond) // until the answer to nobody has come
+				time.Sleep(150 * time.Millisecond) // until the stray answer has arrived
 			}
 			if err := c.Ping(t.Context()); test.lives != (err == nil) {
 				t.Errorf("another request gives %v", err)
@@ -203,7 +203,7 @@ func TestProcessEnds(t *testing.T) {
 			if pid, ok := strings.CutPrefix(strings.TrimSpace(said.String()), "sleeper "); ok {
 				number, _ := strconv.Atoi(pid)
 				if p, err := os.FindProcess(number); err == nil {
-					p.Kill() // it ended with its input, so that nobody has told its children
+					p.Kill() // it exited when its input was closed, so its children got no signal
 				}
 			}
 			if zombies := children(t); zombies != "" {

@@ -380,7 +380,7 @@ func TestPreflight(t *testing.T) {
 func TestClient(t *testing.T) {
 	r := httptest.NewRequest("POST", "/mcp", nil)
 	if got := ForwardedClient(r); got != "" {
-		t.Errorf("nobody in particular is %q", got)
+		t.Errorf("a request without an address is %q", got)
 	}
 	r.Header.Add("X-Forwarded-For", "6.6.6.6")
 	r.Header.Add("X-Forwarded-For", "7.7.7.7, 192.0.2.1")

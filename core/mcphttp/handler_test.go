@@ -203,7 +203,7 @@ func TestHTTPStatus(t *testing.T) {
 		{"another user's session", "POST", list, []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "session not found"},
 		{"a session", "POST", list, []string{"Mcp-Session-Id: " + session}, 200, `"tools":[`},
 		{"another revision of sessions", "POST", list, []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 2025-03-26"}, 200, `"tools":[`},
-		{"a revision that nobody knows", "POST", list, []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, `"code":-32022,"message":"unsupported protocol version \"1999-01-01\"","data":{"supported":["2026-07-28",`},
+		{"an unknown revision", "POST", list, []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, `"code":-32022,"message":"unsupported protocol version \"1999-01-01\"","data":{"supported":["2026-07-28",`},
 		{"no media type", "POST", list, []string{"Content-Type: "}, 415, "application/json"},
 		{"another media type", "POST", list, []string{"Content-Type: ", "Content-Type: text/plain"}, 415, "application/json"},
 		{"with a charset", "POST", list, []string{"Mcp-Session-Id: " + session, "Content-Type: ", "Content-Type: Application/JSON; charset=utf-8"}, 200, `"tools":[`},
@@ -224,7 +224,7 @@ func TestHTTPStatus(t *testing.T) {
 		{"GET for JSON", "GET", "", []string{"Mcp-Session-Id: " + session, "Accept: application/json"}, 406, "text/event-stream"},
 		{"GET after an event that was not", "GET", "", []string{"Mcp-Session-Id: " + session, "Last-Event-ID: 9-1"}, 400, "does not have that event"},
 		{"GET after nonsense", "GET", "", []string{"Mcp-Session-Id: " + session, "Last-Event-ID: x"}, 400, "does not have that event"},
-		{"GET in a revision that nobody knows", "GET", "", []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, "1999-01-01"},
+		{"GET in an unknown revision", "GET", "", []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 1999-01-01"}, 400, "1999-01-01"},
 		{"DELETE in a revision without sessions", "DELETE", "", []string{"Mcp-Session-Id: " + session, "MCP-Protocol-Version: 2026-07-28"}, 400, "2026-07-28"},
 		{"DELETE of another user's", "DELETE", "", []string{"Mcp-Session-Id: " + session, "X-Test-User: eve"}, 404, "session not found"},
 		{"an unknown tool in a session", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, []string{"Mcp-Session-Id: " + session}, 200, "-32602"},
@@ -279,7 +279,7 @@ func TestHTTPStatus(t *testing.T) {
 		{"a template without its scope", "POST", request("resources/read", `"uri":"scoped://all/1",`), append(statelessHeaders("resources/read", "scoped://all/1"), "X-Test-User: ann"), 403, "notes:read notes:write"},
 		{"what completes it, without its scope", "POST", request("completion/complete", `"ref":{"type":"ref/resource","uri":"scoped://all/{id}"},"argument":{"name":"id","value":""},`), append(statelessHeaders("completion/complete", ""), "X-Test-User: ann"), 403, "notes:read notes:write"},
 		{"a resource with its scope", "POST", request("resources/read", `"uri":"scoped://one",`), append(statelessHeaders("resources/read", "scoped://one"), "X-Test-User: ann", "X-Test-Scope: notes:read", "X-Test-Scope: notes:write"), 200, "secret"},
-		{"nobody's scopes", "POST", request("tools/call", `"name":"scoped",`), statelessHeaders("tools/call", "scoped"), 200, "complete"},
+		{"scopes without authentication", "POST", request("tools/call", `"name":"scoped",`), statelessHeaders("tools/call", "scoped"), 200, "complete"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

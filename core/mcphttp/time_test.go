@@ -85,7 +85,7 @@ func TestSlow(t *testing.T) {
 		{"a slow header", head, 0, 3 * time.Second},
 		{"a slow body", head + "\r\nhell", http.StatusRequestTimeout, 7 * time.Second},
 		{"a slow chunk", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", http.StatusRequestTimeout, 7 * time.Second},
-		{"a slow body that nobody reads", "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell", http.StatusNotFound, 7 * time.Second},
+		{"a slow body that is not read", "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell", http.StatusNotFound, 7 * time.Second},
 		{"a client that asks nothing more", head + "\r\nhello", http.StatusOK, 60 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {

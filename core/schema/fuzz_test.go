@@ -151,7 +151,7 @@ func FuzzCompile(f *testing.F) {
 		s, err := Compile(text)
 		if err != nil {
 			if s != nil || err.Error() == "" {
-				t.Errorf("%q: a schema beside the error %q", text, err)
+				t.Errorf("%q: a schema and the error %q", text, err)
 			}
 			return
 		}

@@ -89,7 +89,7 @@ func TestObjectKeywords(t *testing.T) {
 			`{"x":1}`, "x: is not a known property; known: a, b, c, d, e, f, g, h, i, j and 1 more"},
 		{"unknown, line break in a known one", `{"properties":{"a\nb":{}},"additionalProperties":false}`, `{"x":1}`, `x: is not a known property; known: a\nb`},
 		{"unknown, none known", `{"additionalProperties":false}`, `{"x":1}`, "x: is not a known property; no properties are allowed"},
-		{"unknown beside patterns", `{"properties":{"a":{}},"patternProperties":{"^x-":{}},"additionalProperties":false}`, `{"x-y":1,"y":1}`,
+		{"unknown next to patterns", `{"properties":{"a":{}},"patternProperties":{"^x-":{}},"additionalProperties":false}`, `{"x-y":1,"y":1}`,
 			"y: is not a known property; known: a, names matching ^x-"},
 		{"additional schema", `{"properties":{"a":{}},"additionalProperties":{"type":"boolean"}}`, `{"a":1,"b":true}`, ""},
 		{"additional schema bad", `{"properties":{"a":{}},"additionalProperties":{"type":"boolean"}}`, `{"a":1,"b":12}`, "b: must be a boolean, got a number"},

@@ -137,7 +137,7 @@ func TestBadClaims(t *testing.T) {
 		{"another type", "invalid_token", "not that of an access token", map[string]any{"typ": "dpop+jwt"}, nil},
 		{"a type that is none", "invalid_token", "not that of an access token", map[string]any{"typ": 7}, nil},
 		{"something critical", "invalid_token", "critical headers", map[string]any{"crit": []string{"x"}, "x": 1}, nil},
-		{"nobody", "invalid_token", "neither sub nor client_id", nil, map[string]any{"sub": nil, "client_id": nil}},
+		{"no caller", "invalid_token", "neither sub nor client_id", nil, map[string]any{"sub": nil, "client_id": nil}},
 		{"scopes that are none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"scope": 7}},
 		{"a scope is missing", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:write"}},
 		{"part of a scope", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:read2"}},
@@ -262,7 +262,7 @@ func TestCredentials(t *testing.T) {
 	id, err := g.Authenticate(twice)
 	refusedAs(t, id, err, "invalid_request", "more than one Authorization header")
 
-	for _, token := range []string{"", good} { // alone, and beside a good one
+	for _, token := range []string{"", good} { // alone, and next to a good one
 		query := request(token)
 		query.URL.RawQuery = "access_token=" + good
 		id, err = g.Authenticate(query)

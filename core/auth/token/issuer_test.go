@@ -37,7 +37,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("a new key is not known: %v", err)
 		}
 		if _, err := enter(one); err != nil {
-			t.Errorf("the old key is not known any more: %v", err)
+			t.Errorf("the old key is not accepted: %v", err)
 		}
 		time.Sleep(minInterval)
 		w.publish(t, two.public())
