@@ -310,7 +310,7 @@ func (e *exchange) status(err error) int {
 	}
 	stateless, ok := errors.AsType[*mcp.StatelessError](err)
 	switch {
-	case e.isBatch: // the batch itself is wrong
+	case e.isBatch: // the batch itself is invalid
 		return http.StatusBadRequest
 	case !ok:
 		return http.StatusOK

@@ -14,7 +14,7 @@
 //
 // An address other than loopback requires a gate, or a proxy that handles TLS and authentication.
 // Serve speaks HTTP/1.1 without TLS. If a request header is too large, the client gets status 431;
-// if it is too slow, the connection is closed. Reading a slow body fails with
+// if it arrives too slowly, the connection is closed. Reading a slow body fails with
 // [os.ErrDeadlineExceeded]. A client that reads a response too slowly is disconnected. Calls have no
 // timeout.
 package mcphttp
@@ -82,9 +82,9 @@ type Options struct {
 	Client func(r *http.Request) string
 }
 
-// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not
-// authenticate: the caller must have put the [auth.Identity] into the request's context. A session
-// can be used only by the identity that started it.
+// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not authenticate
+// callers. If requests have an [auth.Identity] in their context, only the identity that started a
+// session can use it.
 type Handler struct {
 	server    *mcp.Server
 	o         Options

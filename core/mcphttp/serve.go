@@ -25,7 +25,7 @@ type Service interface {
 }
 
 // Serve serves h until ctx ends. Then it stops accepting connections, waits for calls in flight for
-// the grace period, ends all streams and returns nil. Other errors are an [*OptionError], an
+// the grace period, ends all streams and returns nil. Its errors are an [*OptionError], an
 // [*UnprotectedError], or an error of package net. Serve does not handle signals.
 func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	o = o.WithDefaults()

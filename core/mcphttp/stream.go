@@ -174,8 +174,8 @@ func (s *stream) trim() error {
 	return nil
 }
 
-// dropFinished drops streams of finished calls that match reports, the oldest first, until the size
-// is within the budget. It keeps streams that have a reader, and the stream keep. mu is held.
+// dropFinished drops streams of finished calls for which match reports true, the oldest first, until
+// the size is within the budget. It keeps streams that have a reader, and the stream keep. mu is held.
 func (all *streams) dropFinished(keep *stream, match func(*stream) bool) {
 	for i := 0; i < len(all.calls) && all.size > all.budget(); {
 		if old := all.calls[i]; old != keep && old.finished != 0 && old.reader == nil && match(old) {

@@ -186,7 +186,7 @@ func TestIdle(t *testing.T) {
 			}
 			time.Sleep(minInterval)
 		}
-		time.Sleep(fetchTimeout) // so that nothing goes on
+		time.Sleep(fetchTimeout) // until no fetch is running
 	})
 }
 
