@@ -268,7 +268,7 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	c.mu.Lock()
 	r := c.inProgress[p.Token.String()]
 	if r != nil {
-		c.conn.Touch(&r.out) // under the lock, because the request may be sent again later
+		c.conn.ResetIdleTimeout(&r.out) // under the lock, because the request may be sent again later
 	}
 	c.mu.Unlock()
 	if r != nil {

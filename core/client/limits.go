@@ -62,6 +62,6 @@ func (c *Client) release(req *jsonrpc.Request) {
 // countNotification closes the connection after [Options].MaxNotifications.
 func (c *Client) countNotification() {
 	if c.o.MaxNotifications > 0 && c.notifications.Add(1) > int64(c.o.MaxNotifications) && !c.tooManyNotifications.Swap(true) {
-		c.conn.Abandon()
+		c.conn.FailCalls()
 	}
 }

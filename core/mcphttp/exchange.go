@@ -240,9 +240,9 @@ func (e *exchange) waitWritten() {
 	}
 }
 
-// Hold implements [mcp.Responder]. The session holds the memory until it ends; without a session,
+// Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a session,
 // this exchange does.
-func (e *exchange) Hold(n int) error {
+func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))
 	}

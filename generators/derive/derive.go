@@ -1,6 +1,6 @@
 // Package derive makes of plain Go what a server needs besides: the registration of tools,
 // resources, prompts and features, the JSON Schema of what they take and return, and the wiring of
-// the program that ships. The pages in generators/devserver/docs say which Go that is, and which
+// the program that ships. The pages in generators/docs say which Go that is, and which
 // directives doc comments may have.
 //
 // A schema describes what encoding/json reads and writes. It is the one that [schema.Infer] infers

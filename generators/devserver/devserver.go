@@ -6,12 +6,10 @@ package devserver
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
@@ -114,7 +113,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 4. undo reverts the last operation. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
-Never edit *_gen.go files. petrock://docs/tools, /features, /fields, /directives, /testing and /generators say how to write what a generator cannot.`
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; the other pages are in resources/list.`
 	return text
 }
 
@@ -174,11 +173,6 @@ const (
 	historyURI = "petrock://history"
 )
 
-// pages are the documentation.
-//
-//go:embed docs/*.md
-var pages embed.FS
-
 func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
 		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
@@ -193,17 +187,9 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 				return string(text), err
 			})),
 	}
-	entries, err := pages.ReadDir("docs")
-	all = append(all, err)
-	for _, entry := range entries {
-		text, err := pages.ReadFile(path.Join("docs", entry.Name()))
-		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
-		name := strings.TrimSuffix(entry.Name(), ".md")
-		uri := "petrock://docs/" + name
-		all = append(all, err, s.AddResource(mcp.Resource{URI: uri, Name: "docs/" + name, Description: title, MIMEType: "text/markdown"},
-			func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
-				return []mcp.ResourceContents{{URI: uri, MIMEType: "text/markdown", Text: string(text)}}, nil
-			}))
+	for _, page := range docs.Pages() {
+		resource := mcp.Resource{URI: "petrock://docs/" + page.Topic, Name: "docs/" + page.Topic, Description: page.Title, MIMEType: "text/markdown"}
+		all = append(all, mcp.AddResource(s, resource, func(context.Context) (string, error) { return page.Text, nil }))
 	}
 	return errors.Join(all...)
 }
