@@ -180,7 +180,6 @@ func (g *keyGate) find(text string) *Identity {
 	return g.keys[found].id
 }
 
-// cutBearer returns the token of an Authorization header, if it has one.
 func cutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

@@ -281,7 +281,6 @@ func (c *Client) Close() error {
 // short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
-// unmarshalParams decodes optional params.
 func unmarshalParams(raw json.RawMessage, v any) error {
 	if raw == nil {
 		return nil

@@ -135,7 +135,6 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 	return err
 }
 
-// handle handles requests and notifications from the server.
 func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, c.handleNotification(ctx, req)
@@ -194,7 +193,6 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	return c.deliver(ctx, req)
 }
 
-// deliver calls the function of [Options] for a notification.
 func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	call := func(f func(context.Context)) {
 		if f != nil {

@@ -73,7 +73,6 @@ func (c *Client) renewSession(ctx context.Context, lost *session) (*session, err
 	return s, c.beginSession(ctx, s)
 }
 
-// discoverOrInitialize tries server/discover first, and then initialize.
 func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 	type result struct {
 		session *session
@@ -212,7 +211,6 @@ func noCommonRevision(supported []mcp.Revision) error {
 	return fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
 }
 
-// initialize performs the handshake.
 func (c *Client) initialize(ctx context.Context) (*session, error) {
 	wanted := mcp.LatestHandshake
 	if isHandshake(c.o.Revision) {
@@ -256,7 +254,6 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	}, nil
 }
 
-// capabilities returns the client's capabilities as JSON.
 func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
 	all := map[string]any{}
 	for name, value := range c.o.Capabilities {

@@ -62,7 +62,6 @@ func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	return c.connect(ctx, t, lines, t.onInvalid)
 }
 
-// processTransport is the transport to a child process.
 type processTransport struct {
 	streamTransport
 	process *process
@@ -216,7 +215,6 @@ func (p *process) close() {
 	p.out.Close()
 }
 
-// exitsWithin reports whether the process exits within d.
 func (p *process) exitsWithin(d time.Duration) bool {
 	select {
 	case <-p.exited:

@@ -61,7 +61,6 @@ type request struct {
 	out           jsonrpc.Outgoing
 }
 
-// setParam adds a member to the params.
 func (r *request) setParam(key string, value []byte) {
 	r.params = strictjson.AppendMember(r.params, key, value)
 }
@@ -174,7 +173,6 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-// resultType returns the resultType of a valid result.
 func resultType(raw json.RawMessage) string {
 	if kind, ok := strictjson.Unquote(strictjson.Member(raw, "resultType")); ok {
 		return kind
@@ -319,7 +317,6 @@ func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.E
 
 func (e *argumentsError) Unwrap() error { return e.err }
 
-// appendArguments appends the arguments of a tool or prompt.
 func appendArguments(dst []byte, arguments any) ([]byte, error) {
 	start := len(dst)
 	if raw, ok := arguments.(json.RawMessage); ok {

@@ -93,7 +93,6 @@ type listener struct {
 
 var errCancelledByServer = errors.New("cancelled by the server")
 
-// ackTimeout is how long a server may take to acknowledge subscriptions/listen.
 const ackTimeout = 5 * time.Second
 
 // A changeFilter selects the changes that the server notifies about.
@@ -214,7 +213,6 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	return nil, err
 }
 
-// acknowledge marks the listener with a request id as acknowledged.
 func (c *Client) acknowledge(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -86,7 +86,6 @@ func (noStream) Send([]byte) error        { return jsonrpc.ErrClosed }
 func (noStream) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
 func (noStream) Close() error             { return nil }
 
-// streamTransport is the transport over a stream of messages.
 type streamTransport struct {
 	c      *Client
 	stream jsonrpc.Transport

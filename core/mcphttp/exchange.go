@@ -257,7 +257,6 @@ func (e *exchange) hold(n int64) error {
 	return err
 }
 
-// releaseMemory releases the memory that the exchange held.
 func (e *exchange) releaseMemory() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -285,7 +284,6 @@ func (e *exchange) completeResponse() {
 	}
 }
 
-// setSessionID sends the id of a new session to the client.
 func (e *exchange) setSessionID() {
 	if e.startsSession {
 		e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}

@@ -214,7 +214,6 @@ func logRefusal(log *slog.Logger, r *http.Request, status int, why string) {
 	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, r.RemoteAddr))
 }
 
-// refuseLimit refuses a request because of a [*limitError].
 func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc.ID, err error) {
 	limit, _ := errors.AsType[*limitError](err)
 	h.refuse(w, r, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))

@@ -66,7 +66,6 @@ func (s *session) release() {
 	s.users.Add(-1)
 }
 
-// errClosing refuses new sessions and calls.
 var errClosing = errors.New("the server is shutting down")
 
 // registerSession makes a session available to requests, with the caller as its first user. It

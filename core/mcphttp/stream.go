@@ -288,7 +288,6 @@ func (all *streams) resumeAfter(id string) (*reader, bool) {
 	return s.readLocked(n + 1), true
 }
 
-// byName returns the stream with a name, or nil. mu is held.
 func (all *streams) byName(name string) *stream {
 	if all.standalone != nil && all.standalone.name == name {
 		return all.standalone

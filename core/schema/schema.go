@@ -228,7 +228,6 @@ func (c *compiler) schemas(p *part) []*node {
 	return all
 }
 
-// keyword compiles a keyword of n.
 func (c *compiler) keyword(n *node, p *part) {
 	switch p.name {
 	case "type":

@@ -55,7 +55,6 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	return t, nil
 }
 
-// parseDefault returns the default in the tag "schema" of a field, or nil.
 func parseDefault(tag reflect.StructTag) (*string, error) {
 	if !strings.Contains(string(tag), "default") {
 		return nil, nil

@@ -50,7 +50,6 @@ func (v *validation) stopIfDone() error {
 	return nil
 }
 
-// passes reports whether raw matches n.
 func (v *validation) passes(n *node, raw []byte, at *location) bool {
 	if v.done() {
 		return false
@@ -442,7 +441,6 @@ func (v *validation) checkObject(r *objectRules, raw []byte, at *location) {
 	}
 }
 
-// checkPresence reports missing properties, and checks dependencies.
 func (v *validation) checkPresence(r *objectRules, raw []byte, at *location) {
 	keys := make(map[string]bool)
 	_ = strictjson.Members(raw, func(key, _ []byte) error {

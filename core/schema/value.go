@@ -73,7 +73,6 @@ func (c *compiler) types(p *part) kinds {
 	return set
 }
 
-// literals are the values of an enum or a const.
 type literals struct {
 	forms map[string]bool // by canonical form
 	texts []string

@@ -85,7 +85,6 @@ func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages m
 	return tokens, map[string]http.Handler{path: page, token.WellKnown: page}, nil
 }
 
-// options reads the flags and the environment.
 func (o *OAuth) options(resource string) (options token.Options, err error) {
 	options = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
 	for _, list := range []struct {
@@ -104,10 +103,8 @@ func (o *OAuth) options(resource string) (options token.Options, err error) {
 	return options, nil
 }
 
-// variable returns the environment variable for a flag.
 func (o *OAuth) variable(flag string) string { return project.Variable(o.program, "oauth_"+flag) }
 
-// text returns the value of a flag, or of its environment variable.
 func (o *OAuth) text(value, flag string) string {
 	if value != "" {
 		return value

@@ -158,7 +158,6 @@ func (iss *issuer) metadataURLs() []string {
 	return all
 }
 
-// discoverJWKS finds the URL of the issuer's keys in its metadata.
 func (iss *issuer) discoverJWKS(ctx context.Context) (string, error) {
 	var errs []error
 	for _, from := range iss.metadataURLs() {

@@ -172,7 +172,6 @@ func (g *Gate) Prefetch(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// bearerToken returns the token of a request, or "".
 func bearerToken(r *http.Request) (string, error) {
 	if r.URL != nil && strings.Contains(r.URL.RawQuery, "access_token") && r.URL.Query().Has("access_token") {
 		return "", &auth.Refusal{Code: "invalid_request", Message: "tokens in URLs are not safe; revoke this one, and send tokens in the Authorization header"}

@@ -116,7 +116,6 @@ func (s *keySet) verify(t *unverified) (payload []byte, known bool) {
 	return nil, known
 }
 
-// supports reports whether a key can be used with an algorithm.
 func (k key) supports(algorithm string) bool {
 	if k.algorithm != "" && k.algorithm != algorithm {
 		return false
@@ -200,7 +199,6 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	return id, nil
 }
 
-// checkTimes returns an error if the token has expired or is not valid yet.
 func (g *Gate) checkTimes(c claims, now time.Time) error {
 	at, leeway := float64(now.UnixMilli())/1000, g.leeway.Seconds()
 	for _, date := range []*float64{c.Expires, c.Begins, c.Issued} {

@@ -59,7 +59,6 @@ func Dial(ctx context.Context, server Server, o client.Options) (*client.Client,
 	return nil, err
 }
 
-// connect connects over streamable HTTP or HTTP+SSE.
 func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.Options) (*client.Client, error) {
 	h := newHTTPTransport(server, u)
 	var t client.Transport = h
@@ -73,7 +72,6 @@ func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.
 	return c, err
 }
 
-// httpTransport is the transport over streamable HTTP.
 type httpTransport struct {
 	client.Link
 	server Server
@@ -139,7 +137,6 @@ func redactURL(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
-// shown returns the URL for errors.
 func (s Server) displayURL() string { return redactURL(cmp.Or(s.DisplayURL, s.URL)) }
 
 func (h *httpTransport) Explain(err error) error {
@@ -199,7 +196,6 @@ func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	return errors.New("the response has the id of another request")
 }
 
-// header returns the header of a message.
 func (h *httpTransport) header(s *client.Session, c client.Call) http.Header {
 	header := http.Header{}
 	for name, values := range h.server.Header {
@@ -354,7 +350,6 @@ func (h *httpTransport) do(ctx context.Context, method string, u *url.URL, heade
 	}
 }
 
-// bearerToken returns the cached token, or a new one.
 func (h *httpTransport) bearerToken(ctx context.Context) (string, error) {
 	h.mu.Lock()
 	token := h.token
@@ -384,7 +379,6 @@ func (h *httpTransport) Notify(ctx context.Context, s *client.Session, method st
 	return h.postOneWay(ctx, s, method, msg)
 }
 
-// postOneWay posts a notification or a response.
 func (h *httpTransport) postOneWay(ctx context.Context, s *client.Session, method string, msg []byte) error {
 	ctx, cancel := h.withTimeout(ctx)
 	defer cancel()
@@ -396,7 +390,6 @@ func (h *httpTransport) postOneWay(ctx context.Context, s *client.Session, metho
 	return nil
 }
 
-// withTimeout applies [client.Options].Timeout.
 func (h *httpTransport) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := h.Options.Timeout
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("post a message: timeout after %v", timeout))
@@ -481,7 +474,6 @@ func (e *HTTPError) Is(target error) bool {
 	return false
 }
 
-// isLostSession reports whether the server does not know the session.
 func (e *HTTPError) isLostSession() bool {
 	return e.hadSession && (e.Status == http.StatusNotFound ||
 		e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Error()), "session"))
@@ -532,7 +524,6 @@ func mediaType(resp *http.Response) string {
 // maxPrealloc limits the memory that is allocated for a Content-Length before the body arrives.
 const maxPrealloc = 64 << 10
 
-// readBody reads a body of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
 	if n := resp.ContentLength; n >= 0 && n <= int64(min(limit, maxPrealloc)) {
 		body := make([]byte, n)

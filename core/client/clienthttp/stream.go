@@ -169,7 +169,6 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size in
 	return nil
 }
 
-// resume reopens a stream after its last event.
 func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response, error) {
 	delay := e.retry
 	if delay <= 0 {
@@ -190,7 +189,6 @@ func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response,
 	return nil, err
 }
 
-// sleep waits for d, or returns the cause of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
