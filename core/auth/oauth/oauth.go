@@ -48,8 +48,8 @@ The audience of a token must be --public-url, or the URL that serve listens on.`
 // Commands returns none.
 func (o *OAuth) Commands() []*cobra.Command { return nil }
 
-// Way returns the remedy if no issuer is configured.
-func (o *OAuth) Way() string {
+// SetupHint returns how to configure the check of tokens.
+func (o *OAuth) SetupHint() string {
 	return "set the issuer of tokens with --oauth-issuer or " + o.variable("issuer")
 }
 
