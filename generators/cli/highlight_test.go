@@ -36,7 +36,7 @@ func TestHighlight(t *testing.T) {
 		"It does not compile:\nx\n":          "✗ It does not compile:\nx\n",
 		"  hello/tools\n":                    "  hello/tools\n",
 	} {
-		if got := highlight(&out, line); got != want {
+		if got := addStyles(&out, line); got != want {
 			t.Errorf("%s becomes %s, want %s", strings.TrimSpace(line), got, want)
 		}
 	}

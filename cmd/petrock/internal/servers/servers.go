@@ -260,7 +260,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	if s.Kind == mcpconfig.Stdio {
 		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
-	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Shown: describe(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
+	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, DisplayURL: describe(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
 
 // allows reports whether a server's configuration enables a tool.
