@@ -398,7 +398,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
-	w.replace("generators/prompt.go", " is filled in with.", " is given.")
+	w.replace("generators/prompt.go", "holds the arguments of ", "has the arguments of ")
 	made := good[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
 		t.Errorf("it says %+v", made.Warnings)

@@ -129,7 +129,7 @@ func TestFeaturesLast(t *testing.T) {
 	items := page.Result.StructuredContent.Items
 	first.call("posts_update", object{"id": items[1].ID, "title": "changed"}, `"title":"changed"`)
 	first.call("posts_delete", object{"id": items[0].ID}, `"title":"from the dev server"`)
-	first.call("posts_get", object{"id": items[0].ID}, "there is no post")
+	first.call("posts_get", object{"id": items[0].ID}, "no post ")
 	first.kill()
 	second.call("posts_get", object{"id": items[1].ID}, `"title":"changed"`)
 	second.kill()
