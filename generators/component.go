@@ -54,10 +54,10 @@ func newComponent(p gen.Project, kind, dir, text, description string) (component
 	case "New", "Register", "Tools", "Resources", "Prompts":
 		return component{}, fmt.Errorf("the function name %s, from %q, is reserved; choose another name", n.goName, text)
 	}
-	if n.description, err = gen.Sentence(description); err != nil {
+	if n.description, err = gen.ParseDescription(description); err != nil {
 		return component{}, err
 	}
-	if !name.Exact() {
+	if !name.IsExact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	return n, nil
@@ -125,7 +125,7 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 		return gen.Draft{}, err
 	}
 	if n.body != nil {
-		draft.Files[0].Seek, draft.Files[0].Imports = true, n.body.imports
+		draft.Files[0].AddImports, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
 			for _, i := range n.check.imports {
 				if !slices.Contains(n.body.imports, i) {
@@ -220,7 +220,7 @@ func (e Example) check(i int) (gen.Example, error) {
 	if made.Name == "" {
 		made.Name = "example " + strconv.Itoa(i+1)
 	}
-	if _, err := gen.Sentence(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
+	if _, err := gen.ParseDescription(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
 		return made, fmt.Errorf("invalid example name %q; use a few plain words", made.Name)
 	}
 	if e.Output != nil && e.Error != "" {

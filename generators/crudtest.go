@@ -165,7 +165,7 @@ func (c crud) newTests() (t crudTests, err error) {
 // changedField returns a field that the test of update changes, with its new value.
 func (c crud) changedField() (gen.Field, any) {
 	for _, f := range c.fields {
-		if value, ok := f.Other(); ok {
+		if value, ok := f.OtherSample(); ok {
 			return f, value
 		}
 	}

@@ -230,13 +230,13 @@ func newFeatureComponent(p gen.Project, kind, text, description string) (compone
 	} else if err := gen.CheckWireName(n.wire, p.Name); err != nil {
 		return component{}, err
 	}
-	if !name.Exact() {
+	if !name.IsExact() {
 		return component{}, fmt.Errorf("the name %q cannot be recovered from its Go name %s; choose a name with longer words", rest, n.goName)
 	}
 	if isReserved(n.goName) {
 		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
 	}
-	n.description, err = gen.Sentence(description)
+	n.description, err = gen.ParseDescription(description)
 	return n, err
 }
 

@@ -228,7 +228,7 @@ func samplesExcept(other gen.Field, value any) func(gen.Field) (any, bool) {
 // wrongField returns the first field that has an invalid value, with that value.
 func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 	for _, f := range fields {
-		if wrong, ok := f.Wrong(); ok {
+		if wrong, ok := f.InvalidSample(); ok {
 			return f, wrong, true
 		}
 	}

@@ -38,7 +38,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	}
 	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		if _, wrong := gen.Sentence(in.Description); in.Name == f.Name() && wrong == nil {
+		if _, wrong := gen.ParseDescription(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w; set \"name\" for the tool of %s", err, f.Ref)
 		}
 		return gen.Draft{}, err

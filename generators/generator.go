@@ -27,13 +27,13 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if err := n.checkGeneratorName(in.Name); err != nil {
 		return gen.Draft{}, err
 	}
-	if n.description, err = gen.Sentence(in.Description); err != nil {
+	if n.description, err = gen.ParseDescription(in.Description); err != nil {
 		return gen.Draft{}, err
 	}
 	if n.description == "" {
 		n.description = fmt.Sprintf("creates %s: functions that return their own name, each with a test.", plural(name.Human()))
 	}
-	if !name.Exact() {
+	if !name.IsExact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
@@ -107,7 +107,7 @@ name, err := gen.ParseName(in.Name)
 if err != nil {
 	return gen.Draft{}, err
 }
-description, err := gen.Sentence(in.Description)
+description, err := gen.ParseDescription(in.Description)
 if err != nil {
 	return gen.Draft{}, err
 }

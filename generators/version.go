@@ -171,7 +171,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	draft := gen.Draft{
-		Kind: "version", Name: u.EventType, Settles: u.EventType, Changes: u.Changes,
+		Kind: "version", Name: u.EventType, NewVersionOf: u.EventType, Changes: u.Changes,
 		Files: files,
 		Trial: gen.Trial{Test: "Test" + old},
 		Next: []string{
@@ -183,7 +183,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("%s is not built on this system and may use a renamed field; rename it there by hand.", name))
 	}
 	if u.body != nil {
-		draft.Files[0].Seek, draft.Files[0].Imports = true, u.body.imports
+		draft.Files[0].AddImports, draft.Files[0].Imports = true, u.body.imports
 	}
 	return draft, nil
 }

@@ -82,14 +82,14 @@ func isSafe(t *testing.T, f gen.Field) {
 // any is in a table.
 func hasSamples(t *testing.T, f gen.Field) {
 	t.Helper()
-	wrong, can := f.Wrong()
+	wrong, can := f.InvalidSample()
 	if can == (f.Type.Kind == gen.KindAny) {
 		t.Errorf("something can be wrong with %s: %t", f, can)
 	}
 	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
 		t.Errorf("a sample of %s is %v", f, f.Sample())
 	}
-	if other, can := f.Other(); can {
+	if other, can := f.OtherSample(); can {
 		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {
 			t.Errorf("another value of %s than %v is %v", f, f.Sample(), other)
 		}

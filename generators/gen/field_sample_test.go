@@ -43,7 +43,7 @@ func TestSample(t *testing.T) {
 			t.Errorf("%v", err)
 			continue
 		}
-		wrong, can := f.Wrong()
+		wrong, can := f.InvalidSample()
 		if got := encode(t, f.Sample()); got != test.sample {
 			t.Errorf("a sample of %s is %s, not %s", test.text, got, test.sample)
 		}
@@ -69,7 +69,7 @@ func TestOther(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		other, can := f.Other()
+		other, can := f.OtherSample()
 		if can != (want != "") || can && (encode(t, other) != want || encode(t, other) == encode(t, f.Sample())) {
 			t.Errorf("another of %s is %s, %t, not %s", text, encode(t, other), can, want)
 		}

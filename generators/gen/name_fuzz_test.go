@@ -35,8 +35,8 @@ func FuzzParseName(f *testing.F) {
 		if ident := name.Go(); !token.IsIdentifier(ident) || !token.IsExported(ident) {
 			t.Errorf("%q is %q in Go", text, ident)
 		}
-		if name.Exact() != (gen.WireName(name.Go()) == name.Wire()) {
-			t.Errorf("%q is exact: %t", text, name.Exact())
+		if name.IsExact() != (gen.WireName(name.Go()) == name.Wire()) {
+			t.Errorf("%q is exact: %t", text, name.IsExact())
 		}
 		if err := gen.CheckWireName(name.Wire(), "weather"); (err == nil) != (len(name.Wire()) <= gen.MaxNameLength("weather")) {
 			t.Errorf("%q: %v", text, err)

@@ -37,8 +37,8 @@ func TestGeneratorNames(t *testing.T) {
 		"petrock has a generator":          {"tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "version", "worker"},
 		"is a Go keyword":                  {"func", "type", "Interface"},
 		"is reserved; choose another name": {"all", "All"},
-		"clients do not take the name":     {strings.Repeat("a", 42)},
-		"cannot be a name":                 {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
+		"clients reject the name":          {strings.Repeat("a", 42)},
+		"invalid name":                     {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
 	} {
 		for _, name := range names {
 			result, err := e.Generate(t.Context(), "generator", input{Name: name}.json(), engine.Options{DryRun: true})

@@ -49,10 +49,10 @@ func hostiles() []hostile {
 
 	// Names that no file, function or client can have.
 	add(named(`a tool needs a "name"`, "")...)
-	add(named("cannot be a name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
+	add(named("invalid name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
-	add(named("clients do not take the name", strings.Repeat("a", 64))...)
+	add(named("clients reject the name", strings.Repeat("a", 64))...)
 	add(named("is reserved; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
 
 	// Names that Go, its build rules, Windows and petrock have for something else, and that are fine here.
