@@ -20,7 +20,7 @@ const (
 	inputSchemaWorker     = `{"type":"object","properties":{"name":{"type":"string","description":"Feature and name, such as posts/digest"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of the worker's saved state w, as in generate_tool"},"on":{"type":"array","items":{"type":"string"},"description":"Commands that trigger it, such as posts/create"},"every":{"type":"string","description":"Interval at which it runs, such as 5m"},"description":{"type":"string","description":"What it does, such as: Mails new posts."},"body":{"type":"string","format":"go","description":"Go statements that do the work and return an error to retry later. In scope: ctx, w; with on, also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"}},"additionalProperties":false},"description":"Test cases: tool calls, with a run of the worker after each"}},"required":["name"],"additionalProperties":false}`
 )
 
-// All are the generators, sorted by name.
+// All returns the generators, sorted by name.
 func All() []gen.Generator {
 	return []gen.Generator{
 		{

@@ -120,7 +120,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran, err := project.RunGenerators(view)
+	ran, err := project.GeneratorProgram(view)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ const (
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone"},"keep":{"type":"boolean","description":"Leave files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
 	yes := true
 	no := false

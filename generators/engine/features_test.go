@@ -269,7 +269,7 @@ func TestFeaturesInTheWay(t *testing.T) {
 	}
 	// Two tools have one name.
 	_, err = b.generate("features/posts/plus.go", strings.Replace(command("Plus", "return e.Time"), "// Plus is one.", "// Plus is one.\n//\n//petrock:name add", 1))
-	b.wants(err, "Plus has the name add, and so has Add in tools/add.go")
+	b.wants(err, "Plus has the name add, which Add in tools/add.go already has")
 
 	// A feature that does not parse keeps what was derived from it, and others go on.
 	b.write("features/posts/broken.go", "package posts\n\nfunc {\n")

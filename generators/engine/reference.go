@@ -139,7 +139,7 @@ func few(words []string) string {
 
 // feature returns a feature for generators, or nil.
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
-	place := derive.FeatureIn(path.Join(derive.Features, name))
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
 		return nil
 	}

@@ -222,10 +222,10 @@ func (e *Engine) hidden() []*derive.Package {
 		}
 	}
 	if e.whyHidden(derive.Features) != "" {
-		places = append(places, derive.FeatureIn(derive.Features))
+		places = append(places, derive.FeaturePlace(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
 		for _, entry := range entries {
-			places = append(places, derive.FeatureIn(path.Join(derive.Features, entry.Name())))
+			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
 		}
 	}
 	var found []*derive.Package

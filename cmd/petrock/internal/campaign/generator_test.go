@@ -112,7 +112,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	// A generator that somebody has written wrongly is in the way of generators alone.
 	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
-	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported and is no generator") {
+	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported but does not have the signature of a generator") {
 		t.Errorf("the refusal says: %v", refused)
 	}
 	w.generate(e, "prompt", input{Name: "more"})
@@ -130,7 +130,7 @@ func TestGeneratorDrafts(t *testing.T) {
 		{"notes/first.go", "package notes\n", ""},
 		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "it would not compile"},
 		{"notes/first.go", "package\n", "*"},
-		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported and is no tool"},
+		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported but does not have the signature of a tool"},
 		{"README.md", "Mine now.\n", "already exists"},
 		{"../outside/first.md", "", "*"},
 		{"/first.md", "", "*"},

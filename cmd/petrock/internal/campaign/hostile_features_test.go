@@ -81,9 +81,9 @@ func hostileFeatures() []hostile {
 	}
 
 	// What clients would take for one.
-	add(hostile{"tool", input{Name: "posts_create"}, "and so has Create in features/posts/create.go"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "and so has PostsArchive in tools/posts_archive.go"})
+	add(hostile{"tool", input{Name: "posts_create"}, "which Create in features/posts/create.go already has"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "which PostsArchive in tools/posts_archive.go already has"})
 	for _, uri := range []string{"app://log", "app://log{?limit}", "app://features", "app://workers"} {
-		add(hostile{"resource", input{Name: "log", URI: uri}, "a program with features"})
+		add(hostile{"resource", input{Name: "log", URI: uri}, "reserved for a server with features"})
 	}
 
 	// What workers follow.

@@ -118,8 +118,8 @@ func hostiles() []hostile {
 		add(hostile{"resource", input{Name: fmt.Sprintf("uri_%d", i), URI: uri}, refused})
 	}
 	// Addresses that others have.
-	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "and so has One"},
-		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "and so has One in resources/one.go, as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
+	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "which One in resources/one.go already has"},
+		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "which One in resources/one.go already has as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
 	return all
 }
 

@@ -105,7 +105,7 @@ const (
 	outputSchemaTools_ChangeTools = `{"type":"string"}`
 )
 
-// Register offers the tools of this package.
+// Register registers the tools of this package.
 func Register(s *mcp.Server) error {
 	yes := true
 	no := false
@@ -319,7 +319,7 @@ func Register(s *mcp.Server) error {
 	)
 }
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(

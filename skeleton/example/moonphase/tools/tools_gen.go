@@ -14,7 +14,7 @@ const (
 	outputSchemaTools_Moonphase = `{"type":"object","properties":{"time":{"type":"string","format":"date-time","description":"What it is true of, in UTC"},"age":{"type":"number","minimum":0,"maximum":30,"description":"Days since the last new moon, to a hundredth"},"illumination":{"type":"integer","minimum":0,"maximum":100,"description":"How much of the moon is lit, in percent"},"phase":{"type":"string","enum":["new moon","waxing crescent","first quarter","waxing gibbous","full moon","waning gibbous","last quarter","waning crescent"],"description":"What that is called"}},"required":["time","age","illumination","phase"],"additionalProperties":false}`
 )
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
 	yes := true
 	no := false

@@ -17,7 +17,7 @@ const (
 	outputSchemaGetNextTask = `{"type":"object","properties":{"task":{"type":["object","null"],"properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Place in the order of creation"},"title":{"type":"string","description":"What is to be done, in a line"},"description":{"type":"string","description":"All that there is to know about it"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often it was handed out"},"lease":{"type":"string","description":"What report_task_done has to be given, by the agent that was handed the task last"},"lease_until":{"type":"string","format":"date-time","description":"When the task goes back to the queue, unless it is reported before"},"agent":{"type":"string","description":"Who has it, or had it last, if they gave a name"},"result":{"type":"string","description":"What came of it"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false,"description":"The task; null if there is none to do"}},"required":["task"],"additionalProperties":false}`
 )
 
-// Register offers the tools of this package.
+// Register registers the tools of this package.
 func Register(s *mcp.Server) error {
 	no := false
 	return errors.Join(

@@ -22,7 +22,7 @@ const (
 	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"The oldest ones"},"open":{"type":"integer","description":"How many there are in all"}},"required":["items","open"],"additionalProperties":false}`
 )
 
-// Feature is chats: its state, commands, queries and workers, and the tools that they are.
+// Feature returns the state, commands, queries, workers and tools of chats.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -41,7 +41,7 @@ func Feature() appmcp.Feature {
 	}
 }
 
-// register offers the commands and queries of this package as tools.
+// register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
 	yes := true
 	no := false

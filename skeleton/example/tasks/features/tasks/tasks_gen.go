@@ -24,7 +24,7 @@ const (
 	outputSchemaReport = `{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Place in the order of creation"},"title":{"type":"string","description":"What is to be done, in a line"},"description":{"type":"string","description":"All that there is to know about it"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often it was handed out"},"lease":{"type":"string","description":"What report_task_done has to be given, by the agent that was handed the task last"},"lease_until":{"type":"string","format":"date-time","description":"When the task goes back to the queue, unless it is reported before"},"agent":{"type":"string","description":"Who has it, or had it last, if they gave a name"},"result":{"type":"string","description":"What came of it"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false}`
 )
 
-// Feature is tasks: its state, commands, queries and workers, and the tools that they are.
+// Feature returns the state, commands, queries, workers and tools of tasks.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -50,7 +50,7 @@ func Feature() appmcp.Feature {
 	}
 }
 
-// register offers the commands and queries of this package as tools.
+// register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
 	yes := true
 	no := false
