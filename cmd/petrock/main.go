@@ -46,7 +46,7 @@ petrock help trust says what petrock starts, and when it asks.`,
 	}
 	root.AddCommand(newNew(env))
 	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, devserver.Options{CanMake: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
+	root.AddCommand(cli.NewMCP(env, devserver.Options{CanCreate: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
 	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
 	return root
 }

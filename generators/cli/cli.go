@@ -46,7 +46,7 @@ not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	root.AddCommand(Commands(env)...)
-	root.AddCommand(NewMCP(env, devserver.Options{IsProjects: true}, nil), NewStatus(env), NewVersion())
+	root.AddCommand(NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil), NewStatus(env), NewVersion())
 	root.AddCommand(newCalls(env)...)
 	return root
 }

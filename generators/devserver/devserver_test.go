@@ -68,7 +68,7 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Vendored.Pristine {
 		t.Errorf("petrock's files differ: %+v", sound.Vendored)
 	}
-	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {
+	if text := broken.String(); !strings.Contains(text, "The project does not compile:\ntools/sun.go:3:15: ") {
 		t.Errorf("of what is broken it says to people:\n%s", text)
 	}
 
@@ -117,8 +117,8 @@ func TestFolders(t *testing.T) {
 			t.Errorf("in %s it says %s, want %s in it", dir, result.Text(), says)
 		}
 	}
-	list("other", "it lies outside")
-	list("link/../other", "it lies outside")
+	list("other", "the path is outside")
+	list("link/../other", "the path is outside")
 	mine := `"root":` + quote(t, filepath.Join(base, "here", "mine"))
 	list("alias", mine)
 	list("mine", mine)
@@ -148,7 +148,7 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 	for _, tool := range mcptest.Connect(t, server).Tools() {
 		if strings.HasPrefix(tool.Name, "generate_") {
 			made = append(made, tool.Name)
-			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any kind") {
+			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any generator") {
 				t.Errorf("generate_component is another one: %s", tool.Description)
 			}
 		}
