@@ -188,7 +188,7 @@ func (c crud) idField() gen.Field {
 
 // command writes the type of a command or query, which shares the enumerations of the items.
 func (c crud) command(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
-	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.declare(file)
+	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.writeType(file)
 }
 
 func (c crud) create() gen.GoFile {

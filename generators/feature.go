@@ -288,6 +288,7 @@ func (n component) servedFeatures(p gen.Project) []string {
 	return all
 }
 
+// addFeature appends a feature, unless it is empty or in the list.
 func addFeature(features []string, feature string) []string {
 	if feature == "" || slices.Contains(features, feature) {
 		return features

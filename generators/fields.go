@@ -25,13 +25,13 @@ type structure struct {
 	logged     bool // stored in the event log, so that null and empty must stay distinct
 }
 
-// write adds the type and its enumerations to a file.
+// write adds the type and its enums to a file.
 func (s structure) write(file gen.GoFile) {
-	s.declare(file)
+	s.writeType(file)
 	s.writeEnums(file)
 }
 
-func (s structure) declare(file gen.GoFile) {
+func (s structure) writeType(file gen.GoFile) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
 	writeDirectives(file, s.directives)
 	var members []jen.Code
@@ -41,11 +41,22 @@ func (s structure) declare(file gen.GoFile) {
 	file.Type().Id(s.name).Struct(members...)
 }
 
+// writeEnums writes the types of enum fields and their constants.
 func (s structure) writeEnums(file gen.GoFile) {
 	for _, f := range s.fields {
-		if enum, ok := enumOf(f.Type); ok {
-			s.writeEnum(file, f, enum)
+		enum, ok := enumOf(f.Type)
+		if !ok {
+			continue
 		}
+		name := s.prefix + f.Go
+		file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
+		file.Type().Id(name).String()
+		file.Comment(fmt.Sprintf("// The values of %s.", f.Name))
+		file.Const().DefsFunc(func(g *jen.Group) {
+			for _, value := range enum.Values {
+				g.Id(name + value.Go).Id(name).Op("=").Lit(value.Text)
+			}
+		})
 	}
 }
 
@@ -56,19 +67,6 @@ func writeDirectives(file gen.GoFile, directives []string) {
 	for _, d := range directives {
 		file.Comment("//petrock:" + d)
 	}
-}
-
-// writeEnum writes the type of an enum field and its constants.
-func (s structure) writeEnum(file gen.GoFile, f gen.Field, enum gen.FieldType) {
-	name := s.prefix + f.Go
-	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
-	file.Type().Id(name).String()
-	file.Comment(fmt.Sprintf("// The values of %s.", f.Name))
-	file.Const().DefsFunc(func(g *jen.Group) {
-		for _, value := range enum.Values {
-			g.Id(name + value.Go).Id(name).Op("=").Lit(value.Text)
-		}
-	})
 }
 
 // checkEnumNames refuses an enum field whose Go names conflict with the function, its input and output

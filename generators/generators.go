@@ -84,8 +84,6 @@ func exampleLoop(file gen.GoFile, mcptest string, all []step, check string) stri
 	}`
 }
 
-func checkTool(tool string) string { return fmt.Sprintf("client.CheckTool(t, %q, example)", tool) }
-
 // rawLit returns a string literal, in backquotes if possible.
 func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }
 

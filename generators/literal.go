@@ -91,20 +91,14 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.Ident:
 		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
-		switch name := typeText(t); name {
-		case "time.Duration", "json.RawMessage":
-			return true
-		}
+		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, typeText(t))
 	}
 	return false
 }
 
 func isPredeclared(name string) bool {
-	switch name {
-	case "any", "string", "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"any", "string", "bool", "int", "int8", "int16", "int32", "int64",
+		"uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64"}, name)
 }
 
 type goValue struct {

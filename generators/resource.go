@@ -40,16 +40,16 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	params := "ctx " + file.Ref("context", "Context")
 	if len(variables) > 0 {
 		input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the variables of the URI of " + n.wire + "."}
+		var fields []string
 		for _, variable := range variables {
-			name, err := gen.ParseFieldName(variable)
-			if err != nil {
-				return gen.Draft{}, err
+			field := variable + ":string"
+			if slices.Contains(queryVariables(in.URI), variable) {
+				field += "?"
 			}
-			optional := slices.Contains(queryVariables(in.URI), variable)
-			input.fields = append(input.fields, gen.Field{Name: variable, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindString}, Optional: optional})
+			fields = append(fields, field)
 		}
-		if err := checkDistinct(in.URI, input.fields); err != nil {
-			return gen.Draft{}, err
+		if input.fields, err = gen.ParseFields(fields); err != nil {
+			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", in.URI, err)
 		}
 		input.write(file)
 		params += ", in " + input.name
@@ -104,17 +104,6 @@ func expandURI(uri string, variables []string, e gen.Example) (string, error) {
 func queryVariables(uri string) []string {
 	_, query, _ := strings.Cut(uri, "{?")
 	return strings.Split(strings.TrimSuffix(query, "}"), ",")
-}
-
-func checkDistinct(uri string, fields []gen.Field) error {
-	for i, f := range fields {
-		for _, other := range fields[:i] {
-			if f.Go == other.Go || strings.EqualFold(f.Name, other.Name) {
-				return fmt.Errorf("URI %q: the variables %s and %s are too similar; rename one", uri, other.Name, f.Name)
-			}
-		}
-	}
-	return nil
 }
 
 // unwrittenTest returns the test of a component that is not written yet.

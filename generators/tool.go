@@ -95,7 +95,7 @@ func (n component) toolExamples(p gen.Project) (gen.GoFile, error) {
 		all, err := n.steps(p)
 		return n.test(p, func(file gen.GoFile) string { return stepLoop(file, p.Import("core/mcptest"), all, "") }), err
 	}
-	return n.exampleTest(p, checkTool(n.wire), func(e gen.Example) (input, output *jen.Statement, err error) {
+	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, example)", n.wire), func(e gen.Example) (input, output *jen.Statement, err error) {
 		return n.toolRow(p, n.wire, e)
 	})
 }

@@ -252,16 +252,11 @@ func Expand(uri string, values map[string]string) (string, error) {
 
 // escape percent-encodes a value, except unreserved characters and allowed ones.
 func escape(value, allowed string) string {
-	var out strings.Builder
-	for i := range len(value) {
-		switch c := value[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~"+allowed, c) >= 0:
-			out.WriteByte(c)
-		default:
-			fmt.Fprintf(&out, "%%%02X", c)
-		}
+	escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	for _, c := range allowed {
+		escaped = strings.ReplaceAll(escaped, fmt.Sprintf("%%%02X", c), string(c))
 	}
-	return out.String()
+	return escaped
 }
 
 func (f *finder) addScopes(c *Component, d directive) {

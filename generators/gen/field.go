@@ -333,7 +333,7 @@ func (f Field) OtherSample() (any, bool) {
 	switch f.Type.Kind {
 	case KindString:
 		const other = "changed"
-		n := f.size(len(other))
+		n := f.size(int64(len(other)))
 		return strings.Repeat(other, n/len(other)+1)[:n], n > 0
 	case KindInt, KindInt64:
 		n := f.Sample().(int64)

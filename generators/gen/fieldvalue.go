@@ -178,25 +178,11 @@ func float(literal string) float64 {
 func (f Field) Sample() any {
 	switch f.Type.Kind {
 	case KindString:
-		return text(f.size(len(word)))
+		return text(f.size(int64(len(word))))
 	case KindInt, KindInt64:
-		n := int64(1)
-		if f.Min != "" {
-			n = max(n, whole(f.Min))
-		}
-		if f.Max != "" {
-			n = min(n, whole(f.Max))
-		}
-		return n
+		return clamp(f, 1, whole)
 	case KindFloat:
-		n := 1.5
-		if f.Min != "" {
-			n = max(n, float(f.Min))
-		}
-		if f.Max != "" {
-			n = min(n, float(f.Max))
-		}
-		return n
+		return clamp(f, 1.5, float)
 	case KindList, KindMap:
 		return f.Type.many(f.size(1))
 	}
@@ -245,14 +231,17 @@ const word = "example"
 
 func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
 
-func (f Field) size(wanted int) int {
+func (f Field) size(wanted int64) int { return int(clamp(f, wanted, whole)) }
+
+// clamp returns the value within the limits of a field that is closest to n.
+func clamp[N int64 | float64](f Field, n N, parse func(string) N) N {
 	if f.Min != "" {
-		wanted = max(wanted, int(whole(f.Min)))
+		n = max(n, parse(f.Min))
 	}
 	if f.Max != "" {
-		wanted = min(wanted, int(whole(f.Max)))
+		n = min(n, parse(f.Max))
 	}
-	return wanted
+	return n
 }
 
 // largestShown is the maximum length of an invalid value in a generated test.

@@ -106,12 +106,10 @@ func (n Name) File(kind string) string {
 // isSpecial reports whether a file NAME.go is special: a test, a derived file, a device name of
 // Windows, or constrained by a GOOS or GOARCH suffix (goodOSArchFile in go/build).
 func isSpecial(name string) bool {
-	underscore := strings.LastIndexByte(name, '_')
-	if underscore < 0 {
+	if !strings.Contains(name, "_") {
 		return IsDevice(name)
 	}
-	last := name[underscore+1:]
-	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
+	return strings.HasSuffix(name, "_gen") || HasBuildSuffix(name)
 }
 
 // HasBuildSuffix reports whether the name of a Go file constrains when it is built: x_windows.go,
@@ -122,23 +120,13 @@ func HasBuildSuffix(file string) bool {
 	if underscore < 0 {
 		return false
 	}
-	last := name[underscore+1:]
-	return last == "test" || isSystem(last) || isProcessor(last)
-}
-
-// isSystem reports whether a word is a known GOOS. "unix" is only a build constraint.
-func isSystem(word string) bool {
-	switch word {
-	case "aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
-		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos":
-		return true
-	}
-	return false
-}
-
-func isProcessor(word string) bool {
-	switch word {
-	case "386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
+	switch name[underscore+1:] {
+	case "test",
+		// GOOS; unix is only a build constraint
+		"aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
+		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos",
+		// GOARCH
+		"386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
 		"mips64le", "mips64p32", "mips64p32le", "mipsle", "ppc", "ppc64", "ppc64le", "riscv", "riscv64",
 		"s390", "s390x", "sparc", "sparc64", "wasm":
 		return true

@@ -150,8 +150,8 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Check: "return nil"}, "check without body"},
 		{"query", input{Body: "return nil"}, "it would not compile"},
 		{"worker", input{Every: "5m", Body: "return 1"}, "it would not compile"},
-		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "the body is for one of"},
-		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "is no tool"},
+		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "a body is for one trigger"},
+		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "invalid tool name"},
 
 		// With examples it is run.
 		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},
