@@ -201,37 +201,37 @@ func (n *component) setWritten(w Written, callable bool) error {
 	}
 	seen := map[string]bool{}
 	for i, e := range w.Examples {
-		made, err := e.check(i)
+		example, err := e.check(i)
 		if err != nil {
 			return err
 		}
-		key := strings.ReplaceAll(strings.ToLower(made.Name), "_", " ")
+		key := strings.ReplaceAll(strings.ToLower(example.Name), "_", " ")
 		if seen[key] {
-			return fmt.Errorf("two examples are named %q; give each its own name, or none", made.Name)
+			return fmt.Errorf("two examples are named %q; give each its own name, or none", example.Name)
 		}
 		seen[key] = true
-		n.examples = append(n.examples, made)
+		n.examples = append(n.examples, example)
 	}
 	return nil
 }
 
 func (e Example) check(i int) (gen.Example, error) {
-	made := gen.Example{Name: e.Name, Output: e.Output, Error: e.Error}
-	if made.Name == "" {
-		made.Name = "example " + strconv.Itoa(i+1)
+	example := gen.Example{Name: e.Name, Output: e.Output, Error: e.Error}
+	if example.Name == "" {
+		example.Name = "example " + strconv.Itoa(i+1)
 	}
-	if _, err := gen.ParseDescription(made.Name); err != nil || strings.ContainsAny(made.Name, "/#\\") {
-		return made, fmt.Errorf("invalid example name %q; use a few plain words", made.Name)
+	if _, err := gen.ParseDescription(example.Name); err != nil || strings.ContainsAny(example.Name, "/#\\") {
+		return example, fmt.Errorf("invalid example name %q; use a few plain words", example.Name)
 	}
 	if e.Output != nil && e.Error != "" {
-		return made, fmt.Errorf("example %q has an output and an error; send only one of them", made.Name)
+		return example, fmt.Errorf("example %q has an output and an error; send only one of them", example.Name)
 	}
 	if e.Input == nil {
 		e.Input = map[string]json.RawMessage{}
 	}
 	var err error
-	made.Input, err = strictjson.Marshal(e.Input)
-	return made, err
+	example.Input, err = strictjson.Marshal(e.Input)
+	return example, err
 }
 
 func (n component) isWritten() bool { return n.body != nil }

@@ -123,11 +123,11 @@ func (c crud) newTests() (t crudTests, err error) {
 		if failed != nil {
 			err = failed
 		}
-		made, ok := structure{name: name, prefix: c.typ, fields: fields, logged: true}.shape(t.path()).literal(object)
+		literal, ok := structure{name: name, prefix: c.typ, fields: fields, logged: true}.shape(t.path()).literal(object)
 		if !ok {
-			made = rawLit(string(object)) // no Go value encodes to it
+			literal = rawLit(string(object)) // no Go value encodes to it
 		}
-		t.inputs[word] = made
+		t.inputs[word] = literal
 	}
 	item := func(word string, value func(gen.Field) (any, bool)) {
 		object, failed := encodeFields(c.fields, value)

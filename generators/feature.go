@@ -324,8 +324,8 @@ func (n component) testSetup(p gen.Project, file gen.GoFile) string {
 
 // argument returns the input of a tool call: a Go value if one encodes to it, else JSON text.
 func (n component) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
-	if made, ok := n.inputOf(p, tool).literal(input); ok {
-		return made
+	if value, ok := n.inputOf(p, tool).literal(input); ok {
+		return value
 	}
 	return rawLit(string(input))
 }

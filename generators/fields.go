@@ -109,14 +109,14 @@ func enumOf(t gen.FieldType) (gen.FieldType, bool) {
 
 // shape returns the type for writing literals. path is the import path of its package.
 func (s structure) shape(path string) shape {
-	made := shape{path: path, name: s.name}
+	typ := shape{path: path, name: s.name}
 	for _, f := range s.fields {
-		made.fields = append(made.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
+		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
 		if _, ok := enumOf(f.Type); ok {
-			made.strings = append(made.strings, s.prefix+f.Go)
+			typ.strings = append(typ.strings, s.prefix+f.Go)
 		}
 	}
-	return made
+	return typ
 }
 
 func (s structure) typeCode(f gen.Field) *jen.Statement {
@@ -267,11 +267,11 @@ func (n *component) setSteps(body string, steps []Step) error {
 			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
-		made, err := Example{Input: s.Input}.check(i)
+		example, err := Example{Input: s.Input}.check(i)
 		if err != nil {
 			return err
 		}
-		n.given = append(n.given, call{tool, made.Input})
+		n.given = append(n.given, call{tool, example.Input})
 	}
 	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
 		return errExamplesWithoutBody
@@ -298,8 +298,8 @@ func (n component) toolRow(p gen.Project, tool string, e gen.Example) (input, ou
 			return nil, nil, err
 		}
 		output = rawLit(text)
-		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
-			output = made
+		if value, ok := n.output.literal(e.Output); ok && tool == n.wire {
+			output = value
 		}
 	}
 	return n.argument(p, tool, e.Input), output, nil

@@ -138,7 +138,7 @@ func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
 		names, set = append(names, name), append(set, f.goName+": "+name)
 	}
 	failed := "err != nil {\nreturn " + output + "{}, err\n}\n"
-	made := "return " + output + "{" + strings.Join(set, ", ") + "}, nil"
+	returned := "return " + output + "{" + strings.Join(set, ", ") + "}, nil"
 	switch {
 	case w.results.whole != nil:
 		return "return " + call + ", nil"
@@ -147,11 +147,11 @@ func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
 	case w.results.none:
 		return call + "\nreturn " + output + "{Done: true}, nil"
 	case w.results.fails:
-		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + made
+		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + returned
 	case len(set) == 1:
 		return "return " + output + "{" + w.results.fields[0].goName + ": " + call + "}, nil"
 	}
-	return strings.Join(names, ", ") + " := " + call + "\n" + made
+	return strings.Join(names, ", ") + " := " + call + "\n" + returned
 }
 
 func (w *wrapper) next() []string {
@@ -178,7 +178,7 @@ func requiredBy(schema json.RawMessage) string {
 
 // structOf returns the struct type that t is or points to, and whether t is a pointer. It returns nil
 // for other types.
-func structOf(t types.Type) (made types.Type, pointer bool) {
+func structOf(t types.Type) (structure types.Type, pointer bool) {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t, pointer = p.Elem(), true
 	}
@@ -326,9 +326,9 @@ func paramsOf(f *gen.Function, module string) (params, error) {
 // and its schema. A pointer to a struct becomes a required struct, since functions expect it not to be
 // nil. Other pointers become optional fields.
 func fieldTypeFor(f *gen.Function, t types.Type) (typ types.Type, pointer bool, schema json.RawMessage, err error) {
-	if made, pointer := structOf(t); pointer {
-		if schema, err := f.Input(made); err == nil && derive.IsObject(string(schema)) {
-			return made, true, schema, nil
+	if elem, pointer := structOf(t); pointer {
+		if schema, err := f.Input(elem); err == nil && derive.IsObject(string(schema)) {
+			return elem, true, schema, nil
 		}
 	}
 	schema, err = f.Input(t)
@@ -339,7 +339,7 @@ func fieldTypeFor(f *gen.Function, t types.Type) (typ types.Type, pointer bool, 
 // defaults. Only inputs in package tools have defaults.
 func isInput(t types.Type, schema json.RawMessage, module string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
-	if made, pointer := structOf(t); !ok || made == nil || pointer {
+	if structure, pointer := structOf(t); !ok || structure == nil || pointer {
 		return false
 	}
 	return named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path()+"/", module+"/") &&
@@ -380,8 +380,8 @@ func resultsOf(f *gen.Function) (results, error) {
 		if err != nil {
 			return results{}, f.Errorf("JSON cannot hold %s: %s", f.Result(i), reason(err))
 		}
-		made, pointer := structOf(v.Type())
-		if _, named := made.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (r.fails || !pointer)) {
+		structure, pointer := structOf(v.Type())
+		if _, named := structure.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (r.fails || !pointer)) {
 			r.whole = v.Type()
 			return r, nil
 		}
@@ -440,19 +440,19 @@ func (s *typeWriter) write(t types.Type) *jen.Statement {
 }
 
 func (s *typeWriter) name(name *types.TypeName, of *types.TypeList) *jen.Statement {
-	made := jen.Id(name.Name())
+	code := jen.Id(name.Name())
 	if pkg := name.Pkg(); pkg != nil {
 		s.packages[pkg.Path()] = pkg.Name()
-		made = jen.Qual(pkg.Path(), name.Name())
+		code = jen.Qual(pkg.Path(), name.Name())
 	}
 	var arguments []jen.Code
 	for t := range of.Types() {
 		arguments = append(arguments, s.write(t))
 	}
 	if len(arguments) > 0 {
-		made.Types(arguments...)
+		code.Types(arguments...)
 	}
-	return made
+	return code
 }
 
 // declare declares the imports in a file and returns the package names. It renames a package whose

@@ -240,9 +240,9 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 	if inside, ok := strings.CutPrefix(imported, "./"); ok {
 		imported = u.p.Import(inside)
 	}
-	made := jen.Qual(imported, name)
+	code := jen.Qual(imported, name)
 	if !generic {
-		return made
+		return code
 	}
 	var list []jen.Code
 	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested type arguments do not compile
@@ -252,7 +252,7 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 		}
 		list = append(list, u.goType(parsed))
 	}
-	return made.Types(list...)
+	return code.Types(list...)
 }
 
 func (u *upgrade) addUndecided(field, problem string) {
@@ -313,11 +313,11 @@ func (u *upgrade) convertStruct(file gen.GoFile, prefix, target string, fields [
 		}
 	}
 	if embeds {
-		text := "var made " + target + "\n"
+		text := "var upgraded " + target + "\n"
 		for i, name := range names {
-			text += "made." + name + " = " + file.Code(values[i]) + "\n"
+			text += "upgraded." + name + " = " + file.Code(values[i]) + "\n"
 		}
-		return text + "return made"
+		return text + "return upgraded"
 	}
 	between, end := ", ", ""
 	if len(names) > 3 {
@@ -356,11 +356,11 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 	}
 	value, target := jen.Id("old").Dot(recordedGo(was)), f.Var.Type()
 	if !was.Optional || f.Omits || isPointer(target) {
-		made, ok := u.convert(value, old, target)
+		converted, ok := u.convert(value, old, target)
 		if !ok {
 			return u.mismatch(at, was, f)
 		}
-		return made
+		return converted
 	}
 	switch {
 	case !hasDefault:
@@ -370,11 +370,11 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 		u.addUndecided(at, "was optional, is required now, and events do not distinguish empty from absent; send a body")
 		return jen.Nil()
 	}
-	made, ok := u.convert(jen.Id("v"), *old.Elem, target)
+	converted, ok := u.convert(jen.Id("v"), *old.Elem, target)
 	if !ok {
 		return u.mismatch(at, was, f)
 	}
-	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, made))
+	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, converted))
 }
 
 func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
@@ -397,8 +397,8 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	}
 	if pointer, ok := target.(*types.Pointer); ok {
 		if old.Kind != contract.Pointer {
-			made, ok := u.convert(value, old, pointer.Elem())
-			return jen.New(made), ok
+			converted, ok := u.convert(value, old, pointer.Elem())
+			return jen.New(converted), ok
 		}
 		return u.convertElems("UpgradePointer", value, *old.Elem, pointer.Elem())
 	}
@@ -449,30 +449,30 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 
 // convertElems is convert for a pointer, slice or map. It calls the named function of core/app.
 func (u *upgrade) convertElems(function string, value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
-	made, ok := u.convert(jen.Id("v"), old, target)
+	converted, ok := u.convert(jen.Id("v"), old, target)
 	if !ok || !u.differs(old, target) {
 		return value, ok
 	}
-	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made)), true
+	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, converted)), true
 }
 
-// function returns a function that converts a value of a recorded type to a Go type. made is its result
+// function returns a function that converts a value of a recorded type to a Go type. converted is its result
 // for v.
-func (u *upgrade) function(old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
+func (u *upgrade) function(old contract.Type, target types.Type, converted *jen.Statement) *jen.Statement {
 	if old.Kind == contract.Struct && old.Name == u.Type {
 		return jen.Id(u.OldType("")).Dot("Upgrade")
 	}
 	if old.Kind == contract.Struct {
 		return jen.Id(u.OldType(old.Name)).Dot("upgrade")
 	}
-	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
+	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(converted))
 }
 
 // differs reports whether a value of a recorded type must be converted to be assigned to a Go type.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
 	_, isNamed := types.Unalias(target).(*types.Named)
-	made, ok := u.convert(jen.Id("v"), old, target)
-	return !ok || made.GoString() != "v" || isNamed && old.Kind != contract.Opaque
+	converted, ok := u.convert(jen.Id("v"), old, target)
+	return !ok || converted.GoString() != "v" || isNamed && old.Kind != contract.Opaque
 }
 
 // isOpaque reports whether t is the type with the recorded name.
@@ -489,15 +489,15 @@ func (u *upgrade) isOpaque(t *types.Named, name string) bool {
 
 // literal returns a default value as Go code. text is JSON, or plain text for a string.
 func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
-	made, ok := u.literalOf(json.RawMessage(text), t)
+	code, ok := u.literalOf(json.RawMessage(text), t)
 	if !ok && isText(t) {
-		made, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
+		code, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
 	}
 	if !ok {
 		u.addUndecided(at, fmt.Sprintf("the default %s does not fit %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
 		return jen.Nil()
 	}
-	return made
+	return code
 }
 
 func isText(t types.Type) bool {
@@ -595,6 +595,6 @@ func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement
 	if err != nil {
 		return nil, false
 	}
-	made, ok := own.value(written, value, false)
-	return made.code, ok
+	literal, ok := own.value(written, value, false)
+	return literal.code, ok
 }

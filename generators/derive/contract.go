@@ -19,14 +19,14 @@ import (
 // Contract returns the contract of packages, without history: list entries, capabilities, and the
 // versions of commands in the source. It leaves out packages with problems.
 func Contract(packages []*Package) (*contract.Contract, error) {
-	made := contract.New()
-	made.Capabilities["logging"] = json.RawMessage(`{}`)
+	all := contract.New()
+	all.Capabilities["logging"] = json.RawMessage(`{}`)
 	for _, pkg := range packages {
 		if !pkg.Wired || len(pkg.Problems) > 0 {
 			continue
 		}
 		for _, c := range pkg.Components {
-			if list := c.listOf(made); list != nil {
+			if list := c.listOf(all); list != nil {
 				entry, err := c.listEntry()
 				if err != nil {
 					return nil, fmt.Errorf("encode the list entry of %s: %w", c.Name, err)
@@ -34,12 +34,12 @@ func Contract(packages []*Package) (*contract.Contract, error) {
 				list[c.Name] = entry
 			}
 			if c.Kind == Command {
-				made.Commands[c.EventType] = c.contractCommand()
+				all.Commands[c.EventType] = c.contractCommand()
 			}
-			c.addCapabilities(made.Capabilities)
+			c.addCapabilities(all.Capabilities)
 		}
 	}
-	return made, nil
+	return all, nil
 }
 
 // listOf returns the list of a contract that contains the component, or nil.
@@ -72,11 +72,11 @@ func (c Component) addCapabilities(capabilities map[string]json.RawMessage) {
 }
 
 func (c Component) contractCommand() contract.Command {
-	made := contract.Command{Version: c.version, Versions: map[int]contract.Shape{c.version: c.stored}}
+	command := contract.Command{Version: c.version, Versions: map[int]contract.Shape{c.version: c.stored}}
 	for _, o := range c.oldVersions {
-		made.Versions[o.version] = o.shape
+		command.Versions[o.version] = o.shape
 	}
-	return made
+	return command
 }
 
 // listEntry returns the list entry of a tool, resource, template or prompt, and nil for other components.
@@ -89,15 +89,15 @@ func (c Component) listEntry() (json.RawMessage, error) {
 	case c.Kind == Resource:
 		return strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
-		made := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
+		prompt := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
 		input, err := schema.Compile(string(c.Input))
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range input.Properties() {
-			made.Arguments = append(made.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
+			prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
-		return strictjson.Marshal(made)
+		return strictjson.Marshal(prompt)
 	}
 	return nil, nil
 }

@@ -100,7 +100,7 @@ func (c Component) Matches(name string) bool {
 
 // method returns the name of the function or method, and whether it is a method.
 func (c Component) method() (string, bool) {
-	if _, name, is := strings.Cut(c.Func, "."); is {
+	if _, name, isMethod := strings.Cut(c.Func, "."); isMethod {
 		return name, true
 	}
 	return c.Func, false
@@ -372,7 +372,7 @@ func (f *finder) checkClashes() {
 			keys[family] = c
 		}
 	}
-	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })
+	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, isMethod := c.method(); return isMethod })
 	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.constructor.exists {
 		c := f.found.Components[at]
 		f.problemAt(c.File, c.Line, "%s is a method, and the package has no constructor of %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())

@@ -201,7 +201,7 @@ func (f *finder) posOf(object types.Object, used token.Pos) token.Pos {
 }
 
 // reportUnknown reports a problem and true if a type of a signature is invalid.
-func (f *finder) reportUnknown(pos token.Pos, what string, s *types.Signature) bool {
+func (f *finder) reportUnknown(pos token.Pos, method string, s *types.Signature) bool {
 	for _, tuple := range []*types.Tuple{s.Params(), s.Results()} {
 		for v := range tuple.Variables() {
 			t := v.Type()
@@ -209,7 +209,7 @@ func (f *finder) reportUnknown(pos token.Pos, what string, s *types.Signature) b
 				t = pointer.Elem()
 			}
 			if isInvalid(t) {
-				f.problem(pos, "the signature of %s uses a type that is missing or does not compile", what)
+				f.problem(pos, "the signature of %s uses a type that is missing or does not compile", method)
 				return true
 			}
 		}
@@ -222,13 +222,13 @@ func hasTypes(s *types.Signature, params, results []func(types.Type) bool) bool 
 	if s.Variadic() || s.Params().Len() != len(params) || s.Results().Len() != len(results) {
 		return false
 	}
-	for i, is := range params {
-		if !is(s.Params().At(i).Type()) {
+	for i, matches := range params {
+		if !matches(s.Params().At(i).Type()) {
 			return false
 		}
 	}
-	for i, is := range results {
-		if !is(s.Results().At(i).Type()) {
+	for i, matches := range results {
+		if !matches(s.Results().At(i).Type()) {
 			return false
 		}
 	}

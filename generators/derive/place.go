@@ -301,7 +301,7 @@ func (f *finder) checkScopeDirectives(file *typecheck.File, components []Compone
 
 // docsAndBodies returns the doc comments of a file's components and all function bodies.
 func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
-	is := func(name *ast.Ident) bool {
+	isComponent := func(name *ast.Ident) bool {
 		line := f.fset.PositionFor(name.Pos(), false).Line
 		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
 	}
@@ -311,12 +311,12 @@ func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (do
 			if decl.Body != nil {
 				bodies = append(bodies, decl.Body)
 			}
-			if is(decl.Name) {
+			if isComponent(decl.Name) {
 				docs = append(docs, decl.Doc)
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && is(spec.Name) {
+				if spec, ok := spec.(*ast.TypeSpec); ok && isComponent(spec.Name) {
 					docs = append(docs, f.typeDocs(spec.Name.Pos())...)
 				}
 			}

@@ -11,12 +11,12 @@ import (
 
 // render returns the derived file of the package.
 func (f *finder) render() ([]byte, error) {
-	of := "functions"
+	source := "functions"
 	if f.place.Kind == Feature {
-		of = "types"
+		source = "types"
 	}
 	file := gen.NewGoFile(f.pkg.Path(), f.pkg.Name())
-	file.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
+	file.HeaderComment(typecheck.DerivedMark + " from the " + source + " of this package. DO NOT EDIT.")
 	for _, name := range []string{"core/app", "core/app/appmcp", "core/mcp", "generators/gen"} {
 		file.ImportName(f.petrockPackage(name), path.Base(name))
 	}
@@ -87,7 +87,7 @@ func (f *finder) renderRegister(file gen.GoFile) {
 	holder := f.place.receiver()
 	var functions, methods []Component
 	for _, c := range f.found.Components {
-		if _, is := c.method(); is {
+		if _, isMethod := c.method(); isMethod {
 			methods = append(methods, c)
 		} else {
 			functions = append(functions, c)
@@ -266,9 +266,9 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	return "app.WorkerOf(" + strings.Join(arguments, ", ") + ")"
 }
 
-func constructorFunc(file gen.GoFile, worker, made string) string {
+func constructorFunc(file gen.GoFile, worker, results string) string {
 	file.Use("context")
-	return "func(context.Context) (*" + worker + ", error) {\nreturn " + made + "\n}"
+	return "func(context.Context) (*" + worker + ", error) {\nreturn " + results + "\n}"
 }
 
 // localName returns the name of a command, query or worker within its feature.

@@ -120,8 +120,8 @@ func (t sourceType) Kind() reflect.Kind {
 
 func (t sourceType) Reflect() reflect.Type {
 	for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
-		if of := reflect.TypeOf(value); of.Kind() == t.Kind() {
-			return of
+		if basic := reflect.TypeOf(value); basic.Kind() == t.Kind() {
+			return basic
 		}
 	}
 	return reflect.TypeFor[any]()

@@ -141,13 +141,13 @@ func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 	if results.Len() == 2 {
 		pointer = f.name(results.At(0).Type())
 	}
-	made, valid := constructor{exists: true}, !s.Variadic()
+	found, valid := constructor{exists: true}, !s.Variadic()
 	for param := range params.Variables() {
 		switch {
-		case isNamed(param.Type(), "Context") && !made.context && !made.server:
-			made.context = true
-		case f.isOneOf(param.Type(), "*Server") && !made.server:
-			made.server = true
+		case isNamed(param.Type(), "Context") && !found.context && !found.server:
+			found.context = true
+		case f.isOneOf(param.Type(), "*Server") && !found.server:
+			found.server = true
 		default:
 			valid = false
 		}
@@ -156,7 +156,7 @@ func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 		f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
 		return
 	}
-	f.found.constructor = made
+	f.found.constructor = found
 }
 
 // setInput derives the schema of the input. It reports false if there is none.
@@ -233,11 +233,11 @@ func (f *finder) warnUndocumented(t types.Type) {
 
 func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {
 	s := &schemaBuilder{finder: f, at: name.Pos(), output: true}
-	made, ok := s.build(t)
+	text, ok := s.build(t)
 	if !ok {
 		return
 	}
-	c.Output, c.ownSchema = json.RawMessage(made), c.ownSchema || s.own
+	c.Output, c.ownSchema = json.RawMessage(text), c.ownSchema || s.own
 }
 
 // checkResource checks the URI, input and content type of a resource.

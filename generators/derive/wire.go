@@ -87,13 +87,13 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 			arguments = append(arguments, "s")
 		}
 		file.Use("fmt")
-		made, what := "made"+place.receiver(), strings.ToLower(place.receiver())
+		kind, variable := strings.ToLower(place.receiver()), "new"+place.receiver()
 		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"start the %s: %%w\", err)\n}\n",
-			made, refer(imported, derived.pkg, "New"), strings.Join(arguments, ", "), what), made+".Register(s)")
+			variable, refer(imported, derived.pkg, "New"), strings.Join(arguments, ", "), kind), variable+".Register(s)")
 	}
 	extend := func(pkg string, arguments ...string) {
-		made := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
-		extensions = append(extensions, made+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
+		function := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
+		extensions = append(extensions, function+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
 	}
 	if len(features) > 0 {
 		extend("core/app/appserve", features...)

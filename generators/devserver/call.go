@@ -347,9 +347,9 @@ func makeFolder(root, folder string) error {
 	if err := opened.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("create folder %s: %w; remove it", folder, err)
 	}
-	made, err := opened.OpenRoot(folder)
+	created, err := opened.OpenRoot(folder)
 	if err != nil {
 		return fmt.Errorf("open folder %s: %w; remove it", folder, err)
 	}
-	return made.Close()
+	return created.Close()
 }

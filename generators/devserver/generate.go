@@ -231,11 +231,11 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		made := mcp.ErrorResult(err)
-		made.StructuredContent, err = strictjson.Marshal(engine.FaultOf(err))
-		return made, err
+		answer := mcp.ErrorResult(err)
+		answer.StructuredContent, err = strictjson.Marshal(engine.FaultOf(err))
+		return answer, err
 	}
-	made := &mcp.ToolResult{}
+	answer := &mcp.ToolResult{}
 	switch result := result.(type) {
 	case *engine.Result:
 		summary := result.String()
@@ -244,12 +244,12 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 				summary += "\n" + f.Diff
 			}
 		}
-		made.Content = text(summary)
+		answer.Content = text(summary)
 	case *Built:
-		made.Content = text(result.String())
+		answer.Content = text(result.String())
 	}
-	made.StructuredContent, err = strictjson.Marshal(result)
-	return made, err
+	answer.StructuredContent, err = strictjson.Marshal(result)
+	return answer, err
 }
 
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }

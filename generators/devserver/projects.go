@@ -199,9 +199,9 @@ func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done f
 		return nil, nil, ctx.Err()
 	}
 	step := 0.0
-	o.engine.Step = func(what string) {
+	o.engine.Step = func(name string) {
 		step++
-		mcp.Progress(ctx, step, 0, what)
+		mcp.Progress(ctx, step, 0, name)
 	}
 	return o, func() { o.engine.Step = nil; <-o.busy }, nil
 }

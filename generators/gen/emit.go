@@ -75,15 +75,15 @@ func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).
 
 // Duration returns a duration in the largest unit that divides it: 5 * time.Minute.
 func Duration(d time.Duration) *jen.Statement {
-	for _, unit := range []struct {
+	for _, u := range []struct {
 		name string
-		is   time.Duration
+		unit time.Duration
 	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
 		switch {
-		case d == unit.is:
-			return jen.Qual("time", unit.name)
-		case d != 0 && d%unit.is == 0:
-			return jen.Lit(int(d/unit.is)).Op("*").Qual("time", unit.name)
+		case d == u.unit:
+			return jen.Qual("time", u.name)
+		case d != 0 && d%u.unit == 0:
+			return jen.Lit(int(d/u.unit)).Op("*").Qual("time", u.name)
 		}
 	}
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))

@@ -199,13 +199,13 @@ func (f *Function) Parameter(at int) string {
 // Result describes a result with its type, for messages.
 func (f *Function) Result(at int) string { return describeVar("result", at, f.Signature.Results()) }
 
-func describeVar(what string, at int, list *types.Tuple) string {
+func describeVar(role string, at int, list *types.Tuple) string {
 	v := list.At(at)
 	t := types.TypeString(v.Type(), (*types.Package).Name)
 	if v.Name() == "" || v.Name() == "_" {
-		return fmt.Sprintf("%s %d (%s)", what, at+1, t)
+		return fmt.Sprintf("%s %d (%s)", role, at+1, t)
 	}
-	return fmt.Sprintf("%s %s (%s)", what, v.Name(), t)
+	return fmt.Sprintf("%s %s (%s)", role, v.Name(), t)
 }
 
 // Errorf returns an error about the function, with a remedy that always works.

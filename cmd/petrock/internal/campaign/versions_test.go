@@ -273,8 +273,8 @@ type Place struct {
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
 		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
-		"made.By = old.By", "made.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "made.Level = Level(old.Level)",
-		`made.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
+		"upgraded.By = old.By", "upgraded.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "upgraded.Level = Level(old.Level)",
+		`upgraded.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("there is no %s in\n%s", part, text)
@@ -285,7 +285,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var made PlaceV2", "made.By = old.By"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var upgraded PlaceV2", "upgraded.By = old.By"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("there is no %s in\n%s", part, text)
 		}
