@@ -31,7 +31,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 		if n.body == nil {
 			return gen.Draft{}, errors.New("check without body; send the statements that change the state as body too")
 		}
-		if n.check, err = parseStatements("check", in.Check); err != nil {
+		if n.check, err = parseBody("check", in.Check); err != nil {
 			return gen.Draft{}, err
 		}
 	}

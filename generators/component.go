@@ -191,7 +191,7 @@ func (n *component) setWritten(w Written, callable bool) error {
 	}
 	if w.Body != "" {
 		var err error
-		if n.body, err = parseBody(w.Body); err != nil {
+		if n.body, err = parseBody("body", w.Body); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
 	Fields []string `json:"fields,omitempty"` // Fields of an item, as in generate_tool; requires crud. Every item also has id, seq, created_at and updated_at
 	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update and delete and the queries get and list
-	Item   string   `json:"item,omitempty"`   // Singular of the name, such as post; requires crud. Default: derived from the name
+	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; requires crud. Default: the singular of the name
 }
 
 // Feature creates an event-sourced feature: a state for commands, queries and workers. With crud the

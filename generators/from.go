@@ -277,8 +277,8 @@ func (p params) required() string {
 	return p.needs
 }
 
-// paramsOf maps the parameters of a function. A context is the tool's. A struct of the project is the
-// input itself if it is the only other parameter.
+// paramsOf maps the parameters of a function. A context parameter gets the context of the tool. A struct
+// of the project is the input itself if it is the only other parameter.
 func paramsOf(f *gen.Function, module string) (params, error) {
 	var p params
 	vars := f.Signature.Params()

@@ -49,7 +49,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 			fields = append(fields, field)
 		}
 		if input.fields, err = gen.ParseFields(fields); err != nil {
-			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", in.URI, err)
+			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", gen.Shorten(in.URI), err)
 		}
 		input.write(file)
 		params += ", in " + input.name

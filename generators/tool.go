@@ -107,11 +107,8 @@ type body struct {
 }
 
 // parseBody parses statements with optional leading import declarations. It refuses text that would not
-// stay inside of one function.
-func parseBody(text string) (*body, error) { return parseStatements("body", text) }
-
-// parseStatements is parseBody with another name of the input in errors.
-func parseStatements(what, text string) (*body, error) {
+// stay inside of one function. what is the name of the input in errors.
+func parseBody(what, text string) (*body, error) {
 	const most = 100_000
 	switch {
 	case !utf8.ValidString(text):

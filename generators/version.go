@@ -59,7 +59,7 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	}
 	u.canonicalize()
 	if in.Body != "" {
-		if u.body, err = parseBody(in.Body); err != nil {
+		if u.body, err = parseBody("body", in.Body); err != nil {
 			return gen.Draft{}, err
 		}
 	}

@@ -69,20 +69,14 @@ func (c Component) Tool() mcp.Tool {
 	if len(c.hints) == 0 {
 		return t
 	}
-	t.Annotations = &mcp.ToolAnnotations{}
-	for _, h := range c.hints {
-		value := h.value
-		switch h.field {
-		case "ReadOnlyHint":
-			t.Annotations.ReadOnlyHint = &value
-		case "DestructiveHint":
-			t.Annotations.DestructiveHint = &value
-		case "IdempotentHint":
-			t.Annotations.IdempotentHint = &value
-		case "OpenWorldHint":
-			t.Annotations.OpenWorldHint = &value
-		}
+	a := &mcp.ToolAnnotations{}
+	fields := map[string]**bool{
+		"ReadOnlyHint": &a.ReadOnlyHint, "DestructiveHint": &a.DestructiveHint, "IdempotentHint": &a.IdempotentHint, "OpenWorldHint": &a.OpenWorldHint,
 	}
+	for _, h := range c.hints {
+		*fields[h.field] = new(h.value)
+	}
+	t.Annotations = a
 	return t
 }
 

@@ -103,27 +103,11 @@ func (f *finder) renderRegister(file gen.GoFile) {
 
 // renderCalls writes a function that registers components. It joins all errors.
 func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component) {
-	calls, hinted := "", map[bool]bool{}
+	calls := ""
 	for _, c := range all {
 		calls += c.registration()
-		for _, h := range c.hints {
-			hinted[h.value] = true
-		}
 	}
-	hints := ""
-	for _, value := range []bool{true, false} {
-		if hinted[value] {
-			hints += fmt.Sprintf("%s := %t\n", hintName(value), value)
-		}
-	}
-	file.Text(signature+" error {\n"+hints+"return errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
-}
-
-func hintName(value bool) string {
-	if value {
-		return "yes"
-	}
-	return "no"
+	file.Text(signature+" error {\nreturn errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
 }
 
 // registration returns the call that registers a component, and that of its completer.
@@ -168,7 +152,7 @@ func (c Component) registration() string {
 	}
 	var hints []string
 	for _, h := range c.hints {
-		hints = append(hints, h.field+": &"+hintName(h.value))
+		hints = append(hints, fmt.Sprintf("%s: new(%t)", h.field, h.value))
 	}
 	if len(hints) > 0 {
 		fmt.Fprintf(&out, "Annotations: &mcp.ToolAnnotations{%s},\n", strings.Join(hints, ", "))

@@ -29,56 +29,54 @@ const (
 
 // Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "apply",
 			Description: "Writes exactly the files of a plan. It fails if the project has changed since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(true)},
 		}, t.Apply),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "build",
 			Description: "Updates derived files (schemas, registration) and compiles the server. Run it after editing Go files by hand.",
 			InputSchema: json.RawMessage(inputSchemaTools_Build),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
 			Description: "Calls a tool, reads a resource or gets a prompt of the project in its real server. It updates derived files and builds the server first, and starts a new process for each call. Use it to try a new component.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
-			Annotations: &mcp.ToolAnnotations{OpenWorldHint: &yes},
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with its folder, and updates derived files. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
 			Description: "Returns the source, schemas and tests of a component.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "list_components",
 			Description: "Lists the components of the project with schemas and source files, and the size of the tool list in tokens.",
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
 			Description: "Reports the packages and components of the project, and whether all of it compiles, tests included. Call it first.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
 			Description: "Reverts a whole operation: it restores the files and updates derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.Undo),
 	)
 }

@@ -20,14 +20,12 @@ const dirSchema = `{"type":"string"}`
 // registerGenerators registers generate_KIND for each generator, generate_component and plan.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
 	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
-	yes, no := true, false
-	readOnly := t.options.NoExec // otherwise plan runs examples
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
 			Description: "Runs any generator: pass kind and the arguments of generate_KIND. Use it for generators without a tool here, such as a new one of the project.",
 			InputSchema: json.RawMessage(anyKind),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: t.runs()},
+			Annotations: t.generatorHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{})
 		}),
@@ -35,7 +33,9 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 			Name:        "plan",
 			Description: "Runs a generator without writing anything and returns diffs: pass kind and the arguments of generate_KIND. It verifies everything, examples included. Pass the plan's id to apply.",
 			InputSchema: json.RawMessage(anyKind),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &readOnly, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: t.runs()},
+			Annotations: &mcp.ToolAnnotations{ // plan runs examples, unless NoExec is set
+				ReadOnlyHint: new(t.options.NoExec), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(!t.options.NoExec),
+			},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{DryRun: true})
 		}),
@@ -55,10 +55,8 @@ func (t *Tools) offerGenerator(ctx context.Context, s *mcp.Server, g gen.Generat
 	t.projects.offered[g.Name] = g
 }
 
-// runs reports whether generators run the code that they are sent.
-func (t *Tools) runs() *bool {
-	runs := !t.options.NoExec
-	return &runs
+func (t *Tools) generatorHints() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(!t.options.NoExec)}
 }
 
 func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
@@ -66,12 +64,11 @@ func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
 	if err != nil {
 		return fmt.Errorf("generator %s: %w", g.Name, err)
 	}
-	no := false
 	return s.AddTool(mcp.Tool{
 		Name:        "generate_" + g.Name,
 		Description: g.Description,
 		InputSchema: input,
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: t.runs()},
+		Annotations: t.generatorHints(),
 	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 		return t.generate(ctx, g.Name, arguments, engine.Options{})
 	})

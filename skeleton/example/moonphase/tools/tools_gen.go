@@ -16,8 +16,6 @@ const (
 
 // Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "moonphase",
@@ -25,7 +23,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Description:  "Tells the moon's age in days, its illumination in percent and the name of its phase, now or at any time from 1600 to 2400.",
 			InputSchema:  json.RawMessage(inputSchemaTools_Moonphase),
 			OutputSchema: json.RawMessage(outputSchemaTools_Moonphase),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.Moonphase),
 	)
 }

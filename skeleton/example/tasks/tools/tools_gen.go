@@ -19,21 +19,20 @@ const (
 
 // Register registers the tools of this package.
 func Register(s *mcp.Server) error {
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "ask_question",
 			Description:  "Asks the client's model a question, with the conversation so far if it has a chat_id. If the client has no model to ask, or refuses, the question is kept for another agent to answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskQuestion),
 			OutputSchema: json.RawMessage(outputSchemaAskQuestion),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, AskQuestion),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_next_task",
 			Description:  "Takes the oldest task of the queue, which no other agent gets then. Do it, and call report_task_done with its id and lease before the lease runs out, or it goes back to the queue. If there is none, call again later.",
 			InputSchema:  json.RawMessage(inputSchemaGetNextTask),
 			OutputSchema: json.RawMessage(outputSchemaGetNextTask),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, GetNextTask),
 	)
 }

@@ -43,29 +43,27 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers a question that another agent has asked, and that is open: list_questions has those. Who asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Answer](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Returns a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[Get](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Lists questions that nobody has answered yet, the oldest first: answer_question answers them.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[List](a)),
 	)
 }

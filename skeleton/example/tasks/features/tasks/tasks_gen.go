@@ -52,29 +52,27 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "create_task",
 			Description:  "Puts a task into the queue, for the next agent that asks for one.",
 			InputSchema:  json.RawMessage(inputSchemaCreate),
 			OutputSchema: json.RawMessage(outputSchemaCreate),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Create](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_tasks",
 			Description:  "Lists tasks in the order in which they were created, a page at a time, with who has them and what came of them.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[List](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Says that a task is done, or that it cannot be done. It takes the lease that get_next_task gave with the task. A report may be late, as long as the task was not handed to another agent.",
 			InputSchema:  json.RawMessage(inputSchemaReport),
 			OutputSchema: json.RawMessage(outputSchemaReport),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Report](a)),
 	)
 }
