@@ -15,12 +15,12 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// withPosts is a project that has a feature.
+// withPosts returns a project with a feature.
 func withPosts() gen.Project {
 	return gen.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts"}}
 }
 
-// Names that a feature cannot have are refused, with the way out.
+// Invalid feature names are refused with a remedy.
 func TestFeatureNames(t *testing.T) {
 	for name, says := range map[string]string{
 		"":                                   "needs a name",
@@ -74,12 +74,12 @@ func TestFeatureNames(t *testing.T) {
 			}
 		}
 		if _, err := generators.Command(withPosts(), generators.CommandInput{Name: name + "/publish"}); err == nil {
-			t.Errorf("a command of the feature %q is made", name)
+			t.Errorf("a command of the feature %q is accepted", name)
 		}
 	}
 }
 
-// What components of a feature cannot be called, and what their fields cannot be, is refused with the way out.
+// Invalid names and fields of components of a feature are refused with a remedy.
 func TestFeatureRefusals(t *testing.T) {
 	command := func(name string, fields ...string) error {
 		_, err := generators.Command(withPosts(), generators.CommandInput{Name: name, Fields: fields})
@@ -145,8 +145,7 @@ func TestFeatureRefusals(t *testing.T) {
 	}
 }
 
-// Names of components become files that every build takes, types that hold all their words, and tools of the same words;
-// no name means more than another.
+// A component has a file that every build includes, and a type and a tool with all words of its name.
 func TestNamesInFeatures(t *testing.T) {
 	for _, test := range []struct{ name, file, typ, tool string }{
 		{"publish-now", "publish_now", "PublishNow", "publish_now"},
@@ -173,7 +172,7 @@ func TestNamesInFeatures(t *testing.T) {
 			if kind == "worker" {
 				input = fmt.Sprintf(`{"name":"posts/%s","on":["posts/create"]}`, test.name)
 			}
-			draft, err := make(t, kind, []byte(input), withPosts().Packages)
+			draft, err := runGenerator(t, kind, []byte(input), withPosts().Packages)
 			if err != nil {
 				t.Errorf("%s %s says %v", kind, test.name, err)
 				continue
@@ -193,8 +192,8 @@ func TestNamesInFeatures(t *testing.T) {
 	}
 }
 
-// Whatever the module and the feature are called, the same input gives the same bytes, in files of the feature alone, which
-// are Go of its package and import nothing but what is there.
+// The same input gives the same bytes for every module name. The files are in the feature's folder, are
+// valid Go of its package, and import only existing packages.
 func TestFeaturesAreTheSameEachTime(t *testing.T) {
 	for _, module := range []string{"example.com/posts/created", "posts", "example.com/features/posts"} {
 		for kind, input := range map[string]string{
@@ -204,13 +203,13 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 		} {
 			var before gen.Draft
 			for i := range 12 {
-				draft := made(t, module, kind, input)
+				draft := generate(t, module, kind, input)
 				for at, file := range draft.Files {
 					if i > 0 && !bytes.Equal(file.Text, before.Files[at].Text) {
 						t.Fatalf("%s of %s differs:\n%s\n%s", kind, module, file.Text, before.Files[at].Text)
 					}
 					if i == 0 {
-						sound(t, module, file)
+						checkFile(t, module, file)
 					}
 				}
 				before = draft
@@ -219,8 +218,8 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// made is what a generator makes for a module without features.
-func made(t *testing.T, module, kind, input string) gen.Draft {
+// generate runs a generator for a module without features.
+func generate(t *testing.T, module, kind, input string) gen.Draft {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name == kind {
@@ -235,8 +234,9 @@ func made(t *testing.T, module, kind, input string) gen.Draft {
 	return gen.Draft{}
 }
 
-// sound checks that a file is Go of the feature posts, and imports the standard library, core and the feature alone.
-func sound(t *testing.T, module string, file gen.File) {
+// checkFile checks that a file is valid Go of the feature posts, and imports only the standard library,
+// core and the feature.
+func checkFile(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
 	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {
@@ -252,8 +252,7 @@ func sound(t *testing.T, module string, file gen.File) {
 	}
 }
 
-// What the program of a project declares that imports all features cannot be the name of one: the names are known, or have a
-// capital in them.
+// Features cannot have the names of declarations in the server's package main, which imports them.
 func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 	files, err := filepath.Glob("../skeleton/base/cmd/server/*.go")
 	if err != nil || len(files) == 0 {
@@ -270,14 +269,14 @@ func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 					continue
 				}
 				if _, err := generators.Feature(withPosts(), generators.FeatureInput{Name: declared}); err == nil {
-					t.Errorf("%s declares %s, and a feature may be called that too", filepath.Base(name), declared)
+					t.Errorf("%s declares %s, which is accepted as the name of a feature", filepath.Base(name), declared)
 				}
 			}
 		}
 	}
 }
 
-// declaredBy are the names that a declaration puts into its package.
+// declaredBy returns the names that a declaration adds to its package.
 func declaredBy(decl ast.Decl) (names []string) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:

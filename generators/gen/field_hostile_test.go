@@ -150,7 +150,7 @@ func TestParseFieldRefuses(t *testing.T) {
 		case err == nil || !strings.Contains(err.Error(), say):
 			t.Errorf("%.60q is %s: %v, and not %q", text, f, err, say)
 		case !strings.HasPrefix(err.Error(), "field \"") || strings.Contains(err.Error(), "\n") || len(err.Error()) > 800:
-			t.Errorf("%.60q: the message is no sentence about the field: %v", text, err)
+			t.Errorf("%.60q: invalid message: %v", text, err)
 		case !reflect.DeepEqual(f, gen.Field{}):
 			t.Errorf("%.60q is refused, and %+v", text, f)
 		}

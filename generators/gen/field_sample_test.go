@@ -53,7 +53,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// The other value of a field is right too, and another one.
+// The other sample of a field is valid and differs from the sample.
 func TestOther(t *testing.T) {
 	for text, want := range map[string]string{
 		"a": `"changed"`, "a:string:..3": `"cha"`, "a:string:9..": `"changedch"`, "a:string:..0": ``,
