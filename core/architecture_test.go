@@ -40,6 +40,7 @@ var mayImport = []struct {
 
 	{"generators/contract", []string{"core/..."}},
 	{"generators/gen", []string{"generators/contract", "core/..."}},
+	{"generators/docs", nil},
 	{"generators/journal", nil},
 	{"generators/typecheck", nil},
 	{"generators/imports", []string{"generators/typecheck"}},
@@ -49,8 +50,8 @@ var mayImport = []struct {
 	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
 	{"generators/handover", []string{"generators/typecheck"}},
-	{"generators/devserver", []string{"generators", "generators/derive", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "core/..."}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
 	// The project's own petrock must build while the rest of the project does not.

@@ -11,6 +11,7 @@
 //   - journal: changes files atomically and records operations for undo;
 //   - engine: plans, verifies, applies and records what generators return;
 //   - handover: chooses, builds and starts the petrock that belongs to a project;
+//   - docs: the documentation, one page for each topic;
 //   - devserver: the project's own petrock as an MCP server;
 //   - cli: the project's own petrock as a command line.
 //
@@ -28,7 +29,7 @@ import (
 
 // Files holds the source of this package and of those below it, for new projects.
 //
-//go:embed *.go */*.go devserver/docs/*.md parts/modules.txtar
+//go:embed *.go */*.go docs/*.md parts/modules.txtar
 var Files embed.FS
 
 // Version is petrock's version. A project keeps the generators of the version that created it.

@@ -1,13 +1,12 @@
-// Package app is for event-sourced applications.
+// Package app runs event-sourced applications.
 //
-// A command asks for a change. The app checks it against the state, and then appends it to the log
-// as an event and applies it to the state. If either fails, neither happens. State is rebuilt from
-// the event log at startup. Queries read the state. Workers follow the log, call the outside world,
-// and execute commands.
+// The app checks a command against the state, appends it to the event log, and applies it to the
+// state, in one transaction. State is rebuilt from the event log at startup. Queries read the state.
+// Workers follow the log, call the outside world, and execute commands.
 //
 //	type Create struct{ Title string }
 //
-//	func (c Create) Check(ctx context.Context, s *State) error      // why it cannot be done now
+//	func (c Create) Check(ctx context.Context, s *State) error      // refuses the command with an error
 //	func (c Create) Apply(s *State, e app.Event) CreateOutput       // no clock, no randomness, no I/O
 //
 //	type Get struct{ ID string }
@@ -29,16 +28,17 @@
 //	func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
 //
 // The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
-// does not fit is ignored with a warning.
+// does not match its type is ignored with a warning.
 //
-// If a running process meets an event of a newer build, calls of that feature fail with the error
-// that the process must be restarted. The other features keep working.
+// If a running process reads an event of a newer build, calls of that feature fail until the process
+// is restarted. The other features keep working.
 //
-// Several processes can share one log. Each follows it, and one of them at a time executes a
-// command. A query sees everything that any process committed before the query began.
+// Several processes can share one log. One of them at a time executes commands. A query sees
+// everything that any process committed before the query began.
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -71,16 +71,15 @@ type Options struct {
 
 	NoSnapshot bool // replay from the first event instead of a snapshot
 
-	// Partial allows features to be left out, as in tests: workers may follow commands of features
-	// that are not there.
+	// Partial allows workers that follow commands of features which are left out, as in tests.
 	Partial bool
 
-	// Idle starts no workers, for programs that only read. Do not call Run.
-	Idle bool
+	// NoWorkers leaves the workers out, for programs that only read and do not call Run.
+	NoWorkers bool
 
-	// Tries is how often a worker tries an event before it sets the event aside; 0 means 6. Backoff
-	// is the wait after a failed try, the first try being 1; nil means half a second, times four
-	// after each further try: three minutes in total.
+	// A worker sets an event aside after Tries failures; 0 means 6. Backoff returns the delay after
+	// a failed try, counted from 1; nil means half a second, and four times as long after each
+	// further try.
 	Tries   int
 	Backoff func(try int) time.Duration
 }
@@ -94,24 +93,23 @@ type App struct {
 	commands map[reflect.Type]*commandType // by the Go type
 	states   map[reflect.Type]*feature     // by the Go type of their state
 	process  string                        // name of this process, for leases
-	opened   atomic.Bool                   // the events at startup are applied
+	opened   atomic.Bool                   // startup has replayed the log
+
+	fingerprint func() string // of the code; empty if unknown
 
 	queue queue
 	watch watch
 
-	mark   sync.Once
-	marked string // cached fingerprint
+	rebuilding atomic.Bool // writers retry instead of waiting
 
-	making atomic.Bool // the states are being rebuilt; writers do not wait for it
-
-	// mu guards the states, which are those after event at. Commands hold it until their changes
-	// are durable.
+	// mu guards the states, which include the events up to seq. Commands hold it until their
+	// changes are durable.
 	mu         sync.RWMutex
-	at         int64
-	lastID     string // id of event at
-	stamp      int64  // of the store, when the states caught up last
-	stale      bool   // the states are those of no event, and must be rebuilt
-	behind     bool   // rebuilding has not reached the end: stamp is not valid
+	seq        int64
+	lastID     string // id of event seq
+	stamp      int64  // of the store, when the states last caught up
+	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
+	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
 	amendments map[int64]Amendment
 }
 
@@ -119,11 +117,11 @@ type App struct {
 type feature struct {
 	Feature
 	state    any
-	from     int64 // the snapshot that the state started from contains the events up to here
-	snapshot int64 // the last event in the stored snapshot
+	from     int64 // last event in the snapshot that the state was loaded from
+	snapshot int64 // last event in the stored snapshot
 
-	// stuck is set, in a running process, at the first event that cannot be applied to the state.
-	// From then on the state is frozen, and commands and queries are answered with this error.
+	// stuck is set in a running process at the first event that cannot be applied. The state stays
+	// as it was before that event, and commands and queries return this error.
 	stuck *StuckError
 }
 
@@ -136,7 +134,7 @@ type commandType struct {
 }
 
 // Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied.
-// Nothing else may use the Store. The caller closes it after Run has returned.
+// Only the App may use the Store. The caller closes it after Run has returned.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {
@@ -153,11 +151,11 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.catchUp(ctx); err != nil {
 		return err
 	}
-	if !a.o.Idle {
+	if !a.o.NoWorkers {
 		if err := a.checkFields(ctx); err != nil {
 			return err
 		}
-		if err := a.enrol(ctx); err != nil {
+		if err := a.initWorkers(ctx); err != nil {
 			return err
 		}
 	}
@@ -167,12 +165,7 @@ func (a *App) open(ctx context.Context) error {
 
 // newApp is [Open] without replaying.
 func newApp(store Store, o Options, features ...Feature) (*App, error) {
-	if o.Program == "" {
-		o.Program = "NAME"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Program, o.Logger = cmp.Or(o.Program, "NAME"), cmp.Or(o.Logger, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -185,8 +178,11 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	if o.Backoff == nil {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
-	a := &App{store: store, o: o, types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, states: map[reflect.Type]*feature{}, stale: true}
-	a.process = processName()
+	a := &App{
+		store: store, o: o, process: processName(), stale: true,
+		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, states: map[reflect.Type]*feature{},
+	}
+	a.fingerprint = sync.OnceValue(a.findFingerprint)
 	a.watch.grown = make(chan struct{})
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {
@@ -207,31 +203,30 @@ func newID() string {
 	return string(random[:])
 }
 
-// add adds a feature.
 func (a *App) add(f *feature) error {
 	for _, other := range a.features {
 		if other.Name == f.Name || other.State.kind == f.State.kind {
 			return fmt.Errorf("feature %s has the same name or state type", other.Name)
 		}
 	}
-	if f.Name == "" || f.Name == ownTypes || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {
-		return fmt.Errorf("it needs a name without spaces and slashes, other than %s, and a state", ownTypes)
+	if f.Name == "" || f.Name == ownFeature || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {
+		return fmt.Errorf("a state and a name are required; the name must not be %s or contain spaces or slashes", ownFeature)
 	}
 	for _, c := range f.Commands {
 		upgrades, err := c.upgrades()
 		if err != nil {
 			return err
 		}
-		made := &commandType{c, f.Name + "/" + c.name, f, upgrades}
+		t := &commandType{c, f.Name + "/" + c.name, f, upgrades}
 		switch {
 		case c.state != f.State.kind:
 			return fmt.Errorf("command %s is for the state %v, not %v", c.name, c.state, f.State.kind)
-		case a.types[made.eventType] != nil || a.commands[c.kind] != nil:
+		case a.types[t.eventType] != nil || a.commands[c.kind] != nil:
 			return fmt.Errorf("command %s is registered twice", c.name)
 		case c.version < 1:
 			return fmt.Errorf("command %s has version %d; versions start at 1", c.name, c.version)
 		}
-		a.types[made.eventType], a.commands[c.kind] = made, made
+		a.types[t.eventType], a.commands[c.kind] = t, t
 	}
 	for _, q := range f.Queries {
 		if q.state != f.State.kind {
@@ -242,7 +237,7 @@ func (a *App) add(f *feature) error {
 	return nil
 }
 
-// checkWorkers returns an error for workers that follow no command, share a name, or have no
+// checkWorkers returns an error for workers that follow an unknown command, share a name, or have no
 // interval.
 func (a *App) checkWorkers() error {
 	if a.o.Partial {
@@ -257,12 +252,12 @@ func (a *App) checkWorkers() error {
 			names[w.name] = true
 			for _, p := range w.periods {
 				if p.interval <= 0 {
-					return fmt.Errorf("feature %s: worker %s works every %v; it needs an interval above 0", f.Name, w.name, p.interval)
+					return fmt.Errorf("feature %s: worker %s has the interval %v; intervals must be above 0", f.Name, w.name, p.interval)
 				}
 			}
 			for kind := range w.on {
 				if a.commands[kind] == nil {
-					return fmt.Errorf("feature %s: worker %s follows %v, which is not a command of any feature; add its feature", f.Name, w.name, kind)
+					return fmt.Errorf("feature %s: worker %s follows %v, which is not a command of any feature; register its feature", f.Name, w.name, kind)
 				}
 			}
 		}
@@ -276,41 +271,40 @@ type (
 	idempotencyKey struct{}
 )
 
-// A scope is the app of a context, and where in the app it is used.
+// A scope is the app of a context, and which part of the app uses the context.
 type scope struct {
-	app    *App
-	inside bool  // the caller holds the lock on the state
-	work   *work // nil outside of workers
+	app       *App
+	holdsLock bool  // a check or query, which holds the lock on the states
+	work      *work // nil outside of workers
 }
 
-// A work is the handling of one event, or one tick, by a worker.
+// A work is a call of a worker, for an event or by the clock.
 type work struct {
-	prefix string // of the idempotency keys of its commands
-	byData bool   // commands with different data have different keys
+	prefix string    // of the idempotency keys of its commands
+	byData bool      // commands with different data have different keys
+	due    time.Time // of a call by the clock
 
-	due time.Time // of a tick
-
-	mu   sync.Mutex
-	done map[string]int // number of commands executed so far, by type or by type and data
+	mu     sync.Mutex
+	counts map[string]int // of commands so far, by type or by type and data
 }
 
 // workPrefix starts the idempotency keys of workers. Other keys must not start with it.
 const workPrefix = "work/"
 
-// key returns the idempotency key of the worker's next command. It is the same when the work is
-// repeated.
-func (w *work) key(of string, data []byte) string {
+// nextKey returns the idempotency key of the next command. A repeated call has the same keys.
+func (w *work) nextKey(eventType string, data []byte) string {
+	id := eventType
 	if w.byData {
 		sum := sha256.Sum256(data)
-		of += "/" + hex.EncodeToString(sum[:8])
+		id += "/" + hex.EncodeToString(sum[:8])
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done == nil {
-		w.done = map[string]int{}
+	if w.counts == nil {
+		w.counts = map[string]int{}
 	}
-	w.done[of]++
-	return w.prefix + of + "/" + strconv.Itoa(w.done[of])
+	w.counts[id]++
+	return w.prefix + id + "/" + strconv.Itoa(w.counts[id])
 }
 
 func scopeOf(ctx context.Context) scope {
@@ -322,11 +316,11 @@ func (s scope) with(ctx context.Context) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// With returns a context for [Do] and [Ask]. Workers have such a context.
+// With returns a context for [Do] and [Ask]. The contexts of workers contain the app already.
 func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
 
-// Now returns the current time of the app of ctx; in tests that is the time of the log. Apply has
-// no context: it uses the time of its event.
+// Now returns the current time of the app of ctx; in tests it follows the test's clock. Apply must
+// use the time of its event instead.
 func Now(ctx context.Context) time.Time {
 	if s := scopeOf(ctx); s.app != nil {
 		return s.app.o.Now()
@@ -334,8 +328,8 @@ func Now(ctx context.Context) time.Time {
 	return time.Now()
 }
 
-// Due returns the time at which a call of [Every] was due. It is the same when the call is repeated
-// after a crash, so commands that contain it are executed once. For other callers it returns [Now].
+// Due returns the time at which a call of [Every] was due, and [Now] for other callers. A call that is
+// repeated after a crash has the same due time, so commands that contain it are executed once.
 func Due(ctx context.Context) time.Time {
 	if s := scopeOf(ctx); s.work != nil && !s.work.due.IsZero() {
 		return s.work.due
@@ -343,13 +337,13 @@ func Due(ctx context.Context) time.Time {
 	return Now(ctx)
 }
 
-// WithKey sets the idempotency key of the command that is executed with the context. Of several
-// commands with the same key only the first is executed; the others return its result. Using the
-// key of a different command is an error.
+// WithKey sets the idempotency key of the command that is executed with the context. A repeated
+// command with the same key is not executed again; it returns the first result. Using the key for a
+// different command is an error.
 func WithKey(ctx context.Context, key string) context.Context { return WithKeyOf(ctx, "", key) }
 
-// WithKeyOf is [WithKey] for a key that a caller has chosen. Equal keys of different callers are
-// different keys. Callers without a name share theirs.
+// WithKeyOf is [WithKey] with a separate set of keys for each caller. Callers without a name share
+// one set.
 func WithKeyOf(ctx context.Context, caller, key string) context.Context {
 	k := callerKey{key, key}
 	if caller != "" && key != "" {
@@ -361,22 +355,22 @@ func WithKeyOf(ctx context.Context, caller, key string) context.Context {
 
 // A callerKey is the idempotency key of a context.
 type callerKey struct {
-	stored string // in the log
-	given  string // by the caller
+	stored string // as stored in the log
+	given  string // as the caller chose it
 }
 
 // lock locks the states for writing. It stops waiting when ctx ends.
 func (a *App) lock(ctx context.Context) error {
-	return wait(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
+	return lockContext(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
 }
 
 // lockToRead locks the states for reading. It stops waiting when ctx ends.
 func (a *App) lockToRead(ctx context.Context) error {
-	return wait(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
+	return lockContext(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
 }
 
-// wait acquires a lock. If ctx ends first, the lock is released as soon as it is acquired.
-func wait(ctx context.Context, try func() bool, lock, unlock func()) error {
+// lockContext acquires a lock. If ctx ends first, it returns, and releases the lock when it gets it.
+func lockContext(ctx context.Context, try func() bool, lock, unlock func()) error {
 	if try() {
 		return nil
 	}
@@ -401,9 +395,9 @@ func wait(ctx context.Context, try func() bool, lock, unlock func()) error {
 	}
 }
 
-// panicked returns an error for a recovered panic, with its file and line. The function that
-// recovered must call it.
-func panicked(p any) error {
+// panicError returns an error for a recovered panic, with its file and line. The deferred function
+// that recovers must call it.
+func panicError(p any) error {
 	var calls [64]uintptr
 	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
 	seen := false

@@ -19,7 +19,7 @@ func later(name string, world *outside) app.Feature {
 }
 
 // A new worker ignores events from before it existed, and misses none that came after, even if its
-// first process dies before it has worked.
+// first process dies before it runs the worker.
 func TestNewWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -30,7 +30,7 @@ func TestNewWorker(t *testing.T) {
 		time.Sleep(time.Second)
 		p.end()
 		if got := world.list(); got != "new" {
-			t.Errorf("it has sent %q", got)
+			t.Errorf("sent %q", got)
 		}
 		p = start(t, m, later("renamed", world))
 		execute(t, p.App, Add{Name: "newer"})
@@ -42,11 +42,11 @@ func TestNewWorker(t *testing.T) {
 	})
 }
 
-// An idle app starts no worker.
+// With NoWorkers, no worker starts.
 func TestIdle(t *testing.T) {
 	m := app.NewMemory()
 	o := quiet()
-	o.Idle = true
+	o.NoWorkers = true
 	if _, err := app.Open(t.Context(), m, o, later("first", &outside{})); err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func TestRefused(t *testing.T) {
 	execute(t, a, Add{Name: "a"})
 	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
 	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	for _, how := range []string{"check", "apply"} {
 		if _, err := app.Do(app.With(t.Context(), a), Break{how}); err == nil || errors.Is(err, app.ErrRefused) {
-			t.Errorf("it says %v", err)
+			t.Errorf("got error %v", err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestStuckSaysWhy(t *testing.T) {
 	}
 	_, err := app.Read(t.Context(), old, Total{})
 	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 ") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "restart it") || !strings.Contains(err.Error(), "amended before it: [1]") {
 		t.Errorf("at the start it says %v", err)

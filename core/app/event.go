@@ -13,12 +13,11 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is the part of an event that Apply and workers get with the command: its place in the
-// log, its id and its time. It is the same whenever the command is applied, so Apply takes times
-// and the ids of new items from here only. If the clock is set back, an event can have an earlier
-// time than the event before it: order events by Seq. See [Record] for the whole event.
+// An Event is the position, id and time of a command in the log. Replay passes the same Event to
+// Apply, so Apply must take times and ids of new items from it. Order events by Seq: times decrease
+// when the clock is set back. See [Record] for the whole event.
 type Event struct {
-	Seq  int64     `json:"seq"`  // 1, 2, 3, … without a gap
+	Seq  int64     `json:"seq"`  // 1, 2, 3, … without gaps
 	ID   string    `json:"id"`   // unique in the log
 	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
 }
@@ -27,60 +26,57 @@ type Event struct {
 type Record struct {
 	Event
 	Type    string          `json:"type"`    // such as posts/create
-	Version int             `json:"version"` // of the command, whose fields Data has
-	Data    json.RawMessage `json:"data"`    // the command
+	Version int             `json:"version"` // of the command
+	Data    json.RawMessage `json:"data"`    // the fields of the command
 
 	Key    string          `json:"key,omitempty"`    // idempotency key, unique in the log
-	Result json.RawMessage `json:"result,omitempty"` // what Apply returned, if there is a key
+	Result json.RawMessage `json:"result,omitempty"` // the output of Apply, if Key is set
 }
 
-// A Payload is the part of a [Record] that says which command to apply. [Feature.Map] replaces it
-// if no command can read it.
+// A Payload is the command in a [Record]. [Feature.Map] replaces payloads that no command can read.
 type Payload struct {
 	Type    string
 	Version int
 	Data    json.RawMessage
 }
 
-// A decoded is a record with the command that replay applies for it.
-type decoded struct {
+// A decodedEvent is a record with its command.
+type decodedEvent struct {
 	Record
-	of      *commandType // nil if there is nothing to apply
-	command command      // nil too if the data was not read
-	err     error        // why it cannot be applied
-
-	concerned *feature // the feature that err stops; nil if this build does not have it
+	cmdType  *commandType // nil if the event is ignored
+	command  command      // nil if the data was not decoded
+	err      error        // why the event cannot be applied
+	affected *feature     // feature that err stops; nil if this build does not have it
 }
 
-// decode finds the command of a record. It reads the data only if the event is not in the state
-// yet.
-func (a *App) decode(r Record) decoded {
+// decode finds the command of a record. It skips the data if the state already includes the event.
+func (a *App) decode(r Record) decodedEvent {
 	d, p := a.resolve(r)
-	if d.of != nil && r.Seq > d.of.feature.from {
-		d.read(p)
+	if d.cmdType != nil && r.Seq > d.cmdType.feature.from {
+		d.decodeData(p)
 	}
 	return d
 }
 
-// read reads the data of a record that has a command.
-func (d *decoded) read(p Payload) {
+// decodeData sets the command, or the error.
+func (d *decodedEvent) decodeData(p Payload) {
 	defer func() {
 		if caught := recover(); caught != nil { // in UnmarshalJSON or Upgrade
-			d.command, d.err, d.concerned = nil, panicked(caught), d.of.feature
+			d.command, d.err, d.affected = nil, panicError(caught), d.cmdType.feature
 		}
 	}()
 	var err error
-	if d.command, err = d.of.read(p); err != nil {
-		d.err, d.concerned = blameMap(d.Record, p, err), d.of.feature
+	if d.command, err = d.cmdType.decodePayload(p); err != nil {
+		d.err, d.affected = mappedError(d.Record, p, err), d.cmdType.feature
 	}
 }
 
-// resolve finds the command of a record, nil if there is none to apply, and the payload that the
-// command reads: from the record, from its amendment, or from Map.
-func (a *App) resolve(r Record) (d decoded, p Payload) {
+// resolve finds the command type of a record, nil if the event is ignored, and the payload to decode:
+// that of the record, of its amendment, or of Map.
+func (a *App) resolve(r Record) (d decodedEvent, p Payload) {
 	d.Record = r
 	p = Payload{r.Type, r.Version, r.Data}
-	if strings.HasPrefix(r.Type, ownTypes+"/") {
+	if strings.HasPrefix(r.Type, ownFeature+"/") {
 		return d, p
 	}
 	amendment, amended := a.amendments[r.Seq]
@@ -90,19 +86,19 @@ func (a *App) resolve(r Record) (d decoded, p Payload) {
 	if amended {
 		p = Payload{amendment.Type, amendment.Version, amendment.Data}
 	}
-	if d.of, d.err = a.commandOf(&p); d.err != nil {
-		d.concerned = a.concerned(p.Type, d.err)
-		if d.concerned == nil && !amended {
-			d.concerned = a.concerned(r.Type, d.err) // its Map returned the type of another feature
+	if d.cmdType, d.err = a.findCommand(&p); d.err != nil {
+		d.affected = a.affectedFeature(p.Type, d.err)
+		if d.affected == nil && !amended {
+			d.affected = a.affectedFeature(r.Type, d.err) // Map returned the type of another feature
 		}
-		d.err = blameMap(r, p, d.err)
+		d.err = mappedError(r, p, d.err)
 	}
 	return d, p
 }
 
-// concerned returns the feature of an event that has no command: the feature of its type, or else
-// the one whose Map failed.
-func (a *App) concerned(eventType string, err error) *feature {
+// affectedFeature returns the feature of an event without a command: the feature of its type, or the
+// one whose Map failed.
+func (a *App) affectedFeature(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {
 		if f.Name == name {
@@ -123,8 +119,8 @@ type mapError struct {
 
 func (e *mapError) Unwrap() error { return e.error }
 
-// blameMap changes the error of an event that was mapped or amended, and then could not be read.
-func blameMap(r Record, p Payload, err error) error {
+// mappedError adds the mapping to the error of an event that was mapped or amended.
+func mappedError(r Record, p Payload, err error) error {
 	unreadable, ok := errors.AsType[*unreadableError](err)
 	if !ok || p.Type == r.Type && p.Version == r.Version && bytes.Equal(p.Data, r.Data) {
 		return err
@@ -136,19 +132,19 @@ func blameMap(r Record, p Payload, err error) error {
 	}
 }
 
-// commandOf finds the command that reads a payload, and replaces the payload by what Map returns
-// until there is one. It returns nil if Map drops the event.
-func (a *App) commandOf(p *Payload) (*commandType, error) {
-	const maxMaps = 100 // more must be a cycle
+// findCommand finds the command that can read a payload. Until there is one, it replaces the payload
+// by the result of Map. It returns nil if Map drops the event.
+func (a *App) findCommand(p *Payload) (*commandType, error) {
+	const maxMaps = 100 // more means a cycle
 	original := *p
 	for range maxMaps {
-		of := a.types[p.Type]
+		t := a.types[p.Type]
 		switch {
-		case of != nil && of.knows(p.Version):
-			return of, nil
-		case of != nil && of.version < p.Version:
+		case t != nil && t.canRead(p.Version):
+			return t, nil
+		case t != nil && t.version < p.Version:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("is newer than this build, which knows %s up to version %d", p.Type, of.version),
+				text:   fmt.Sprintf("is newer than this build, which knows %s up to version %d", p.Type, t.version),
 				remedy: "run the newer build",
 			}
 		}
@@ -160,9 +156,9 @@ func (a *App) commandOf(p *Payload) (*commandType, error) {
 		}
 		switch {
 		case p.Type != before.Type || p.Version != before.Version:
-		case of != nil:
+		case t != nil:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", p.Type, of.version, p.Version),
+				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", p.Type, t.version, p.Version),
 				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", p.Version),
 			}
 		default:
@@ -173,11 +169,11 @@ func (a *App) commandOf(p *Payload) (*commandType, error) {
 		}
 	}
 	*p = original
-	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it has to return an event that a command reads"}
+	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it must return an event that a command can read"}
 }
 
-// mapPayload replaces a payload by what the first feature returns whose Map knows it. The feature
-// of its type is asked first.
+// mapPayload replaces a payload by the result of the first Map that changes its type or version. The
+// Map of its own feature is called first.
 func (a *App) mapPayload(p *Payload) error {
 	own, _, _ := strings.Cut(p.Type, "/")
 	order := slices.Clone(a.features)
@@ -206,26 +202,26 @@ func (a *App) mapPayload(p *Payload) error {
 	return nil
 }
 
-// callMap calls Map, and returns a panic of it as an error.
+// callMap calls Map and returns panics as errors.
 func (f *feature) callMap(p Payload) (mapped Payload, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = panicked(caught)
+			err = panicError(caught)
 		}
 	}()
 	return f.Map(p)
 }
 
-// Command returns the command that a record decodes to, in the version that this program writes. It
-// returns nil if the event is dropped or skipped. It does not apply the command.
+// Command decodes the command of a record, upgraded to the current version, without applying it. It
+// returns nil if the event is dropped or skipped.
 func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	d, p := a.resolve(r)
-	if d.err == nil && d.of != nil {
-		d.read(p)
+	if d.err == nil && d.cmdType != nil {
+		d.decodeData(p)
 	}
-	if d.err != nil || d.of == nil {
+	if d.err != nil || d.cmdType == nil {
 		return nil, d.err
 	}
 	return d.command.value(), nil
@@ -240,14 +236,14 @@ type Upgrader[New any] interface {
 // An Older is an older version of a command, for events in the log that have it.
 type Older struct {
 	version int
-	kind    reflect.Type // its data is read as this
-	next    reflect.Type // and upgraded to this
+	kind    reflect.Type // type of the data
+	next    reflect.Type // result of Upgrade
 	decode  func(data []byte) (any, error)
 	upgrade func(old any) any
 }
 
-// OlderOf returns the version of a command whose events have the fields of Old. Upgrade returns the
-// type of the command, or the type of a later version, which is upgraded in turn:
+// OlderOf returns an older version of a command, whose events have the fields of Old. Upgrade returns
+// the type of the command, or of a later version, which is upgraded in turn:
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {
@@ -265,13 +261,13 @@ func OlderOf[Old Upgrader[New], New any](version int) Older {
 	}
 }
 
-// An upgrade reads the events of one older version as the current one.
+// An upgrade converts events of an older version to the current one.
 type upgrade struct {
 	Older
-	later []Older // the versions that it passes through, in order
+	later []Older // versions in between, in order
 }
 
-// upgrades checks the older versions of a command: each leads to the command's own type.
+// upgrades returns the upgrades by version. It is an error if one does not lead to the command's type.
 func (c Command) upgrades() (map[int]upgrade, error) {
 	byType, byVersion := map[reflect.Type]Older{}, map[int]upgrade{}
 	for _, o := range c.older {
@@ -290,7 +286,7 @@ func (c Command) upgrades() (map[int]upgrade, error) {
 		for at := u.Older; at.next != c.kind; {
 			next, ok := byType[at.next]
 			if !ok || next.version <= at.version {
-				return nil, fmt.Errorf("command %s: version %d does not lead to %v: Upgrade of %v returns %v, which is the type of no later version", c.name, version, c.kind, at.kind, at.next)
+				return nil, fmt.Errorf("command %s: version %d does not lead to %v: Upgrade of %v returns %v, which is not the type of a later version", c.name, version, c.kind, at.kind, at.next)
 			}
 			u.later = append(u.later, next)
 			at = next
@@ -300,19 +296,19 @@ func (c Command) upgrades() (map[int]upgrade, error) {
 	return byVersion, nil
 }
 
-// read decodes an event of the command, of any version that it knows.
-func (t *commandType) read(p Payload) (command, error) {
+// decodePayload decodes an event of the command, of any version that it can read.
+func (t *commandType) decodePayload(p Payload) (command, error) {
 	if p.Version == t.version {
-		made, err := t.decode(p.Data)
+		c, err := t.decode(p.Data)
 		if err != nil {
-			return nil, t.misfit(t.kind, err)
+			return nil, t.mismatch(t.kind, err)
 		}
-		return made, nil
+		return c, nil
 	}
 	u := t.upgrades[p.Version]
 	value, err := u.decode(p.Data)
 	if err != nil {
-		return nil, t.misfit(u.kind, err)
+		return nil, t.mismatch(u.kind, err)
 	}
 	value = u.upgrade(value)
 	for _, o := range u.later {
@@ -322,7 +318,7 @@ func (t *commandType) read(p Payload) (command, error) {
 }
 
 // knows reports whether events of a version can be read.
-func (t *commandType) knows(version int) bool {
+func (t *commandType) canRead(version int) bool {
 	if version == t.version {
 		return true
 	}
@@ -335,11 +331,11 @@ func UpgradeList[Old, New any](list []Old, convert func(Old) New) []New {
 	if list == nil {
 		return nil
 	}
-	made := make([]New, len(list))
+	converted := make([]New, len(list))
 	for i, old := range list {
-		made[i] = convert(old)
+		converted[i] = convert(old)
 	}
-	return made
+	return converted
 }
 
 // UpgradeMap converts each value of a map. A nil map stays nil.
@@ -347,14 +343,14 @@ func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) 
 	if values == nil {
 		return nil
 	}
-	made := make(map[K]New, len(values))
+	converted := make(map[K]New, len(values))
 	for key, old := range values {
-		made[key] = convert(old)
+		converted[key] = convert(old)
 	}
-	return made
+	return converted
 }
 
-// UpgradePointer converts what a pointer points to. A nil pointer stays nil.
+// UpgradePointer converts the value of a pointer. A nil pointer stays nil.
 func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
 	if old == nil {
 		return nil
@@ -362,7 +358,7 @@ func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
 	return new(convert(*old))
 }
 
-// UpgradeOr converts what a pointer points to. A nil pointer becomes fallback.
+// UpgradeOr converts the value of a pointer. A nil pointer becomes fallback.
 func UpgradeOr[Old, New any](old *Old, fallback New, convert func(Old) New) New {
 	if old == nil {
 		return fallback

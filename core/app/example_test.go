@@ -27,7 +27,7 @@ type Create struct {
 func (c Create) Check(ctx context.Context, s *Posts) error {
 	for _, post := range s.ByID {
 		if post.Title == c.Title {
-			return fmt.Errorf("there is a post %q", c.Title)
+			return fmt.Errorf("post %q already exists", c.Title)
 		}
 	}
 	return nil
@@ -111,6 +111,6 @@ func Example() {
 	fmt.Println(many, err)
 	// Output:
 	// {"id":"a","title":"Hello"} <nil>
-	// there is a post "Hello"
+	// post "Hello" already exists
 	// 1 <nil>
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Execute executes a command and returns its result as JSON. If there is no error, the command is
-// durable.
+// Execute executes a command and returns its output as JSON. When it returns without an error, the
+// command is durable.
 func Execute[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
 	return a.execute(ctx, c)
 }
 
 // Do executes a command with the app of ctx: the context of a worker, or of a call to a server with
-// features. The result is a copy.
+// features. The output is a copy.
 func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
@@ -34,11 +34,9 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// ErrRefused matches, with [errors.Is], the error of a command that its Check refused. Other errors
-// are failures.
+// ErrRefused matches, with [errors.Is], the error of a Check. Other errors are failures.
 var ErrRefused = errors.New("the command was refused")
 
-// A refused is the error of a Check.
 type refused struct{ error }
 
 func (r refused) Is(target error) bool { return target == ErrRefused }
@@ -47,35 +45,37 @@ func (r refused) Unwrap() error        { return r.error }
 // A pending command waits for its execution and its result.
 type pending struct {
 	ctx     context.Context
-	of      *commandType
+	cmdType *commandType
 	command command
 	data    json.RawMessage
-	key     string
-	given   string // the key as the caller knows it
-	loose   bool   // any command of the type may have used the key before
+
+	key      string
+	givenKey string // as the caller chose it
+	typeOnly bool   // the key identifies a command of the type, whatever its data
 
 	progress atomic.Int32
 	result   json.RawMessage
 	err      error
-	refused  bool          // err stands, although the commands executed with it are executed again
+	final    bool          // err is final, also if the rest of the batch is retried
 	wake     chan struct{} // receives when the caller must lead, or has a result
 }
 
 // Progress of a pending command.
 const (
-	waiting  = iota
-	taken    // it is being executed
-	answered // it has a result or an error
-	gone     // its caller has given up
+	waiting   = iota
+	taken     // it is being executed
+	answered  // it has a result or an error
+	abandoned // its caller has given up
 )
 
 // A queue holds the waiting commands of this process. One of their callers leads: it executes all
-// that wait, in one commit, and then hands over to the next.
+// waiting commands in one commit, and then hands over to the next caller.
 type queue struct {
 	mu   sync.Mutex
 	list []*pending
-	many int  // usual size of a batch
-	led  bool // a caller leads
+
+	batchSize int // of recent batches
+	hasLeader bool
 }
 
 // execute queues a command and waits for its result.
@@ -88,10 +88,10 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 		select {
 		case <-p.wake:
 		case <-ctx.Done():
-			if a.queue.giveUp(p) {
+			if a.queue.abandon(p) {
 				return nil, context.Cause(ctx)
 			}
-			<-p.wake // soon
+			<-p.wake // the leader answers soon
 		}
 	}
 	if p.progress.Load() == answered {
@@ -99,53 +99,53 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	}
 	defer a.queue.handOver()
 	for p.progress.Load() != answered {
-		if ctx.Err() != nil && p.progress.CompareAndSwap(waiting, gone) {
+		if ctx.Err() != nil && p.progress.CompareAndSwap(waiting, abandoned) {
 			return nil, context.Cause(ctx)
 		}
-		a.executeSome(ctx)
+		a.executeBatch(ctx)
 	}
 	return p.result, p.err
 }
 
-// prepare makes a pending command. The executed command is a copy, decoded from the JSON that the
-// log stores.
+// prepare returns a pending command. Its command is a copy, decoded from the JSON that the log
+// stores.
 func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	kind := reflect.TypeOf(c)
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	of := a.commands[kind]
-	if of == nil {
-		return nil, fmt.Errorf("execute %v: it is not a command of any feature", kind)
+	t := a.commands[kind]
+	if t == nil {
+		return nil, fmt.Errorf("execute %v: not a command of any feature", kind)
 	}
 	in := scopeOf(ctx)
-	if in.inside {
-		return nil, fmt.Errorf("%s cannot be executed in a check or a query; execute it in a worker", of.eventType)
+	if in.holdsLock {
+		return nil, fmt.Errorf("execute %s: not allowed in a check or a query; execute it in a worker", t.eventType)
 	}
 	data, err := strictjson.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the command %s: %w", of.eventType, err)
+		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)
 	}
-	p := &pending{ctx: ctx, of: of, data: data, wake: make(chan struct{}, 1)}
-	if p.command, err = of.decode(data); err != nil {
-		return nil, fmt.Errorf("reading the command %s back from its JSON: %w", of.eventType, err)
+	p := &pending{ctx: ctx, cmdType: t, data: data, wake: make(chan struct{}, 1)}
+	if p.command, err = t.decode(data); err != nil {
+		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
 	}
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()
 	}
-	p.given = p.key
+	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
-		p.key, p.given = key.stored, key.given
+		p.key, p.givenKey = key.stored, key.given
 	} else if in.work != nil && p.key == "" {
-		p.key, p.loose = in.work.key(of.eventType, data), true
-		p.given = p.key
+		p.key, p.typeOnly = in.work.nextKey(t.eventType, data), true
+		p.givenKey = p.key
 	}
-	if strings.HasPrefix(p.key, workPrefix) && !p.loose {
-		return nil, fmt.Errorf("the idempotency key %q starts with %s, which is reserved for workers; use another one", p.key, workPrefix)
+	if strings.HasPrefix(p.key, workPrefix) && !p.typeOnly {
+		return nil, fmt.Errorf("idempotency key %q starts with %s, which is reserved for workers; use another key", p.key, workPrefix)
 	}
-	const most = 256
-	if len(p.given) > most {
-		return nil, fmt.Errorf("the idempotency key has %d bytes; the limit is %d", len(p.given), most)
+	const maxKey = 256
+	if len(p.givenKey) > maxKey {
+		return nil, fmt.Errorf("idempotency key has %d bytes; the limit is %d", len(p.givenKey), maxKey)
 	}
 	return p, nil
 }
@@ -155,8 +155,8 @@ func (q *queue) put(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.list = append(q.list, p)
-	lead := !q.led
-	q.led = true
+	lead := !q.hasLeader
+	q.hasLeader = true
 	return lead
 }
 
@@ -171,22 +171,23 @@ func (q *queue) handOver() {
 		}
 		q.list = q.list[1:] // its caller has given up
 	}
-	q.led, q.list = false, nil
+	q.hasLeader, q.list = false, nil
 }
 
-// giveUp reports whether a caller that does not lead may return early.
-func (q *queue) giveUp(p *pending) bool {
+// abandon withdraws a command, and reports whether it could. It cannot if the command is being
+// executed, or its caller must lead.
+func (q *queue) abandon(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, gone)
+	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, abandoned)
 }
 
-// gather yields to callers that were answered just now: their next commands can share this commit.
+// gather yields to callers that were just answered, so that their next commands can share this commit.
 // It does not block.
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()
-		enough := len(q.list) >= q.many
+		enough := len(q.list) >= q.batchSize
 		q.mu.Unlock()
 		if enough {
 			return
@@ -195,43 +196,42 @@ func (q *queue) gather() {
 	}
 }
 
-// take removes the commands whose callers still wait. From here on those callers wait for the
-// result.
+// take removes the waiting commands, up to a limit. Their callers can no longer abandon them.
 func (q *queue) take() []*pending {
-	const most = 256
+	const maxBatch = 256
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var batch []*pending
 	n := 0
-	for ; n < len(q.list) && len(batch) < most; n++ {
+	for ; n < len(q.list) && len(batch) < maxBatch; n++ {
 		if p := q.list[n]; p.progress.CompareAndSwap(waiting, taken) {
 			batch = append(batch, p)
 		}
 	}
 	q.list = append(q.list[:0], q.list[n:]...)
-	q.many = max(len(batch), q.many*7/8)
+	q.batchSize = max(len(batch), q.batchSize*7/8)
 	return batch
 }
 
-// putBack returns commands to the front of the queue, decoded again, because Apply may have changed
-// them.
+// putBack returns commands to the front of the queue. It decodes them again, because Apply may have
+// changed them.
 func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
-		p.command, p.err = p.of.decode(p.data)
+		p.command, p.err = p.cmdType.decode(p.data)
 		p.result = nil
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
 }
 
-// errAgain means that a try had no effect, and the commands must be executed again.
-var errAgain = errors.New("again")
+// errRetry means that a batch had no effect and must be executed again.
+var errRetry = errors.New("retry")
 
-// executeSome executes queued commands in one transaction, and answers their callers. The caller
-// leads; ctx is the context of its own command, which is in the queue.
-func (a *App) executeSome(ctx context.Context) {
+// executeBatch executes queued commands in one transaction, and answers their callers. The caller
+// must lead; ctx is the context of its own command, which is in the queue.
+func (a *App) executeBatch(ctx context.Context) {
 	if err := a.refresh(ctx); err != nil {
 		if ctx.Err() == nil { // otherwise the caller has given up
 			a.answer(a.queue.take(), err)
@@ -241,14 +241,14 @@ func (a *App) executeSome(ctx context.Context) {
 	var batch []*pending
 	locked, grown := false, false
 	err := a.store.Write(ctx, func(tx Tx) error {
-		if a.making.Load() {
-			return errAgain
+		if a.rebuilding.Load() {
+			return errRetry
 		}
 		a.queue.gather()
 		batch = a.queue.take()
-		a.mu.Lock() // until it is durable: no reader may see changes that could be lost
+		a.mu.Lock() // until the commit: no reader may see changes that could be lost
 		locked = true
-		records, err := a.tryAll(tx, batch)
+		records, err := a.executeAll(tx, batch)
 		if err != nil || len(records) == 0 {
 			return err
 		}
@@ -260,10 +260,10 @@ func (a *App) executeSome(ctx context.Context) {
 		a.mu.Unlock()
 	}
 	switch {
-	case errors.Is(err, errAgain), errors.Is(err, ErrTaken):
+	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
 		var rest []*pending
 		for _, p := range batch {
-			if p.refused {
+			if p.final {
 				p.answer()
 			} else {
 				rest = append(rest, p)
@@ -273,19 +273,19 @@ func (a *App) executeSome(ctx context.Context) {
 	case err != nil && !locked && ctx.Err() != nil:
 		// The caller has given up.
 	case err != nil && !locked:
-		a.answer(a.queue.take(), fmt.Errorf("writing to the log: %w", err))
+		a.answer(a.queue.take(), fmt.Errorf("write to the log: %w", err))
 	default:
 		if err != nil {
-			err = fmt.Errorf("writing to the log: %w", err)
+			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
 		if err == nil && grown {
-			a.signal()
+			a.signalGrowth()
 		}
 	}
 }
 
-// answer wakes callers, with err if it is not nil, and otherwise with the result of their commands.
+// answer wakes the callers of a batch. If err is not nil, it replaces their results.
 func (a *App) answer(batch []*pending, err error) {
 	for _, p := range batch {
 		if err != nil {
@@ -295,19 +295,18 @@ func (a *App) answer(batch []*pending, err error) {
 	}
 }
 
-// answer wakes the caller.
 func (p *pending) answer() {
 	p.progress.Store(answered)
 	select {
 	case p.wake <- struct{}{}:
-	default: // it leads, and is awake
+	default: // the caller leads, and is awake
 	}
 }
 
-// tryAll executes commands in order, and returns the records to append. The states are locked.
-func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
-	if !a.sound() {
-		return nil, errAgain // they are rebuilt outside of the transaction, which would block other processes
+// executeAll executes commands in order, and returns the records to append. a.mu is locked.
+func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
+	if !a.isValid() {
+		return nil, errRetry // a rebuild within the transaction would block other processes
 	}
 	stamp, err := tx.Stamp()
 	if err != nil {
@@ -315,14 +314,14 @@ func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
 	}
 	if err := a.follow(tx, stamp); err != nil {
 		if a.stale {
-			return nil, errors.Join(errAgain, err)
+			return nil, errors.Join(errRetry, err)
 		}
 		return nil, err
 	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
 		if p.key != "" {
-			known, err := a.executed(tx, p, records)
+			known, err := a.findExecuted(tx, p, records)
 			if err != nil {
 				a.stale = a.stale || len(records) > 0
 				return nil, err
@@ -331,22 +330,21 @@ func (a *App) tryAll(tx Tx, batch []*pending) ([]Record, error) {
 				continue
 			}
 		}
-		r, err := a.try(p)
+		r, err := a.executeOne(p)
 		if a.stale {
-			p.err, p.refused = err, true
-			return nil, errAgain
+			p.err, p.final = err, true
+			return nil, errRetry
 		}
 		if p.err = err; err == nil {
 			records = append(records, r)
-			a.at, a.lastID = r.Seq, r.ID
+			a.seq, a.lastID = r.Seq, r.ID
 		}
 	}
 	return records, nil
 }
 
-// executed finds the result of a command whose key was used before, in the log or in the new
-// records.
-func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
+// findExecuted looks a command up by its key, in the log and the new records, and sets its result.
+func (a *App) findExecuted(tx Tx, p *pending, records []Record) (bool, error) {
 	before, found, err := tx.Find(p.key)
 	if err != nil {
 		return false, err
@@ -359,47 +357,47 @@ func (a *App) executed(tx Tx, p *pending, records []Record) (bool, error) {
 	switch {
 	case !found:
 		return false, nil
-	case before.Type != p.of.eventType || !p.loose && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("the idempotency key %q was used for another command, event %d (%s); use a new one", p.given, before.Seq, before.Type)
+	case before.Type != p.cmdType.eventType || !p.typeOnly && string(before.Data) != string(p.data):
+		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
 	default:
 		p.result = before.Result
 	}
 	return true, nil
 }
 
-// try executes one command. If it leaves the states stale, they must be rebuilt.
-func (a *App) try(p *pending) (r Record, err error) {
-	sound := true // nothing is changed yet
+// executeOne executes one command. If it fails after changing the state, it sets a.stale.
+func (a *App) executeOne(p *pending) (r Record, err error) {
+	changed := false
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = fmt.Errorf("%s: %w", p.of.eventType, panicked(caught))
-			sound = false
+			err = fmt.Errorf("%s: %w", p.cmdType.eventType, panicError(caught))
+			changed = true // Check may panic after changing the state too
 		}
-		a.stale = a.stale || !sound
+		a.stale = a.stale || changed
 	}()
-	if stuck := p.of.feature.stuck; stuck != nil {
+	if stuck := p.cmdType.feature.stuck; stuck != nil {
 		return r, stuck
 	}
-	state := p.of.feature.state
-	if err := p.command.check(scope{app: a, inside: true}.with(p.ctx), state); err != nil {
+	state := p.cmdType.feature.state
+	if err := p.command.check(scope{app: a, holdsLock: true}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			return r, err // it has asked another feature, which is stuck
+			return r, err // of another feature, which Check has asked
 		}
 		return r, refused{err}
 	}
 	r = Record{
-		Event:   Event{a.at + 1, a.o.NewID(), storable(a.o.Now())},
-		Type:    p.of.eventType,
-		Version: p.of.version,
+		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now())},
+		Type:    p.cmdType.eventType,
+		Version: p.cmdType.version,
 		Data:    p.data,
 		Key:     p.key,
 	}
-	sound = false
+	changed = true
 	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))
 	if err != nil {
-		return r, fmt.Errorf("encoding the result of %s: %w", p.of.eventType, err)
+		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}
-	sound = true
+	changed = false // the caller commits the record
 	if p.result = result; p.key != "" {
 		r.Result = result
 	}

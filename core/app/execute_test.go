@@ -51,7 +51,7 @@ func TestNothingBricks(t *testing.T) {
 			execute(t, a, Add{Name: "first"})
 			before := dump(t, a)
 			if _, err := app.Execute(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 			if n := last(t, m); n != 2 {
 				t.Errorf("the log has %d events", n)
@@ -84,10 +84,10 @@ func TestCommitFails(t *testing.T) {
 			execute(t, a, Count{1})
 			full := errors.New("the disk is full")
 			if s.fail = full; done {
-				s.fail, s.after = nil, errors.Join(full, app.ErrUnsure)
+				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
 			}
 			if _, err := app.Execute(t.Context(), a, Count{10}); !errors.Is(err, full) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 			s.after = nil
 			want := 1
@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
 		t.Errorf("again: %s, first: %s", again, first)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new one") {
+	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
 		t.Errorf("another command with the key: %v", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
@@ -182,7 +182,7 @@ func TestKeysOfCallers(t *testing.T) {
 		}
 	}
 	_, err := app.Execute(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
-	if err == nil || !strings.Contains(err.Error(), `the idempotency key "k" was used for another command`) {
+	if err == nil || !strings.Contains(err.Error(), `idempotency key "k" was used for another command`) {
 		t.Errorf("another command with the key: %v", err)
 	}
 	if _, err := app.Execute(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {
@@ -190,8 +190,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// A clock that is set back changes the times of events, but neither their order, nor what replay
-// makes of them, nor the result of a key.
+// A clock that is set back changes the times of events, but not their order, the replayed state or the
+// results of keys.
 func TestEventsAndTheClock(t *testing.T) {
 	m, o := app.NewMemory(), quiet()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -213,7 +213,7 @@ func TestEventsAndTheClock(t *testing.T) {
 	}
 }
 
-// A caller that gives up while others write has written nothing.
+// A cancelled command is not executed.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -227,7 +227,7 @@ func TestGivenUp(t *testing.T) {
 		for range 5 {
 			group.Go(func() {
 				if _, err := app.Execute(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("it says %v", err)
+					t.Errorf("got error %v", err)
 				}
 			})
 		}
@@ -288,7 +288,7 @@ func TestCommandsWithinQueries(t *testing.T) {
 		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
 	}, items())
 	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 

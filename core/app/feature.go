@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Feature is a state, the commands that change it, the queries that read it, and workers. Derived
-// code builds one from a package.
+// A Feature is a state with the commands that change it, the queries that read it, and workers.
+// Derived code builds one from a package.
 type Feature struct {
 	Name     string // such as posts
 	State    State
@@ -19,15 +19,15 @@ type Feature struct {
 	Queries  []Query
 	Workers  []Worker
 
-	// Map replaces events that no command of the feature can read: those of a removed command, or
-	// of a version without an [Older]. It returns the payload that replaces the event's, which may
-	// be of an older version, the same payload if it does not know it, or [ErrDrop] to ignore the
-	// event. Map gets the events of its own feature first, then those that no other feature knows.
+	// Map replaces events that no command can read: those of a removed command, or of a version
+	// without an [Older]. It returns the payload to read instead, which may be of an older version.
+	// For a payload that it does not know, it returns the payload unchanged. To ignore an event, it
+	// returns [ErrDrop]. Map gets events of its own feature, and events that no other Map replaces.
 	// It may be nil.
 	Map func(Payload) (Payload, error)
 }
 
-// ErrDrop is returned by [Feature.Map] for an event that is to be ignored.
+// ErrDrop is returned by [Feature.Map] to ignore an event.
 var ErrDrop = errors.New("the event is dropped")
 
 // A Commander is a command: a struct whose fields are its input, as JSON.
@@ -37,12 +37,12 @@ type Commander[S, Out any] interface {
 
 	// Apply changes the state and returns the output of the command. It must depend only on the
 	// state, the command and the event, so that replay has the same result. It cannot fail: Check
-	// must refuse what Apply cannot do.
+	// must refuse commands that cannot be applied.
 	Apply(s *S, e Event) Out
 }
 
-// An Answerer is a query: a struct whose fields are its input. It must not change the state. It may
-// return a part of the state, which is encoded before the state changes.
+// An Answerer is a query: a struct whose fields are its input. Answer must not change the state. It
+// may return a part of the state, which is encoded before the state changes.
 type Answerer[S, Out any] interface {
 	Answer(ctx context.Context, s *S) (Out, error)
 }
@@ -54,13 +54,13 @@ type Keyed interface {
 
 // A State is the type of a feature's state.
 type State struct {
-	kind  reflect.Type // without the pointer
-	begin func() any
+	kind   reflect.Type // without the pointer
+	create func() any
 }
 
 // StateOf returns the state of a feature, with its constructor.
-func StateOf[S any](begin func() *S) State {
-	return State{reflect.TypeFor[S](), func() any { return begin() }}
+func StateOf[S any](create func() *S) State {
+	return State{reflect.TypeFor[S](), func() any { return create() }}
 }
 
 // A Command is a type of commands.
@@ -75,22 +75,21 @@ type Command struct {
 }
 
 // CommandOf returns the commands of type C, whose events have the type FEATURE/name in the log.
-// Raise the version whenever C can no longer read its older events, and add an [OlderOf]. Events
-// are read exactly: an unknown, missing or mistyped field stops the server at startup. A new field
-// needs no new version if it is optional: a pointer, omitempty or omitzero.
+// Events are decoded strictly: an unknown, missing or mistyped field stops the server at startup. If C
+// can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
+// pointer, omitempty or omitzero) needs no new version.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
 	decoder := strictjson.NewExactDecoder(reflect.TypeFor[C]())
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
 		func(data []byte) (command, error) {
-			made := &typedCommand[C, S, Out]{}
-			err := decoder.Decode(data, &made.c)
-			return made, err
+			t := &typedCommand[C, S, Out]{}
+			err := decoder.Decode(data, &t.c)
+			return t, err
 		},
 		func(value any) command { return &typedCommand[C, S, Out]{value.(C)} },
 	}
 }
 
-// A command is a decoded command.
 type command interface {
 	check(ctx context.Context, state any) error
 	apply(state any, e Event) any
@@ -118,8 +117,7 @@ func QueryOf[Q Answerer[S, Out], S, Out any](name string) Query {
 	return Query{name, reflect.TypeFor[S]()}
 }
 
-// Read answers a query as JSON. It sees everything that was committed before it began, in any
-// process.
+// Read answers a query as JSON. The query sees everything that any process committed before.
 func Read[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
 	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
 }
@@ -138,41 +136,41 @@ func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// read calls f with the state of a type, and encodes the result before the state changes.
+// read calls f with the state of a type, and encodes its result before the state can change.
 func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Context, any) (any, error)) (json.RawMessage, error) {
-	of := a.states[kind]
-	if of == nil {
+	feature := a.states[kind]
+	if feature == nil {
 		return nil, fmt.Errorf("%v is not the state of any feature", kind)
 	}
-	if s := scopeOf(ctx); !s.inside || s.app != a {
-		if err := a.rlock(ctx); err != nil {
+	if s := scopeOf(ctx); !s.holdsLock || s.app != a {
+		if err := a.lockCurrent(ctx); err != nil {
 			return nil, err
 		}
 		defer a.mu.RUnlock()
-		s.app, s.inside = a, true
+		s.app, s.holdsLock = a, true
 		ctx = s.with(ctx)
 	}
-	if of.stuck != nil {
-		return nil, of.stuck
+	if feature.stuck != nil {
+		return nil, feature.stuck
 	}
-	out, err := f(ctx, of.state)
+	out, err := f(ctx, feature.state)
 	if err != nil {
 		return nil, err
 	}
 	return strictjson.MarshalOutput(out)
 }
 
-// rlock locks the states for reading, after everything that was committed before.
-func (a *App) rlock(ctx context.Context) error {
+// lockCurrent locks the states for reading, after applying everything that was committed before.
+func (a *App) lockCurrent(ctx context.Context) error {
 	for {
 		stamp, err := a.store.Stamp(ctx)
 		if err != nil {
-			return fmt.Errorf("reading the log: %w", err)
+			return fmt.Errorf("read the log: %w", err)
 		}
 		if err := a.lockToRead(ctx); err != nil {
 			return err
 		}
-		if stamp == a.stamp && a.sound() {
+		if stamp == a.stamp && a.isValid() {
 			return nil
 		}
 		a.mu.RUnlock()
@@ -182,24 +180,24 @@ func (a *App) rlock(ctx context.Context) error {
 		if err := a.lockToRead(ctx); err != nil {
 			return err
 		}
-		if a.sound() {
-			return nil // they may be newer by now, never older
+		if a.isValid() {
+			return nil // the states may be newer by now, but not older
 		}
 		a.mu.RUnlock()
 	}
 }
 
-// sound reports whether the states are those after a committed event. a.mu is locked.
-func (a *App) sound() bool { return !a.stale && !a.behind }
+// isValid reports whether the states include exactly the events up to a.seq. a.mu is locked.
+func (a *App) isValid() bool { return !a.stale && !a.behind }
 
-// refresh rebuilds states that are not sound.
+// refresh rebuilds the states if they are not valid.
 func (a *App) refresh(ctx context.Context) error {
 	if err := a.lockToRead(ctx); err != nil {
 		return err
 	}
-	sound := a.sound()
+	valid := a.isValid()
 	a.mu.RUnlock()
-	if sound {
+	if valid {
 		return nil
 	}
 	return a.catchUp(ctx)

@@ -17,7 +17,7 @@ func working[W any]() app.Feature {
 	return f
 }
 
-// Saved fields that do not fit the worker stop the start. They can be discarded.
+// Open fails if saved fields do not fit the worker. They can be discarded.
 func TestSavedFieldsAreExact(t *testing.T) {
 	type optional struct {
 		Sent  int    `json:"sent"`
@@ -54,19 +54,19 @@ func TestSavedFieldsAreExact(t *testing.T) {
 			if err := before.WorkOnce(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, idle := range []bool{true, false} {
+			for _, noWorkers := range []bool{true, false} {
 				o := quiet()
-				o.Idle = idle
+				o.NoWorkers = noWorkers
 				a, err := app.Open(t.Context(), m.Share(), o, test.feature)
-				if idle {
+				if noWorkers {
 					if err != nil {
 						t.Fatal(err)
 					}
 					err = a.WorkOnce(t.Context()) // its own start finds out too
 				}
 				if (err == nil) != (test.says == "") || err != nil && (!strings.Contains(err.Error(), test.says) ||
-					!strings.Contains(err.Error(), "the saved fields of worker items/mailer") || !strings.Contains(err.Error(), "hello workers reset items/mailer")) {
-					t.Errorf("idle %v: %v", idle, err)
+					!strings.Contains(err.Error(), "saved fields of worker items/mailer") || !strings.Contains(err.Error(), "hello workers reset items/mailer")) {
+					t.Errorf("noWorkers %v: %v", noWorkers, err)
 				}
 			}
 			discarded, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer")
@@ -85,16 +85,16 @@ func TestSavedFieldsAreExact(t *testing.T) {
 
 func TestResetWorkerRefuses(t *testing.T) {
 	m := app.NewMemory()
-	if _, err := app.ResetWorker(t.Context(), m, "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: it has never run on this data" {
-		t.Errorf("it says %v", err)
+	if _, err := app.ResetWorker(t.Context(), m, "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
+		t.Errorf("got error %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
 		p := start(t, m, working[Mailer]())
 		defer p.end()
 		time.Sleep(time.Second)
-		if _, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs it; stop that first") {
-			t.Errorf("it says %v", err)
+		if _, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs the worker; stop the process first") {
+			t.Errorf("got error %v", err)
 		}
 	})
 }

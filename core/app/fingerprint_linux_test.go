@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A program has the fingerprint of what it was started from, also when a new build lies in its place.
+// The fingerprint is that of the running program, even if a new build has replaced its file.
 func TestReplacedProgram(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
@@ -40,6 +40,6 @@ func TestReplacedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := programFingerprint(); err != nil || after != before {
-		t.Errorf("it was %s and is %s, %v", before, after, err)
+		t.Errorf("fingerprint was %s and is %s, %v", before, after, err)
 	}
 }

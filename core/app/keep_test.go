@@ -71,11 +71,11 @@ func TestSnapshotPanics(t *testing.T) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.Errorf("it panics: %v", p)
+					t.Errorf("panic: %v", p)
 				}
 			}()
 			if err := a.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "no JSON") {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 		}()
 		execute(t, a, poke{})

@@ -13,30 +13,29 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A process renews the lease of its worker three times before it expires. If it does not, another
-// process takes over.
+// A process that runs a worker renews its lease. After the lease expires, another process takes over.
 const (
-	lease = 15 * time.Second
-	renew = lease / 3
+	leaseDuration = 15 * time.Second
+	renewInterval = leaseDuration / 3
 )
 
-// A standing is the stored progress and lease of a worker.
-type standing struct {
-	Position int64           `json:"position"`         // all events up to it are done
-	Trying   int64           `json:"trying,omitempty"` // the event that was begun and is not done
-	Tries    int             `json:"tries,omitempty"`  // number of tries
+// A progress is the stored progress and lease of a worker.
+type progress struct {
+	Position int64           `json:"position"`         // last event that was handled
+	Trying   int64           `json:"trying,omitempty"` // event that is being handled
+	Tries    int             `json:"tries,omitempty"`  // number of tries so far
 	Error    string          `json:"error,omitempty"`  // of the last try
-	Ticked   []time.Time     `json:"ticked,omitempty"` // when each period was last done
-	Ticks    []int64         `json:"ticks,omitempty"`  // how often each period was done
+	Ticked   []time.Time     `json:"ticked,omitempty"` // last tick of each period
+	Ticks    []int64         `json:"ticks,omitempty"`  // number of the last tick of each period
 	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
 	Owner    string          `json:"owner,omitempty"`  // the process that runs it
 	Until    time.Time       `json:"until,omitzero"`   // when the lease expires
 }
 
 // errLost means that another process has the lease of the worker now.
-var errLost = errors.New("another process runs it now")
+var errLost = errors.New("another process runs the worker")
 
-// processName returns a name of this process that no other process has or had.
+// processName returns a unique name of this process.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -45,42 +44,41 @@ func processName() string {
 	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// workerName and asideName are the names of documents.
-func workerName(worker string) string { return "worker/" + worker }
-func asideName(worker string, seq int64) string {
+// Names of documents.
+func workerDocument(worker string) string { return "worker/" + worker }
+func asideDocument(worker string, seq int64) string {
 	return fmt.Sprintf("aside/%s/%019d", worker, seq)
 }
-func retryName(worker string, seq int64) string {
+func retryDocument(worker string, seq int64) string {
 	return fmt.Sprintf("retry/%s/%019d", worker, seq)
 }
 
-// readStanding reads the standing of a worker.
-func readStanding(from interface{ Get(string) ([]byte, error) }, worker string) (s standing, err error) {
-	document, err := from.Get(workerName(worker))
+func readProgress(from interface{ Get(string) ([]byte, error) }, worker string) (s progress, err error) {
+	document, err := from.Get(workerDocument(worker))
 	if err != nil || document == nil {
 		return s, err
 	}
 	if err := json.Unmarshal(document, &s); err != nil {
-		return s, fmt.Errorf("reading the standing of worker %s: %w", worker, err)
+		return s, fmt.Errorf("read progress of worker %s: %w", worker, err)
 	}
 	return s, nil
 }
 
-func (s standing) put(tx Tx, worker string) error {
+func (s progress) put(tx Tx, worker string) error {
 	document, err := strictjson.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return tx.Put(workerName(worker), document)
+	return tx.Put(workerDocument(worker), document)
 }
 
-// checkFields returns an error for a worker whose saved fields do not fit its type.
+// checkFields returns an error for each worker whose saved fields do not match its type.
 func (a *App) checkFields(ctx context.Context) error {
 	var errs []error
 	for _, f := range a.features {
 		for _, w := range f.Workers {
 			name := f.Name + "/" + w.name
-			s, err := readStanding(reading{ctx, a.store}, name)
+			s, err := readProgress(storeReader{ctx, a.store}, name)
 			if err == nil && s.State != nil {
 				err = a.restoreFields(name, w, s.State, reflect.New(w.fields.kind).Interface())
 			}
@@ -90,23 +88,23 @@ func (a *App) checkFields(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ResetWorker discards the saved fields of a worker, and returns them. Its position in the log
-// stays. It refuses while a process runs the worker.
+// ResetWorker discards the saved fields of a worker, and returns them. It keeps the position in the
+// log. It fails while a process runs the worker.
 func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.RawMessage, err error) {
 	err = s.Write(ctx, func(tx Tx) error {
-		document, err := tx.Get(workerName(worker))
+		document, err := tx.Get(workerDocument(worker))
 		if err != nil {
 			return err
 		}
 		if document == nil {
-			return fmt.Errorf("reset worker %s: it has never run on this data", worker)
+			return fmt.Errorf("reset worker %s: the worker has never run on this data", worker)
 		}
-		now, err := readStanding(tx, worker)
+		now, err := readProgress(tx, worker)
 		if err != nil {
 			return err
 		}
 		if !now.isFree("", time.Now()) {
-			return fmt.Errorf("reset worker %s: process %s runs it; stop that first", worker, now.Owner)
+			return fmt.Errorf("reset worker %s: process %s runs the worker; stop the process first", worker, now.Owner)
 		}
 		discarded, now.State = now.State, nil
 		return now.put(tx, worker)
@@ -114,43 +112,39 @@ func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.Ra
 	return discarded, err
 }
 
-// enrol saves the starting position of new workers, so that they miss no event from here on, even
+// initWorkers saves the starting position of new workers, so that they miss no event from now on, even
 // if this process dies.
-func (a *App) enrol(ctx context.Context) error {
-	var begin map[string]standing
+func (a *App) initWorkers(ctx context.Context) error {
+	initial := map[string]progress{}
 	a.mu.RLock()
-	at := a.at
+	seq := a.seq
 	a.mu.RUnlock()
 	for _, f := range a.features {
 		for _, w := range f.Workers {
 			name := f.Name + "/" + w.name
-			document, err := a.store.Get(ctx, workerName(name))
+			document, err := a.store.Get(ctx, workerDocument(name))
 			if err != nil {
 				return err
 			}
-			if document != nil {
-				continue
-			}
-			if begin == nil {
-				begin = map[string]standing{}
-			}
-			if begin[name] = (standing{Position: at}); w.start {
-				begin[name] = standing{}
+			switch {
+			case document != nil:
+			case w.fromStart:
+				initial[name] = progress{}
+			default:
+				initial[name] = progress{Position: seq}
 			}
 		}
 	}
-	if begin == nil {
+	if len(initial) == 0 {
 		return nil
 	}
 	return a.store.Write(ctx, func(tx Tx) error {
-		for name, s := range begin {
-			if document, err := tx.Get(workerName(name)); err != nil || document != nil {
-				if err != nil {
-					return err
-				}
-				continue
+		for name, s := range initial {
+			document, err := tx.Get(workerDocument(name))
+			if err == nil && document == nil {
+				err = s.put(tx, name)
 			}
-			if err := s.put(tx, name); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -158,43 +152,43 @@ func (a *App) enrol(ctx context.Context) error {
 	})
 }
 
-// isFree reports whether a process may take the lease of the worker. A lease that is longer than
-// any that is granted means that the clock was set back: its owner, if alive, renews it soon.
-func (s standing) isFree(process string, now time.Time) bool {
+// isFree reports whether a process may take the lease of the worker. A lease that ends too far in the
+// future counts as free: the clock was set back, and its owner, if alive, renews it soon.
+func (s progress) isFree(process string, now time.Time) bool {
 	left := s.Until.Sub(now)
-	return s.Owner == "" || s.Owner == process || left < 0 || left > 2*lease
+	return s.Owner == "" || s.Owner == process || left < 0 || left > 2*leaseDuration
 }
 
 // acquire takes the lease of a worker, unless another process has it.
-func (a *App) acquire(ctx context.Context, worker string) (s standing, ok bool, err error) {
-	if s, err = readStanding(reading{ctx, a.store}, worker); err != nil || !s.isFree(a.process, a.o.Now()) {
+func (a *App) acquire(ctx context.Context, worker string) (s progress, ok bool, err error) {
+	if s, err = readProgress(storeReader{ctx, a.store}, worker); err != nil || !s.isFree(a.process, a.o.Now()) {
 		return s, false, err
 	}
 	err = a.store.Write(ctx, func(tx Tx) error {
-		if s, err = readStanding(tx, worker); err != nil {
+		if s, err = readProgress(tx, worker); err != nil {
 			return err
 		}
 		if ok = s.isFree(a.process, a.o.Now()); !ok {
 			return nil
 		}
-		s.Owner, s.Until = a.process, storable(a.o.Now().Add(lease))
+		s.Owner, s.Until = a.process, storable(a.o.Now().Add(leaseDuration))
 		return s.put(tx, worker)
 	})
 	return s, ok && err == nil, err
 }
 
-// save saves the standing of a worker together with the changes of more, and renews the lease. It
-// returns errLost if another process has the lease.
-func (a *App) save(ctx context.Context, worker string, s *standing, more func(Tx) error) error {
+// saveProgress saves the progress of a worker, renews the lease, and calls more, in one transaction.
+// It returns errLost if another process has the lease.
+func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(Tx) error) error {
 	return a.store.Write(ctx, func(tx Tx) error {
-		now, err := readStanding(tx, worker)
+		now, err := readProgress(tx, worker)
 		if err != nil {
 			return err
 		}
 		if now.Owner != a.process {
 			return errLost
 		}
-		s.Owner, s.Until = a.process, storable(a.o.Now().Add(lease))
+		s.Owner, s.Until = a.process, storable(a.o.Now().Add(leaseDuration))
 		if more != nil {
 			if err := more(tx); err != nil {
 				return err
@@ -204,15 +198,14 @@ func (a *App) save(ctx context.Context, worker string, s *standing, more func(Tx
 	})
 }
 
-// release releases the lease, so that another process need not wait for it to expire.
-func (a *App) release(ctx context.Context, worker string, s standing) error {
-	err := a.store.Write(ctx, func(tx Tx) error {
-		now, err := readStanding(tx, worker)
+// release releases the lease, so that another process can take over without waiting.
+func (a *App) release(ctx context.Context, worker string, s progress) error {
+	return a.store.Write(ctx, func(tx Tx) error {
+		now, err := readProgress(tx, worker)
 		if err != nil || now.Owner != a.process {
 			return err
 		}
 		s.Owner, s.Until = "", time.Time{}
 		return s.put(tx, worker)
 	})
-	return err
 }

@@ -93,7 +93,7 @@ func TestClockSetBack(t *testing.T) {
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		time.Sleep(15 * time.Minute)
 		if got := world.list(); !strings.HasPrefix(got, "a total=") {
-			t.Errorf("it has done %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestRetryKills(t *testing.T) {
 			<-done
 		}
 		if got := killing.list(); got != "a" {
-			t.Errorf("it was tried as %q", got)
+			t.Errorf("tried as %q", got)
 		}
 		time.Sleep(time.Minute)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 7 || !strings.Contains(w.Aside[0].Error, "the process ended") {
@@ -157,7 +157,7 @@ func TestRetryIsStopped(t *testing.T) {
 	})
 }
 
-// Watchers are notified when a worker of their own process has moved.
+// Watchers are notified of the progress of a worker in their own process.
 func TestWatchWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
@@ -205,7 +205,7 @@ func TestWatchLease(t *testing.T) {
 	})
 }
 
-// Twofold executes commands of two types, and of one type at once.
+// Twofold executes commands of two types, and of one type concurrently.
 type Twofold struct{ tries int }
 
 func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
@@ -226,8 +226,7 @@ func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
 	return errors.Join(errs...)
 }
 
-// A worker that does something else in its next try executes that too, and may execute several
-// commands at once.
+// A worker may execute a different command in a retry, and several commands concurrently.
 func TestWorkerDoesOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

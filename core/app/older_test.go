@@ -85,7 +85,7 @@ func TestOlder(t *testing.T) {
 			record(t, m, "items/count", test.version, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)))
 			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	}
@@ -160,7 +160,7 @@ func TestStrictReplay(t *testing.T) {
 			record(t, m, "items/count", 1, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), items())
 			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 		execute(t, a, Count{1})
 	}
 	if _, err := app.Execute(t.Context(), a, Break{How: "apply"}); err == nil {
-		t.Fatal("it does not break")
+		t.Fatal("the store did not fail")
 	}
 	s.after = func(read int) error {
 		if read == 4 {
@@ -50,7 +50,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 		return nil
 	}
 	if _, err := app.Read(t.Context(), a, Total{}); err == nil || !strings.Contains(err.Error(), "the disk is away") {
-		t.Fatalf("it says %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	s.after = nil
 	if n := total(t, a); n != 10 {
@@ -63,7 +63,7 @@ type Tagged struct {
 	Tags []int `json:"tags"`
 }
 
-// Tag gives the state a list.
+// Tag adds a list to the state.
 type Tag struct {
 	Tags []int `json:"tags"`
 }
@@ -93,8 +93,7 @@ func tags() app.Feature {
 	}
 }
 
-// A command that is executed again, because another one broke the states after it, is the command
-// in the log.
+// A command that is retried, because a later one in its batch broke the states, is logged unchanged.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -117,7 +116,7 @@ func TestExecutedAgain(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if live, again := dump(t, a), dump(t, open(t, m.Share(), tags())); live != again {
-			t.Errorf("it is %s, and %s when replayed", live, again)
+			t.Errorf("state is %s, and %s after replay", live, again)
 		}
 	})
 }
@@ -155,16 +154,16 @@ func TestStateCannotBeMade(t *testing.T) {
 			select {
 			case err := <-ended:
 				if err == nil || !strings.Contains(err.Error(), "no state") {
-					t.Fatalf("it says %v", err)
+					t.Fatalf("got error %v", err)
 				}
 			case <-time.After(time.Hour):
-				t.Fatal("it waits forever")
+				t.Fatal("a caller waits forever")
 			}
 		}
 		broken = false
 		execute(t, a, Count{1})
 		if n := total(t, a); n != 1 {
-			t.Errorf("it is %d", n)
+			t.Errorf("total is %d", n)
 		}
 	})
 }

@@ -13,71 +13,71 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A source is a [Tx] or a [Store] to read the log from.
+// A source is a [Tx] or a [Store] that the log is read from.
 type source interface {
 	Records(after int64) iter.Seq2[Record, error]
 	Get(name string) ([]byte, error)
 }
 
-// A reading is a store as a source.
-type reading struct {
+// A storeReader is a source that reads a store.
+type storeReader struct {
 	ctx   context.Context
 	store Store
 }
 
-func (r reading) Records(after int64) iter.Seq2[Record, error] { return r.store.Records(r.ctx, after) }
-func (r reading) Get(name string) ([]byte, error)              { return r.store.Get(r.ctx, name) }
+func (r storeReader) Records(after int64) iter.Seq2[Record, error] {
+	return r.store.Records(r.ctx, after)
+}
+func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
 
-// errAmended means that an amendment was read which changes events that may be applied already.
+// errAmended means that an amendment changes events which may be in the states already.
 var errAmended = errors.New("the log was amended")
 
 // catchUp applies everything that is committed.
 func (a *App) catchUp(ctx context.Context) error {
-	stamp, err := a.store.Stamp(ctx) // before the lock: it may wait for a write that wants the lock
+	stamp, err := a.store.Stamp(ctx) // before the lock: it may wait for a write, which needs the lock
 	if err != nil {
-		return fmt.Errorf("reading the log: %w", err)
+		return fmt.Errorf("read the log: %w", err)
 	}
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
 	defer a.mu.Unlock()
-	before := a.at
-	err = a.follow(reading{ctx, a.store}, stamp)
-	if a.at > before {
-		a.signal()
+	before := a.seq
+	err = a.follow(storeReader{ctx, a.store}, stamp)
+	if a.seq > before {
+		a.signalGrowth()
 	}
 	return err
 }
 
-// follow applies everything that is committed in a source, whose stamp is at least the given one.
-// a.mu is locked.
+// follow applies everything that is committed in a source. stamp was read before. a.mu is locked.
 func (a *App) follow(from source, stamp int64) (err error) {
-	if stamp == a.stamp && a.sound() {
+	if stamp == a.stamp && a.isValid() {
 		return nil
 	}
-	_, within := from.(Tx)
+	_, inTx := from.(Tx)
 	for try := 0; ; try++ {
 		if a.stale {
-			a.making.Store(!within)
-			defer a.making.Store(false)
-			if err := a.begin(from); err != nil {
+			a.rebuilding.Store(!inTx)
+			defer a.rebuilding.Store(false)
+			if err := a.reset(from); err != nil {
 				return err
 			}
 		}
-		replay := a.at == a.begun()
-		if replay && !within { // a transaction is for one goroutine
+		if a.seq == a.replayStart() && !inTx { // replay uses two goroutines, a transaction allows one
 			err = a.replay(from)
 		} else {
-			err = a.applyEach(from.Records(a.at))
+			err = a.applyEach(from.Records(a.seq))
 		}
 		if !errors.Is(err, errAmended) {
 			break
 		}
-		if a.stale = true; within {
-			return err // rebuilding would make other processes wait
+		if a.stale = true; inTx {
+			return err // a rebuild would block other processes
 		}
 		if try > 9 {
-			return fmt.Errorf("reading the log: %w, and the document %s does not say how", err, amendmentsName)
+			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, amendmentsDocument)
 		}
 	}
 	if err == nil {
@@ -86,75 +86,72 @@ func (a *App) follow(from source, stamp int64) (err error) {
 	return err
 }
 
-// begin resets the states, or loads them from snapshots, and reads the amendments.
-func (a *App) begin(from source) error {
+// reset reads the amendments, and loads the states from snapshots or creates new ones.
+func (a *App) reset(from source) error {
 	amendments, err := readAmendments(from)
 	if err != nil {
 		return err
 	}
 	a.amendments = amendments
 	for _, f := range a.features {
-		if err := f.begin(); err != nil {
+		if err := f.reset(); err != nil {
 			return err
 		}
 		if !a.o.NoSnapshot {
-			a.restore(from, f)
+			a.restoreSnapshot(from, f)
 		}
 	}
-	a.at, a.lastID, a.stale, a.behind = a.begun(), "", false, true
+	a.seq, a.lastID, a.stale, a.behind = a.replayStart(), "", false, true
 	return nil
 }
 
-// begin resets the state of a feature.
-func (f *feature) begin() (err error) {
+// reset creates a new state.
+func (f *feature) reset() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("making the state of %s: %w", f.Name, panicked(p))
+			err = fmt.Errorf("create the state of %s: %w", f.Name, panicError(p))
 		}
 	}()
-	f.state, f.from, f.snapshot, f.stuck = f.State.begin(), 0, 0, nil
+	f.state, f.from, f.snapshot, f.stuck = f.State.create(), 0, 0, nil
 	return nil
 }
 
-// begun returns the event after which the log must be read once begin has returned.
-func (a *App) begun() int64 {
+// replayStart returns the last event that the snapshots of all features include.
+func (a *App) replayStart() int64 {
 	if len(a.features) == 0 {
 		return 0
 	}
-	first := a.features[0].from
-	for _, f := range a.features {
-		first = min(first, f.from)
-	}
-	return first
+	first := slices.MinFunc(a.features, func(f, g *feature) int { return cmp.Compare(f.from, g.from) })
+	return first.from
 }
 
-// applyEach applies records one after the other.
+// applyEach decodes and applies records one by one.
 func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 	for r, err := range records {
 		if err != nil {
-			return fmt.Errorf("reading the log: %w", err)
+			return fmt.Errorf("read the log: %w", err)
 		}
-		if err := a.apply([]decoded{a.decode(r)}); err != nil {
+		if err := a.apply([]decodedEvent{a.decode(r)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// many bytes of records are not read all at once.
-const many = 1 << 20
+// maxBatchBytes is the size at which a batch of records ends.
+const maxBatchBytes = 1 << 20
 
-// replay applies many records: one goroutine reads and decodes them, another applies them.
+// replay applies records in batches. A second goroutine reads and decodes them.
 func (a *App) replay(from source) error {
-	const size = 256
+	const maxBatch = 256
 	bytes := 0
-	batches := make(chan []decoded, 8)
-	free := make(chan []decoded, 8)
+	batches := make(chan []decodedEvent, 8)
+	free := make(chan []decodedEvent, 8)
 	stop := make(chan struct{})
 	var failed error
 	go func() {
 		defer close(batches)
-		batch := make([]decoded, 0, size)
+		batch := make([]decodedEvent, 0, maxBatch)
 		send := func() bool {
 			select {
 			case batches <- batch:
@@ -164,18 +161,18 @@ func (a *App) replay(from source) error {
 			select {
 			case batch = <-free:
 			default:
-				batch = make([]decoded, 0, size)
+				batch = make([]decodedEvent, 0, maxBatch)
 			}
 			bytes = 0
 			return true
 		}
-		for r, err := range from.Records(a.begun()) {
+		for r, err := range from.Records(a.replayStart()) {
 			if err != nil {
-				failed = fmt.Errorf("reading the log: %w", err)
+				failed = fmt.Errorf("read the log: %w", err)
 				break
 			}
 			batch = append(batch, a.decode(r))
-			if bytes += len(r.Data); (len(batch) == size || bytes > many) && !send() {
+			if bytes += len(r.Data); (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return
 			}
 		}
@@ -184,11 +181,11 @@ func (a *App) replay(from source) error {
 		}
 	}()
 	next := time.Now().Add(time.Second)
-	began := a.at
+	start := a.seq
 	var err error
 	for batch := range batches {
 		if err != nil {
-			continue
+			continue // drain
 		}
 		if err = a.apply(batch); err != nil {
 			close(stop)
@@ -196,7 +193,7 @@ func (a *App) replay(from source) error {
 		}
 		if now := time.Now(); now.After(next) {
 			next = now.Add(time.Second)
-			a.progress(a.at - began)
+			a.reportProgress(a.seq - start)
 		}
 		select {
 		case free <- batch[:0]:
@@ -209,8 +206,7 @@ func (a *App) replay(from source) error {
 	return err
 }
 
-// progress reports the progress of a replay.
-func (a *App) progress(done int64) {
+func (a *App) reportProgress(done int64) {
 	if a.o.Progress != nil {
 		a.o.Progress(done)
 		return
@@ -218,12 +214,11 @@ func (a *App) progress(done int64) {
 	a.o.Logger.Info("replaying the log", "events", done)
 }
 
-// apply applies decoded events. While the app opens, it returns an error for the first event that
-// cannot be applied; the states are then stale or those before the event. In a running process it
-// stops only the feature of such an event.
-func (a *App) apply(batch []decoded) error {
+// apply applies decoded events. For an event that cannot be applied it returns an error at startup; in
+// a running process it stops only the event's feature.
+func (a *App) apply(batch []decodedEvent) error {
 	for len(batch) > 0 {
-		done, err := a.applySome(batch)
+		done, err := a.applyUntilPanic(batch)
 		if err != nil {
 			return err
 		}
@@ -232,42 +227,42 @@ func (a *App) apply(batch []decoded) error {
 	return nil
 }
 
-// applySome applies events up to the first panic. It returns how many are done.
-func (a *App) applySome(batch []decoded) (done int, err error) {
+// applyUntilPanic applies events up to the first panic. It returns the number of applied events.
+func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			d := &batch[done]
-			if err = a.block(d, d.of.feature, panicked(p)); err != nil {
+			if err = a.markStuck(d, d.cmdType.feature, panicError(p)); err != nil {
 				a.stale = true
 				return
 			}
-			a.at, a.lastID = d.Seq, d.ID
+			a.seq, a.lastID = d.Seq, d.ID
 			done++
 		}
 	}()
 	for ; done < len(batch); done++ {
 		d := &batch[done]
 		switch {
-		case d.Seq != a.at+1:
-			return done, fmt.Errorf("reading the log: after event %d comes event %d; the log is damaged; restore a backup", a.at, d.Seq)
+		case d.Seq != a.seq+1:
+			return done, fmt.Errorf("read the log: event %d is followed by event %d; the log is damaged; restore a backup", a.seq, d.Seq)
 		case d.Type == amendedType:
-			err = a.knowsAmendment(d)
+			err = a.checkAmended(d)
 		case d.err != nil:
-			err = a.block(d, d.concerned, d.err)
-		case d.command != nil && d.of.feature.stuck == nil:
-			d.command.apply(d.of.feature.state, d.Event)
+			err = a.markStuck(d, d.affected, d.err)
+		case d.command != nil && d.cmdType.feature.stuck == nil:
+			d.command.apply(d.cmdType.feature.state, d.Event)
 		}
 		if err != nil {
 			return done, err
 		}
-		a.at, a.lastID = d.Seq, d.ID
+		a.seq, a.lastID = d.Seq, d.ID
 	}
 	return done, nil
 }
 
-// block marks a feature as stuck at an event; f is nil if this build does not have the feature.
-// While the app opens, block returns the error instead.
-func (a *App) block(d *decoded, f *feature, cause error) error {
+// markStuck marks a feature as stuck at an event; f is nil if this build does not have the feature.
+// At startup it returns the error instead.
+func (a *App) markStuck(d *decodedEvent, f *feature, cause error) error {
 	if !a.opened.Load() {
 		return a.stuckAt(d.Record, cause)
 	}
@@ -281,36 +276,36 @@ func (a *App) block(d *decoded, f *feature, cause error) error {
 // A SnapshotCheck is the result of comparing the snapshot of a feature with the log.
 type SnapshotCheck struct {
 	Feature string         `json:"feature"`
-	Seq     int64          `json:"seq,omitempty"` // the event after which it was taken
+	Seq     int64          `json:"seq,omitempty"` // last event in the snapshot
 	Result  SnapshotResult `json:"result"`
 	Detail  string         `json:"detail,omitempty"`
 }
 
-// A SnapshotResult says whether a snapshot is right.
+// A SnapshotResult is the result of comparing a snapshot.
 type SnapshotResult string
 
 const (
-	SnapshotMatches SnapshotResult = "matches" // the log leads to the same state
-	SnapshotDiffers SnapshotResult = "differs" // the log leads to a different state
-	SnapshotDamaged SnapshotResult = "damaged" // it cannot be read, and is not used
-	SnapshotUnused  SnapshotResult = "unused"  // events before it were amended since; it is not used
-	SnapshotNone    SnapshotResult = "none"    // this build has taken none
+	SnapshotMatches SnapshotResult = "matches" // replay leads to the same state
+	SnapshotDiffers SnapshotResult = "differs" // replay leads to a different state
+	SnapshotDamaged SnapshotResult = "damaged" // not readable, and not used
+	SnapshotUnused  SnapshotResult = "unused"  // not used, because earlier events were amended since
+	SnapshotNone    SnapshotResult = "none"    // this build has not taken a snapshot
 )
 
-// Replay opens an app without snapshots. It compares the snapshots of this build with the states
-// that the log leads to, one per feature.
+// Replay opens an app without using snapshots. It compares the snapshot of each feature that this
+// build has taken with the state after replay.
 func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*App, []SnapshotCheck, error) {
 	o.NoSnapshot = true
-	s := &limited{Store: store}
+	s := &limitedStore{Store: store}
 	a, err := newApp(s, o, features...)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.amendments, err = readAmendments(reading{ctx, store}); err != nil {
+	if a.amendments, err = readAmendments(storeReader{ctx, store}); err != nil {
 		return nil, nil, err
 	}
 	checks, texts := make([]SnapshotCheck, len(a.features)), make([][]byte, len(a.features))
-	var present []int // features that have a snapshot
+	var present []int // indexes of features with a snapshot
 	for i, f := range a.features {
 		if checks[i], texts[i] = a.snapshotToCheck(ctx, f); texts[i] != nil {
 			present = append(present, i)
@@ -324,7 +319,7 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 		}
 		state, err := strictjson.Marshal(a.features[i].state)
 		if err != nil {
-			return nil, nil, fmt.Errorf("encoding the state of %s: %w", checks[i].Feature, err)
+			return nil, nil, fmt.Errorf("encode the state of %s: %w", checks[i].Feature, err)
 		}
 		if checks[i].Result = SnapshotMatches; !bytes.Equal(state, texts[i]) {
 			checks[i].Result = SnapshotDiffers
@@ -338,14 +333,13 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 	return a, checks, nil
 }
 
-// snapshotToCheck returns the snapshot of a feature as JSON, or the result if there is nothing to
-// compare.
+// snapshotToCheck returns the snapshot of a feature as JSON. If that is nil, the check is complete.
 func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, []byte) {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint() == "" {
 		return check, nil
 	}
-	head, text, err := a.storedSnapshot(reading{ctx, a.store}, f)
+	head, text, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
 	check.Seq = head.Seq
 	switch {
 	case errors.Is(err, errUnused):
@@ -356,13 +350,13 @@ func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, [
 	return check, text
 }
 
-// A limited store ends after the event limit, if that is not 0.
-type limited struct {
+// A limitedStore ends after the event limit, if that is not 0.
+type limitedStore struct {
 	Store
 	limit int64
 }
 
-func (s *limited) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
+func (s *limitedStore) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
 	if s.limit == 0 {
 		return s.Store.Records(ctx, after)
 	}
@@ -378,8 +372,8 @@ func (s *limited) Records(ctx context.Context, after int64) iter.Seq2[Record, er
 	}
 }
 
-// Stamp returns another value for each limit.
-func (s *limited) Stamp(ctx context.Context) (int64, error) {
+// Stamp returns a different value for each limit.
+func (s *limitedStore) Stamp(ctx context.Context) (int64, error) {
 	if s.limit != 0 {
 		return -s.limit, nil
 	}

@@ -20,7 +20,7 @@ type Tally struct {
 func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
-// newer is the feature items of another build: count is called tally, add is of version 2, break is gone.
+// newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
 func newer(maps func(app.Payload) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
@@ -79,19 +79,19 @@ func TestMap(t *testing.T) {
 			_, err := app.Open(t.Context(), m.Share(), quiet(), newer(test.maps))
 			var stuck *app.StuckError
 			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), test.says) {
-				t.Fatalf("it says %v", err)
+				t.Fatalf("got error %v", err)
 			}
 			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map "} {
 				if !strings.Contains(err.Error(), way) {
-					t.Errorf("it does not say %q: %v", way, err)
+					t.Errorf("the error lacks %q: %v", way, err)
 				}
 			}
 		})
 	}
 }
 
-// A process of an older build next to a newer one answers calls with an error that says what it
-// does not know, and continues after an amendment.
+// A process of an older build returns an error for events of a newer build, and continues after an
+// amendment.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
@@ -138,7 +138,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 }
 
-// An event that panics during replay stops the start, until it is skipped.
+// Open fails at an event that panics during replay, until the event is skipped.
 func TestPanicAtReplay(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)
@@ -154,7 +154,7 @@ func TestPanicAtReplay(t *testing.T) {
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
-		t.Fatalf("it says %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestGap(t *testing.T) {
 	execute(t, open(t, m), Count{1})
 	_, err := app.Open(t.Context(), gap{m.Share()}, quiet(), items())
 	if err == nil || !strings.Contains(err.Error(), "the log is damaged") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	o := quiet()
 	var told []int64

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,19 +16,19 @@ type runner struct {
 	app      *App
 	worker   Worker
 	name     string // such as posts/digest
-	made     any    // the worker; nil before start
-	standing        // to be saved
-	saved    int64  // the saved position
-	done     bool   // something is not saved yet
-	shown    string // the saved standing, without the lease, for watchers
+	instance any    // the worker; nil before start
+	progress
+	savedPosition int64
+	unsaved       bool   // an event was handled since the last save
+	lastShown     string // the saved progress that watchers see
 }
 
-// runWorker runs a worker whenever no other process does, until ctx ends.
+// runWorker runs a worker while no other process runs it, until ctx ends.
 func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
-	waits := "" // the error that it waits for, if any
+	waitingFor := "" // the logged error of a stuck feature
 	for try := 1; ctx.Err() == nil; {
-		wait := renew
+		wait := renewInterval
 		ok, err := r.start(ctx)
 		if ok {
 			err = r.work(ctx)
@@ -36,10 +37,10 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 		_, stuck := errors.AsType[*StuckError](err)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, errLost):
-			try, waits = 1, ""
-		case stuck: // until the event is amended, or this process restarted
-			if waits != err.Error() {
-				waits = err.Error()
+			try, waitingFor = 1, ""
+		case stuck: // until the event is amended or the process is restarted
+			if waitingFor != err.Error() {
+				waitingFor = err.Error()
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
 			}
 		default:
@@ -56,85 +57,85 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 
 // start acquires the lease and creates the worker.
 func (r *runner) start(ctx context.Context) (ok bool, err error) {
-	if r.standing, ok, err = r.app.acquire(ctx, r.name); !ok {
+	if r.progress, ok, err = r.app.acquire(ctx, r.name); !ok {
 		return false, err
 	}
-	r.saved, r.made = r.Position, nil
+	r.savedPosition, r.instance = r.Position, nil
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("create it: %w", panicked(p))
+			err = fmt.Errorf("create worker: %w", panicError(p))
 		}
 		if err != nil {
 			r.stop(ctx)
 			ok = false
 		}
 	}()
-	made, err := r.worker.begin(With(ctx, r.app))
+	instance, err := r.worker.create(With(ctx, r.app))
 	if err != nil {
-		return false, fmt.Errorf("create it: %w", err)
+		return false, fmt.Errorf("create worker: %w", err)
 	}
-	if r.standing.State != nil {
-		if err := r.app.restoreFields(r.name, r.worker, r.standing.State, made); err != nil {
+	if r.State != nil {
+		if err := r.app.restoreFields(r.name, r.worker, r.State, instance); err != nil {
 			return false, err
 		}
 	}
 	for len(r.Ticked) < len(r.worker.periods) {
 		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
 	}
-	r.made = made // from here on its fields are saved
+	r.instance = instance // from here on its fields are saved
 	if len(r.Ticks) >= len(r.worker.periods) {
 		return true, nil
 	}
 	for len(r.Ticks) < len(r.worker.periods) {
-		// Not 0: numbers that an older build has dropped from the store are not used again.
+		// Not 0: an older build may have dropped the count, and its numbers must not be reused.
 		r.Ticks = append(r.Ticks, r.app.o.Now().Unix())
 	}
-	return true, r.keep(ctx)
+	return true, r.save(ctx)
 }
 
-// restoreFields sets the fields of a worker to the saved ones.
-func (a *App) restoreFields(name string, w Worker, state []byte, made any) (err error) {
+// restoreFields sets the saved fields of a worker.
+func (a *App) restoreFields(name string, w Worker, state []byte, instance any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(p)
+			err = panicError(p)
 		}
 		if err != nil {
-			err = fmt.Errorf("the saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
+			err = fmt.Errorf("saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
 				name, w.fields.kind, err, a.o.Program)
 		}
 	}()
-	return w.fields.decode(state, made)
+	return w.fields.decode(state, instance)
 }
 
 // stop saves the worker and releases the lease, even if ctx has ended.
 func (r *runner) stop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewInterval)
 	defer cancel()
-	if r.made != nil {
-		if err := r.encode(); err != nil {
-			r.app.o.Logger.Warn("releasing worker", "worker", r.name, "error", err)
+	if r.instance != nil {
+		if err := r.encodeFields(); err != nil {
+			r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
 		}
 	}
-	if err := r.app.release(ctx, r.name, r.standing); err != nil {
-		r.app.o.Logger.Warn("releasing worker", "worker", r.name, "error", err)
+	if err := r.app.release(ctx, r.name, r.progress); err != nil {
+		r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
 	}
 }
 
 // work handles events and ticks until ctx ends or another process has the lease.
 func (r *runner) work(ctx context.Context) error {
 	for {
-		grown, _ := r.app.growth()
-		if err := r.all(ctx); err != nil {
+		grown, _ := r.app.changes()
+		if err := r.handlePending(ctx); err != nil {
 			return err
 		}
-		wait := renew
+		wait := renewInterval
 		for i, p := range r.worker.periods {
 			wait = min(wait, r.Ticked[i].Add(p.interval).Sub(r.app.o.Now()))
 		}
 		select {
 		case <-grown:
 		case <-time.After(wait):
-			if err := r.keep(ctx); err != nil { // the lease too
+			if err := r.save(ctx); err != nil { // renews the lease
 				return err
 			}
 		case <-ctx.Done():
@@ -143,16 +144,16 @@ func (r *runner) work(ctx context.Context) error {
 	}
 }
 
-// all handles everything that is pending now.
-func (r *runner) all(ctx context.Context) error {
-	if err := r.again(ctx); err != nil {
+// handlePending handles the events, retries and periods that are pending now.
+func (r *runner) handlePending(ctx context.Context) error {
+	if err := r.retryRequested(ctx); err != nil {
 		return err
 	}
 	for {
-		if err := r.hold(ctx); err != nil {
+		if err := r.renew(ctx); err != nil {
 			return err
 		}
-		more, err := r.some(ctx)
+		more, err := r.handleNext(ctx)
 		if err != nil {
 			return err
 		}
@@ -163,16 +164,16 @@ func (r *runner) all(ctx context.Context) error {
 			break
 		}
 	}
-	if r.done || r.Position-r.saved > 1000 {
-		return r.keep(ctx)
+	if r.unsaved || r.Position-r.savedPosition > 1000 {
+		return r.save(ctx)
 	}
 	return nil
 }
 
-// some handles the next events, and reports whether there may be more. It does not keep the log
-// open while the worker runs, because that may take long.
-func (r *runner) some(ctx context.Context) (more bool, err error) {
-	const most = 256
+// handleNext handles the next batch of events, and reports whether there may be more. It reads the
+// batch first, so that the log is not open while a slow worker runs.
+func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
+	const maxBatch = 256
 	var list []Record
 	bytes := 0
 	for record, err := range r.app.store.Records(ctx, r.Position) {
@@ -180,57 +181,64 @@ func (r *runner) some(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		list = append(list, record)
-		if bytes += len(record.Data) + len(record.Result); len(list) == most || bytes > many {
+		if bytes += len(record.Data) + len(record.Result); len(list) == maxBatch || bytes > maxBatchBytes {
 			more = true
 			break
 		}
 	}
 	for _, record := range list {
-		c, do, err := r.concerned(ctx, record)
+		handle, err := r.handlerFor(ctx, record)
 		if err != nil {
 			if _, stuck := errors.AsType[*StuckError](err); stuck {
 				r.Trying, r.Tries, r.Error = record.Seq, 0, err.Error()
 			}
 			return false, err
 		}
-		if do != nil {
-			if err := r.persist(ctx, record, c, do); err != nil {
+		if handle != nil {
+			if err := r.handleWithRetry(ctx, record, handle); err != nil {
 				return false, err
 			}
 		} else if r.Trying == record.Seq {
-			r.Trying, r.Tries, r.Error = 0, 0, "" // it was amended, or the worker no longer follows it
+			r.Trying, r.Tries, r.Error = 0, 0, "" // the event was amended, or is no longer followed
 		}
 		r.Position = record.Seq
 	}
 	return more, nil
 }
 
-// concerned returns the command of an event and the worker's method for it, nil if it has none. A
-// worker that follows commands of a stuck feature waits at the event at which the feature is stuck,
-// and gets its error.
-func (r *runner) concerned(ctx context.Context, record Record) (c command, do func(any, context.Context, any, Event) error, err error) {
-	if err := r.app.rlock(ctx); err != nil {
-		return nil, nil, err
+// handlerFor returns a function that calls the worker for an event and renews the lease during the
+// call; nil if the worker does not follow the event. If the worker follows a stuck feature, the error
+// is that of the feature, from the event at which it is stuck.
+func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(context.Context) error, err error) {
+	if err := r.app.lockCurrent(ctx); err != nil {
+		return nil, err
 	}
 	defer r.app.mu.RUnlock()
 	d, p := r.app.resolve(record)
-	of := d.concerned
-	if d.of != nil {
-		if of = d.of.feature; r.worker.on[d.of.kind] != nil {
-			d.read(p)
+	feature := d.affected
+	var method eventMethod
+	if d.cmdType != nil {
+		feature, method = d.cmdType.feature, r.worker.on[d.cmdType.kind]
+		if method != nil {
+			d.decodeData(p)
 		}
 	}
 	switch {
-	case of == nil || !r.follows(of):
-		return nil, nil, nil
-	case of.stuck != nil && record.Seq >= of.stuck.Record.Seq:
-		return nil, nil, of.stuck
+	case feature == nil || !r.follows(feature):
+		return nil, nil
+	case feature.stuck != nil && record.Seq >= feature.stuck.Record.Seq:
+		return nil, feature.stuck
 	case d.err != nil:
-		return nil, nil, r.app.stuckAt(record, d.err)
+		return nil, r.app.stuckAt(record, d.err)
 	case d.command == nil:
-		return nil, nil, nil
+		return nil, nil
 	}
-	return d.command, r.worker.on[d.of.kind], nil
+	return func(ctx context.Context) error {
+		in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		return r.callLeased(ctx, func(ctx context.Context) error {
+			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
+		})
+	}, nil
 }
 
 // follows reports whether the worker follows a command of a feature.
@@ -243,9 +251,9 @@ func (r *runner) follows(f *feature) bool {
 	return false
 }
 
-// persist tries an event until it is done or must be set aside. Each try is saved first, so that an
-// event that kills the process is not tried forever.
-func (r *runner) persist(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
+// handleWithRetry retries an event until it succeeds or is set aside. Each try is saved first, so that
+// an event that kills the process is not retried forever.
+func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func(context.Context) error) error {
 	for {
 		if r.Trying != record.Seq {
 			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
@@ -254,16 +262,16 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 			return r.setAside(ctx, record)
 		}
 		r.Tries++
-		if err := r.keep(ctx); err != nil {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
-		err := r.try(ctx, record, c, do)
+		err := handle(ctx)
 		if err == nil {
-			r.Trying, r.Tries, r.Error, r.done = 0, 0, "", true
+			r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
 			return nil
 		}
 		if ctx.Err() != nil {
-			r.Tries-- // it was interrupted
+			r.Tries-- // interrupted
 			return ctx.Err()
 		}
 		if errors.Is(err, errLost) {
@@ -271,7 +279,7 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			r.Tries-- // it waits for a feature that it needs
+			r.Tries-- // a feature that the worker uses is stuck
 			return err
 		}
 		r.app.o.Logger.Warn("worker failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
@@ -284,48 +292,41 @@ func (r *runner) persist(ctx context.Context, record Record, c command, do func(
 	}
 }
 
-// pause waits, and renews the lease while it waits.
+// pause waits, and renews the lease meanwhile.
 func (r *runner) pause(ctx context.Context, wait time.Duration) error {
-	for left := wait; ; left -= renew {
-		if err := r.keep(ctx); err != nil {
+	for left := wait; ; left -= renewInterval {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 		if left <= 0 {
 			return nil
 		}
 		select {
-		case <-time.After(min(left, renew)):
+		case <-time.After(min(left, renewInterval)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// try calls the worker for an event, once, and renews the lease during the call.
-func (r *runner) try(ctx context.Context, record Record, c command, do func(any, context.Context, any, Event) error) error {
-	in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
-	return r.leased(ctx, func(ctx context.Context) error { return do(r.made, in.with(ctx), c.value(), record.Event) })
-}
-
-// keyPrefix returns the start of the idempotency keys of the commands that a piece of work
-// executes.
+// keyPrefix returns the prefix of the idempotency keys of the commands that the worker executes.
 func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
 
-// leased calls f, and renews the lease during the call. If the lease is lost, the context of f
-// ends.
-func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err error) {
+// callLeased calls f, and renews the lease during the call. If the lease is lost, it cancels the
+// context of f.
+func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	renewed := make(chan struct{})
-	kept := r.standing // without the changes that f makes
+	before := r.progress // without the changes that f makes
 	go func() {
 		defer close(renewed)
 		for {
 			select {
 			case <-done:
 				return
-			case <-time.After(renew):
-				if err := r.app.save(ctx, r.name, &kept, nil); err != nil {
+			case <-time.After(renewInterval):
+				if err := r.app.saveProgress(ctx, r.name, &before, nil); err != nil {
 					cancel(err)
 					return
 				}
@@ -334,11 +335,11 @@ func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err
 	}()
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(p)
+			err = panicError(p)
 		}
 		close(done)
 		<-renewed
-		r.Until = kept.Until
+		r.Until = before.Until
 		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
 			err = cause
 		}
@@ -347,61 +348,58 @@ func (r *runner) leased(ctx context.Context, f func(context.Context) error) (err
 	return f(ctx)
 }
 
-// keep saves the standing of the worker and its exported fields.
-func (r *runner) keep(ctx context.Context) error { return r.keepWith(ctx, nil) }
+// save saves the progress of the worker and its exported fields, and renews the lease.
+func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
 
-func (r *runner) keepWith(ctx context.Context, more func(Tx) error) error {
-	if err := r.encode(); err != nil {
+// saveWith is save with more changes in the same transaction.
+func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
+	if err := r.encodeFields(); err != nil {
 		return err
 	}
-	if err := r.app.save(ctx, r.name, &r.standing, more); err != nil {
+	if err := r.app.saveProgress(ctx, r.name, &r.progress, more); err != nil {
 		return err
 	}
-	r.saved, r.done = r.Position, false
-	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.Ticked); more != nil || shown != r.shown {
-		r.shown = shown
-		r.app.moved()
+	r.savedPosition, r.unsaved = r.Position, false
+	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.Ticked); more != nil || shown != r.lastShown {
+		r.lastShown = shown
+		r.app.signalProgress()
 	}
 	return nil
 }
 
-// hold renews the lease, unless it was renewed just now. It does not trust a clock that was set
-// back.
-func (r *runner) hold(ctx context.Context) error {
-	if left := r.Until.Sub(r.app.o.Now()); left > lease-renew && left <= lease {
+// renew renews the lease if it was not renewed recently, or if the clock was set back.
+func (r *runner) renew(ctx context.Context) error {
+	if left := r.Until.Sub(r.app.o.Now()); left > leaseDuration-renewInterval && left <= leaseDuration {
 		return nil
 	}
-	return r.keep(ctx)
+	return r.save(ctx)
 }
 
-// encode stores the worker's exported fields in its standing.
-func (r *runner) encode() (err error) {
+// encodeFields stores the worker's exported fields in its progress.
+func (r *runner) encodeFields() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("saving its fields: %w", panicked(p))
+			err = fmt.Errorf("save fields of the worker: %w", panicError(p))
 		}
 	}()
-	state, err := strictjson.Marshal(r.made)
+	state, err := strictjson.Marshal(r.instance)
 	if err != nil {
-		return fmt.Errorf("saving its fields: %w", err)
+		return fmt.Errorf("save fields of the worker: %w", err)
 	}
-	if r.standing.State = state; string(state) == "{}" {
-		r.standing.State = nil
+	if r.State = state; string(state) == "{}" {
+		r.State = nil
 	}
 	return nil
 }
 
-// ended is the error of an event whose handling ended with the process.
-const ended = "the process ended while it was tried"
+// processEnded is the error of an event during which the process ended.
+const processEnded = "the process ended while it handled the event"
 
-// setAside sets an event aside for a person to look at, and moves on to the next.
+// setAside records that the worker has stopped trying an event, and moves on to the next.
 func (r *runner) setAside(ctx context.Context, record Record) error {
-	text := r.Error
-	if text == "" {
-		text = ended
-	}
+	text := cmp.Or(r.Error, processEnded)
 	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
 	r.app.o.Logger.Error("worker set event aside", "worker", r.name, "event", record.Seq, "error", text)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
-	return r.keepWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
+	return r.saveWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
 }

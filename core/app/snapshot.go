@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"runtime"
@@ -32,23 +33,21 @@ type snapshotHead struct {
 // snapshotPrefix returns the start of the names of a feature's snapshots.
 func snapshotPrefix(f *feature) string { return "snapshot/" + f.Name + "/" }
 
-// fingerprint returns the fingerprint of the code, empty if it is not known.
-func (a *App) fingerprint() string {
-	a.mark.Do(func() {
-		if a.marked = a.o.Fingerprint; a.marked == "" {
-			var err error
-			if a.marked, err = programFingerprint(); err != nil {
-				a.o.Logger.Warn("no snapshots without a fingerprint", "error", err)
-			}
-		}
-	})
-	return a.marked
+// findFingerprint returns the fingerprint of the code; empty if it is unknown.
+func (a *App) findFingerprint() string {
+	if a.o.Fingerprint != "" {
+		return a.o.Fingerprint
+	}
+	fingerprint, err := programFingerprint()
+	if err != nil {
+		a.o.Logger.Warn("snapshots disabled", "error", err)
+	}
+	return fingerprint
 }
 
-// restore loads the state of a feature from its snapshot, if there is one that fits. If not, the
-// whole log is replayed.
-func (a *App) restore(from source, f *feature) {
-	if snapshottable(f.State.kind) != nil || a.fingerprint() == "" {
+// restoreSnapshot loads the state of a feature from its snapshot, if it has a usable one.
+func (a *App) restoreSnapshot(from source, f *feature) {
+	if checkSnapshottable(f.State.kind) != nil || a.fingerprint() == "" {
 		return
 	}
 	head, state, err := a.readSnapshot(from, f)
@@ -60,14 +59,14 @@ func (a *App) restore(from source, f *feature) {
 	}
 }
 
-// errUnused means that a snapshot is intact and outdated.
-var errUnused = errors.New("events before it were amended since")
+// errUnused means that a snapshot is intact but outdated.
+var errUnused = errors.New("earlier events were amended since")
 
-// readSnapshot returns the state of a snapshot, nil if there is none that fits.
+// readSnapshot returns the state of a snapshot; nil if there is no usable one.
 func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			state, err = nil, panicked(p)
+			state, err = nil, panicError(p)
 		}
 	}()
 	head, text, err := a.storedSnapshot(from, f)
@@ -77,15 +76,15 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 		}
 		return head, nil, err
 	}
-	made := reflect.New(f.State.kind).Interface()
-	if err := strictjson.NewExactDecoder(f.State.kind).Decode(text, made); err != nil {
-		return head, nil, fmt.Errorf("its state does not fit %v: %w", f.State.kind, err)
+	state = reflect.New(f.State.kind).Interface()
+	if err := strictjson.NewExactDecoder(f.State.kind).Decode(text, state); err != nil {
+		return head, nil, fmt.Errorf("state does not fit %v: %w", f.State.kind, err)
 	}
-	return head, made, nil
+	return head, state, nil
 }
 
-// storedSnapshot returns the snapshot of a feature that this build has taken, with the state as
-// JSON, nil if there is none. It verifies that the snapshot is intact and of this log.
+// storedSnapshot returns the snapshot of a feature that this build has taken, with the state as JSON;
+// nil if there is none. It returns an error if the snapshot is damaged, outdated, or of another log.
 func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {
@@ -93,7 +92,7 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 	}
 	end := max(bytes.LastIndexByte(document, '\n'), 0)
 	if string(document[end:]) != "\n"+checksum(document[:end]) {
-		return head, nil, errors.New("wrong checksum: it was damaged or changed")
+		return head, nil, errors.New("wrong checksum; the snapshot was damaged or changed")
 	}
 	line, text, _ := bytes.Cut(document[:end], []byte("\n"))
 	if err := strictjson.NewExactDecoder(reflect.TypeFor[snapshotHead]()).Decode(line, &head); err != nil {
@@ -104,57 +103,52 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 		case err != nil:
 			return head, nil, err
 		case head.Fingerprint != a.fingerprint():
-			return head, nil, fmt.Errorf("it was taken by another build, %s", head.Fingerprint)
+			return head, nil, fmt.Errorf("snapshot was taken by another build, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
-			return head, nil, fmt.Errorf("it was taken from another log: event %d is %s there, and %s here", head.Seq, head.ID, r.ID)
-		case head.Amended != a.amended(head.Seq):
+			return head, nil, fmt.Errorf("snapshot was taken from another log, in which the id of event %d is %s, not %s", head.Seq, head.ID, r.ID)
+		case head.Amended != a.amendmentsHash(head.Seq):
 			return head, nil, errUnused
 		}
 		return head, text, nil
 	}
-	return head, nil, fmt.Errorf("it was taken from another log, which had an event %d", head.Seq)
+	return head, nil, fmt.Errorf("snapshot was taken from another log, which has event %d", head.Seq)
 }
 
-// checksum returns the checksum of a snapshot.
 func checksum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// amended returns a hash of the amendments of the first events.
-func (a *App) amended(seq int64) string {
-	concerned := map[int64]Amendment{}
-	for at, am := range a.amendments {
-		if at <= seq {
-			concerned[at] = am
-		}
-	}
-	if len(concerned) == 0 {
+// amendmentsHash returns a hash of the amendments of events up to seq; empty without amendments.
+func (a *App) amendmentsHash(seq int64) string {
+	included := maps.Clone(a.amendments)
+	maps.DeleteFunc(included, func(at int64, _ Amendment) bool { return at > seq })
+	if len(included) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(concerned) // cannot fail
+	text, _ := json.Marshal(included) // cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// snapshotDue reports whether replay of the events since the last snapshot would take a while. The
-// interval grows with the log, so that all snapshots together cost little.
+// snapshotDue reports whether there are many events since the last snapshot. The interval grows with
+// the log, so that all snapshots together cost little.
 func (a *App) snapshotDue() bool {
-	const many = 10_000
+	const minEvents = 10_000
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.sound() && slices.ContainsFunc(a.features, func(f *feature) bool {
-		return f.stuck == nil && a.at-f.snapshot >= max(many, a.at/10) && snapshottable(f.State.kind) == nil
+	return a.isValid() && slices.ContainsFunc(a.features, func(f *feature) bool {
+		return f.stuck == nil && a.seq-f.snapshot >= max(minEvents, a.seq/10) && checkSnapshottable(f.State.kind) == nil
 	})
 }
 
 // takeSnapshots takes snapshots when they are due.
 func (a *App) takeSnapshots(ctx context.Context) {
 	for ctx.Err() == nil {
-		grown, _ := a.growth()
+		grown, _ := a.changes()
 		if a.snapshotDue() {
 			if err := a.Snapshot(ctx); err != nil && ctx.Err() == nil {
-				a.o.Logger.Warn("taking a snapshot", "error", err)
+				a.o.Logger.Warn("take snapshot", "error", err)
 			}
 			select { // at most once a minute
 			case <-time.After(time.Minute):
@@ -173,12 +167,12 @@ func (a *App) takeSnapshots(ctx context.Context) {
 // Commands wait while a state is encoded.
 func (a *App) Snapshot(ctx context.Context) error {
 	if a.fingerprint() == "" {
-		return errors.New("take snapshots: the program's own file cannot be read, so snapshots of other builds could not be recognized")
+		return errors.New("take snapshots: the program's own file cannot be read, so its snapshots could not be distinguished from those of other builds")
 	}
 	var errs []error
 	for _, f := range a.features {
-		if snapshottable(f.State.kind) != nil {
-			continue // the deriver warns about it
+		if checkSnapshottable(f.State.kind) != nil {
+			continue // petrock sync warns about it
 		}
 		if err := a.snapshot(ctx, f); err != nil {
 			errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
@@ -189,9 +183,9 @@ func (a *App) Snapshot(ctx context.Context) error {
 
 // snapshot stores the state of a feature.
 func (a *App) snapshot(ctx context.Context, f *feature) error {
-	head, text, err := a.written(ctx, f)
+	head, text, err := a.encodeSnapshot(ctx, f)
 	if err != nil || head.ID == "" {
-		return err // there is no event, nothing is new since the last snapshot, or it is stuck
+		return err // no event since the last snapshot, or the feature is stuck
 	}
 	line, err := strictjson.Marshal(head)
 	if err != nil {
@@ -218,46 +212,47 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	return err
 }
 
-// written returns the state of a feature as a snapshot stores it.
-func (a *App) written(ctx context.Context, f *feature) (head snapshotHead, text []byte, err error) {
+// encodeSnapshot returns the head and the encoded state of a snapshot. Without an ID, there is none.
+func (a *App) encodeSnapshot(ctx context.Context, f *feature) (head snapshotHead, text []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("encoding its state: %w", panicked(p))
+			err = fmt.Errorf("encode state: %w", panicError(p))
 		}
 	}()
 	encode := func() error {
-		if err := a.rlock(ctx); err != nil {
+		if err := a.lockCurrent(ctx); err != nil {
 			return err
 		}
 		defer a.mu.RUnlock()
 		if f.stuck != nil {
-			return nil // its state is that of an earlier event
+			return nil // the state does not include the last events
 		}
-		head = snapshotHead{Seq: a.at, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amended(a.at), Time: storable(a.o.Now())}
+		head = snapshotHead{Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amendmentsHash(a.seq), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
 		return err
 	}
 	if err := encode(); err != nil || head.ID == "" {
 		return head, nil, err
 	}
-	return head, text, survives(f.State.kind, text)
+	return head, text, checkRoundTrip(f.State.kind, text)
 }
 
-// survives returns an error if a state changes when it is encoded and decoded.
-func survives(kind reflect.Type, text []byte) error {
-	again := reflect.New(kind).Interface()
-	if err := strictjson.NewExactDecoder(kind).Decode(text, again); err != nil {
+// checkRoundTrip returns an error if a state changes when it is encoded and decoded.
+func checkRoundTrip(kind reflect.Type, text []byte) error {
+	state := reflect.New(kind).Interface()
+	if err := strictjson.NewExactDecoder(kind).Decode(text, state); err != nil {
 		return err
 	}
-	written, err := strictjson.Marshal(again)
-	if err == nil && !bytes.Equal(text, written) {
+	again, err := strictjson.Marshal(state)
+	if err == nil && !bytes.Equal(text, again) {
 		err = errors.New("the state changes when it is encoded as JSON and decoded")
 	}
 	return err
 }
 
-// dropSnapshots removes all snapshots of other builds but the latest, which may still be in use.
-func dropSnapshots(tx Tx, names []string, but string) error {
+// dropSnapshots removes the snapshots of other builds, except the latest, which may be in use. own is
+// the name of this build's snapshot.
+func dropSnapshots(tx Tx, names []string, own string) error {
 	latest, keep := time.Time{}, ""
 	for _, name := range names {
 		document, err := tx.Get(name)
@@ -266,12 +261,12 @@ func dropSnapshots(tx Tx, names []string, but string) error {
 		}
 		var head snapshotHead
 		line, _, _ := bytes.Cut(document, []byte("\n"))
-		if json.Unmarshal(line, &head) == nil && name != but && head.Time.After(latest) {
+		if json.Unmarshal(line, &head) == nil && name != own && head.Time.After(latest) {
 			latest, keep = head.Time, name
 		}
 	}
 	for _, name := range names {
-		if name != but && name != keep {
+		if name != own && name != keep {
 			if err := tx.Put(name, nil); err != nil {
 				return err
 			}
@@ -280,21 +275,23 @@ func dropSnapshots(tx Tx, names []string, but string) error {
 	return nil
 }
 
-// snapshottable returns an error if states of a type cannot be stored as JSON.
-func snapshottable(t reflect.Type) error { return keepable(t, t.Name(), map[reflect.Type]bool{}) }
+// checkSnapshottable returns an error if states of a type cannot be stored as JSON.
+func checkSnapshottable(t reflect.Type) error {
+	return checkEncodable(t, t.Name(), map[reflect.Type]bool{})
+}
 
-// keepable checks a type. JSON has no unexported fields, loses the type of an interface value, and
-// with omitempty turns an empty map into a nil one, to which nothing can be added.
-func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
+// checkEncodable returns an error if JSON loses a part of a type: unexported fields, the types of
+// interface values, or, with omitempty, empty maps, which become nil.
+func checkEncodable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil
 	}
 	seen[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return keepable(t.Elem(), path, seen)
+		return checkEncodable(t.Elem(), path, seen)
 	case reflect.Map:
-		return errors.Join(keepable(t.Key(), path, seen), keepable(t.Elem(), path, seen))
+		return errors.Join(checkEncodable(t.Key(), path, seen), checkEncodable(t.Elem(), path, seen))
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		return fmt.Errorf("%s is a %s", path, t.Kind())
 	case reflect.Struct:
@@ -302,10 +299,10 @@ func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 			if !field.IsExported() || strings.HasPrefix(field.Tag.Get("json"), "-") {
 				return fmt.Errorf("%s.%s is not encoded as JSON", path, field.Name)
 			}
-			if _, how, _ := strings.Cut(field.Tag.Get("json"), ","); field.Type.Kind() == reflect.Map && slices.Contains(strings.Split(how, ","), "omitempty") {
-				return fmt.Errorf("%s.%s becomes nil when it is empty, as JSON leaves it out (remove omitempty)", path, field.Name)
+			if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); field.Type.Kind() == reflect.Map && slices.Contains(strings.Split(options, ","), "omitempty") {
+				return fmt.Errorf("%s.%s is omitted when empty and becomes nil (remove omitempty)", path, field.Name)
 			}
-			if err := keepable(field.Type, path+"."+field.Name, seen); err != nil {
+			if err := checkEncodable(field.Type, path+"."+field.Name, seen); err != nil {
 				return err
 			}
 		}
@@ -313,8 +310,8 @@ func keepable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	return nil
 }
 
-// programFingerprint returns the hash of the running program's file. It changes whenever the code
-// changes, in a feature or in its dependencies.
+// programFingerprint returns the hash of the running program's file, which changes with the code of the
+// features and their dependencies.
 func programFingerprint() (string, error) {
 	path, err := "/proc/self/exe", error(nil) // on Linux this is the running program, even if the file was replaced
 	if runtime.GOOS != "linux" {
@@ -325,12 +322,12 @@ func programFingerprint() (string, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the program: %w", err)
+		return "", fmt.Errorf("read the program: %w", err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return "", fmt.Errorf("reading the program: %w", err)
+		return "", fmt.Errorf("read the program: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }

@@ -55,7 +55,7 @@ func TestSnapshot(t *testing.T) {
 	execute(t, a, Count{1})
 	same, read := withFingerprint(t, m, "same")
 	if read > 2 || dump(t, same) != dump(t, a) || dump(t, same) != replayed(t, m) {
-		t.Errorf("it has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, same), dump(t, a))
+		t.Errorf("read %d events, and has the state\n%s\nnot\n%s", read, dump(t, same), dump(t, a))
 	}
 	execute(t, same, Count{1})
 	if n := total(t, a); n != 102 {
@@ -72,13 +72,13 @@ func TestSnapshot(t *testing.T) {
 	}
 	amended, read := withFingerprint(t, m, "same")
 	if n := total(t, amended); read < 100 || n != 101 || total(t, a) != n {
-		t.Errorf("it has read %d events, and the total is %d", read, n)
+		t.Errorf("read %d events, and the total is %d", read, n)
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again, read := withFingerprint(t, m, "same"); read > 2 || dump(t, again) != dump(t, a) {
-		t.Errorf("it has read %d events", read)
+		t.Errorf("read %d events", read)
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || status.Features[0].Snapshot != 104 || status.Seq != 104 {
@@ -128,9 +128,9 @@ func TestBadSnapshot(t *testing.T) {
 		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
 		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
-		{"of another log", true, replace(`"id":"`, `"id":"x`), "it was taken from another log"},
-		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "it was taken from another log"},
-		{"of another build", true, replace(`"same"`, `"other"`), "it was taken by another build"},
+		{"of another log", true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
+		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},
+		{"of another build", true, replace(`"same"`, `"other"`), "snapshot was taken by another build"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
@@ -149,7 +149,7 @@ func TestBadSnapshot(t *testing.T) {
 				t.Errorf("the total is %d, %v", total(t, again), err)
 			}
 			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
-				t.Errorf("it warns %s", got)
+				t.Errorf("warning: %s", got)
 			}
 			_, checks, err := app.Replay(t.Context(), m.Share(), quiet(), items())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
@@ -168,7 +168,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 		t.Helper()
 		a, checks, err := app.Replay(t.Context(), m.Share(), quiet(), both...)
 		if err != nil || !slices.Equal(checks, want) {
-			t.Fatalf("it says %+v, %v", checks, err)
+			t.Fatalf("got checks %+v, %v", checks, err)
 		}
 		return a
 	}

@@ -13,7 +13,7 @@ import (
 
 // A Status describes an app.
 type Status struct {
-	Seq      int64           `json:"seq"` // number of the last event
+	Seq      int64           `json:"seq"` // last event
 	Features []FeatureStatus `json:"features"`
 }
 
@@ -23,36 +23,36 @@ type FeatureStatus struct {
 	Commands []string `json:"commands"`
 	Queries  []string `json:"queries"`
 	Workers  []string `json:"workers"`
-	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 without a snapshot
-	Unkept   string   `json:"unkept,omitempty"` // why there is no snapshot
-	Stuck    string   `json:"stuck,omitempty"`  // why it answers no calls in this process
+	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 if there is none
+	Unkept   string   `json:"unkept,omitempty"` // why the state cannot have snapshots
+	Stuck    string   `json:"stuck,omitempty"`  // why calls of the feature fail in this process
 }
 
 // Status returns the status of the app after everything that is committed.
 func (a *App) Status(ctx context.Context) (Status, error) {
-	if err := a.rlock(ctx); err != nil {
+	if err := a.lockCurrent(ctx); err != nil {
 		return Status{}, err
 	}
 	defer a.mu.RUnlock()
-	s := Status{Seq: a.at, Features: []FeatureStatus{}}
+	s := Status{Seq: a.seq, Features: []FeatureStatus{}}
 	for _, f := range a.features {
-		of := FeatureStatus{Name: f.Name, Commands: []string{}, Queries: []string{}, Workers: []string{}, Snapshot: f.snapshot}
+		status := FeatureStatus{Name: f.Name, Commands: []string{}, Queries: []string{}, Workers: []string{}, Snapshot: f.snapshot}
 		for _, c := range f.Commands {
-			of.Commands = append(of.Commands, c.name)
+			status.Commands = append(status.Commands, c.name)
 		}
 		for _, q := range f.Queries {
-			of.Queries = append(of.Queries, q.name)
+			status.Queries = append(status.Queries, q.name)
 		}
 		for _, w := range f.Workers {
-			of.Workers = append(of.Workers, w.name)
+			status.Workers = append(status.Workers, w.name)
 		}
-		if err := snapshottable(f.State.kind); err != nil {
-			of.Unkept = err.Error()
+		if err := checkSnapshottable(f.State.kind); err != nil {
+			status.Unkept = err.Error()
 		}
 		if f.stuck != nil {
-			of.Stuck = f.stuck.Error()
+			status.Stuck = f.stuck.Error()
 		}
-		s.Features = append(s.Features, of)
+		s.Features = append(s.Features, status)
 	}
 	return s, nil
 }
@@ -60,7 +60,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 // Dump returns the states as JSON, by feature, after everything that is committed. It fails if a
 // feature is stuck.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
-	if err := a.rlock(ctx); err != nil {
+	if err := a.lockCurrent(ctx); err != nil {
 		return nil, err
 	}
 	defer a.mu.RUnlock()
@@ -71,7 +71,7 @@ func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 		}
 		text, err := strictjson.Marshal(f.state)
 		if err != nil {
-			return nil, fmt.Errorf("encoding the state of %s: %w", f.Name, err)
+			return nil, fmt.Errorf("encode the state of %s: %w", f.Name, err)
 		}
 		all[f.Name] = text
 	}
@@ -81,14 +81,14 @@ func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 // A WorkerStatus is the progress of a worker.
 type WorkerStatus struct {
 	Name     string     `json:"name"`              // such as posts/digest
-	Position int64      `json:"position"`          // all events up to it are done
-	Behind   int64      `json:"behind"`            // number of events after it
-	Process  string     `json:"process,omitempty"` // the process that runs it, as HOST:PID:…; empty if none does
-	Trying   int64      `json:"trying,omitempty"`  // the event that it tries or has failed on
-	Tries    int        `json:"tries,omitempty"`   // number of tries
-	Error    string     `json:"error,omitempty"`   // the last error
-	Ticked   time.Time  `json:"ticked,omitzero"`   // when it last ran by the clock
-	Aside    []SetAside `json:"aside"`             // events that it has stopped trying
+	Position int64      `json:"position"`          // last event that was handled
+	Behind   int64      `json:"behind"`            // number of events after Position
+	Process  string     `json:"process,omitempty"` // process that runs the worker, as HOST:PID:…
+	Trying   int64      `json:"trying,omitempty"`  // event that is being handled or retried
+	Tries    int        `json:"tries,omitempty"`   // number of tries so far
+	Error    string     `json:"error,omitempty"`   // last error
+	Ticked   time.Time  `json:"ticked,omitzero"`   // last call by the clock
+	Aside    []SetAside `json:"aside"`             // events that the worker has stopped trying
 }
 
 // A SetAside is an event that a worker has stopped trying. See [Retry].
@@ -96,22 +96,21 @@ type SetAside struct {
 	Seq   int64     `json:"seq"`
 	Time  time.Time `json:"time"` // of the last try
 	Tries int       `json:"tries"`
-	Error string    `json:"error"` // the last error
+	Error string    `json:"error"` // last error
 }
 
-// put stores it.
 func (s SetAside) put(tx Tx, worker string) error {
 	document, err := strictjson.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return tx.Put(asideName(worker, s.Seq), document)
+	return tx.Put(asideDocument(worker, s.Seq), document)
 }
 
-// Workers returns the status of all workers that ever ran on a store. The position of a running
-// worker that only passes over events is saved from time to time.
+// Workers returns the status of all workers that ever ran on a store. Positions can lag for workers
+// that ignore most events.
 func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
-	names, err := s.Names(ctx, workerName(""))
+	names, err := s.Names(ctx, workerDocument(""))
 	if err != nil {
 		return nil, err
 	}
@@ -121,22 +120,22 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	}
 	all := []WorkerStatus{}
 	for _, name := range names {
-		w := WorkerStatus{Name: strings.TrimPrefix(name, workerName("")), Aside: []SetAside{}}
-		standing, err := readStanding(reading{ctx, s}, w.Name)
+		w := WorkerStatus{Name: strings.TrimPrefix(name, workerDocument("")), Aside: []SetAside{}}
+		p, err := readProgress(storeReader{ctx, s}, w.Name)
 		if err != nil {
 			return nil, err
 		}
-		w.Position, w.Behind = standing.Position, max(last-standing.Position, 0)
-		w.Trying, w.Tries, w.Error = standing.Trying, standing.Tries, standing.Error
-		if standing.Owner != "" && standing.Until.After(time.Now()) {
-			w.Process = standing.Owner
+		w.Position, w.Behind = p.Position, max(last-p.Position, 0)
+		w.Trying, w.Tries, w.Error = p.Trying, p.Tries, p.Error
+		if p.Owner != "" && p.Until.After(time.Now()) {
+			w.Process = p.Owner
 		}
-		for _, t := range standing.Ticked {
+		for _, t := range p.Ticked {
 			if t.After(w.Ticked) {
 				w.Ticked = t
 			}
 		}
-		if w.Aside, err = asides(ctx, s, w.Name); err != nil {
+		if w.Aside, err = setAsides(ctx, s, w.Name); err != nil {
 			return nil, err
 		}
 		all = append(all, w)
@@ -144,8 +143,8 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	return all, nil
 }
 
-// asides returns the events that a worker has set aside.
-func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
+// setAsides returns the events that a worker has set aside.
+func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 	names, err := s.Names(ctx, "aside/"+worker+"/")
 	if err != nil {
 		return nil, err
@@ -158,72 +157,72 @@ func asides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 		}
 		var aside SetAside
 		if err := json.Unmarshal(document, &aside); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		all = append(all, aside)
 	}
 	return all, nil
 }
 
-// Retry makes a worker try an event again that it has set aside. The process that runs the worker
-// does it soon.
+// Retry requests that a worker retries an event that it has set aside. The process that runs the
+// worker does so soon.
 func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 	return s.Write(ctx, func(tx Tx) error {
-		aside, err := tx.Get(asideName(worker, seq))
+		aside, err := tx.Get(asideDocument(worker, seq))
 		if err != nil {
 			return err
 		}
 		if aside == nil {
-			return fmt.Errorf("the worker %s has not set event %d aside", worker, seq)
+			return fmt.Errorf("worker %s has not set event %d aside", worker, seq)
 		}
-		return tx.Put(retryName(worker, seq), []byte("true"))
+		return tx.Put(retryDocument(worker, seq), []byte("true"))
 	})
 }
 
-// poll is how often an idle process looks for commits of other processes.
-const poll = 250 * time.Millisecond
+// pollInterval is how often an idle process checks for commits of other processes.
+const pollInterval = 250 * time.Millisecond
 
-// A watch notifies waiters that the log has grown.
+// A watch notifies goroutines and watchers of changes.
 type watch struct {
-	mu    sync.Mutex
-	grown chan struct{} // closed by signal, and replaced
-	times int           // number of signals
-	tell  []func()
+	mu       sync.Mutex
+	grown    chan struct{} // closed when the log grows, and replaced
+	count    int           // number of changes
+	watchers []func()
 }
 
-// signal wakes the waiters.
-func (a *App) signal() {
+// signalGrowth notifies that the log has grown.
+func (a *App) signalGrowth() {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
 	close(a.watch.grown)
 	a.watch.grown = make(chan struct{})
-	a.watch.times++
+	a.watch.count++
 }
 
-// moved notifies watchers of a change other than new events, such as the progress of a worker.
-func (a *App) moved() {
+// signalProgress notifies watchers of other changes, such as the progress of a worker.
+func (a *App) signalProgress() {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
-	a.watch.times++
+	a.watch.count++
 }
 
-// growth returns a channel that the next signal closes, and the number of signals so far.
-func (a *App) growth() (<-chan struct{}, int) {
+// changes returns a channel that is closed when the log grows, and the number of changes so far.
+func (a *App) changes() (<-chan struct{}, int) {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
-	return a.watch.grown, a.watch.times
+	return a.watch.grown, a.watch.count
 }
 
-// Watch makes [App.Run] call f after the log has grown or a worker has moved, in any process. f
-// must not block.
+// Watch makes [App.Run] call f after the log has grown or a worker has made progress, in any process.
+// f must not block.
 func (a *App) Watch(f func()) {
 	a.watch.mu.Lock()
 	defer a.watch.mu.Unlock()
-	a.watch.tell = append(a.watch.tell, f)
+	a.watch.watchers = append(a.watch.watchers, f)
 }
 
-// Run runs the background work until ctx ends: it looks for commits of other processes, takes
-// snapshots, and runs the workers that no other process runs.
+// Run follows the commits of other processes, takes snapshots, and runs the workers that no other
+// process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -233,31 +232,36 @@ func (a *App) Run(ctx context.Context) {
 			group.Go(func() { a.runWorker(ctx, f, w) })
 		}
 	}
-	a.lookOut(ctx)
+	a.pollStore(ctx)
 }
 
-// lookOut notifies watchers of commits.
-func (a *App) lookOut(ctx context.Context) {
-	ticker := time.NewTicker(poll)
+// pollStore applies the commits of other processes, and calls the watchers after changes.
+func (a *App) pollStore(ctx context.Context) {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last int64
-	var seen string
-	_, told := a.growth()
+	var lastStamp int64
+	var visible string
+	_, notified := a.changes()
 	for {
-		grown, times := a.growth()
+		grown, count := a.changes()
 		stamp, err := a.store.Stamp(ctx)
-		if err == nil && stamp != last {
-			last = stamp
+		if err == nil && stamp != lastStamp {
+			lastStamp = stamp
 			if err := a.catchUp(ctx); err != nil && ctx.Err() == nil {
-				a.o.Logger.Error("following the log", "error", err)
+				a.o.Logger.Error("follow log", "error", err)
 			}
-			if now, err := a.seen(ctx); err != nil || now != seen {
-				seen, told = now, -1
+			if now, err := a.visibleState(ctx); err != nil || now != visible {
+				visible, notified = now, -1
 			}
 		}
-		if times != told {
-			told = times
-			a.tellAll()
+		if count != notified {
+			notified = count
+			a.watch.mu.Lock()
+			watchers := a.watch.watchers
+			a.watch.mu.Unlock()
+			for _, f := range watchers {
+				f()
+			}
 		}
 		select {
 		case <-grown:
@@ -268,8 +272,8 @@ func (a *App) lookOut(ctx context.Context) {
 	}
 }
 
-// seen returns what watchers can see. It does not change when a lease is renewed.
-func (a *App) seen(ctx context.Context) (string, error) {
+// visibleState returns a text that changes with everything that watchers show, but not with leases.
+func (a *App) visibleState(ctx context.Context) (string, error) {
 	last, err := a.store.Last(ctx)
 	if err != nil {
 		return "", err
@@ -280,13 +284,4 @@ func (a *App) seen(ctx context.Context) (string, error) {
 	}
 	text, err := strictjson.Marshal(workers)
 	return fmt.Sprintf("%d %s", last, text), err
-}
-
-func (a *App) tellAll() {
-	a.watch.mu.Lock()
-	tell := a.watch.tell
-	a.watch.mu.Unlock()
-	for _, f := range tell {
-		f()
-	}
 }

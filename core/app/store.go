@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// A Store holds the log, and documents next to it: small named values such as the position of a
-// worker. Several processes can open the same store, each with a Store of its own. A Store is safe
-// for concurrent use. Package storetest tests implementations.
+// A Store holds the log, and documents: small named values such as the position of a worker. Several
+// processes can open the same store. A Store is safe for concurrent use. Package storetest tests
+// implementations.
 type Store interface {
-	// Records yields the records after a sequence number that were committed when it began, in
-	// order. It stops at an error. The caller owns the bytes of a record. Records, Last, Get and
-	// Names never wait for a Write.
+	// Records yields, in order, the records after a sequence number that were committed when the
+	// iteration began. It stops at an error. The caller owns the bytes of a record. Records, Last,
+	// Get and Names never wait for a Write.
 	Records(ctx context.Context, after int64) iter.Seq2[Record, error]
 
 	// Last returns the sequence number of the last record; 0 if there is none.
 	Last(ctx context.Context) (int64, error)
 
-	// Stamp is cheap. It returns a different value if anything but this Store has committed since
-	// the last call.
+	// Stamp returns a value that changes when another Store commits, but not when this one does. It
+	// is cheap.
 	Stamp(ctx context.Context) (int64, error)
 
-	// Get returns a document, nil if it does not exist. Names returns the names that start with a
+	// Get returns a document; nil if it does not exist. Names returns the names that start with a
 	// prefix, sorted.
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
-	// changes of f are durable. If f returns an error or panics, or Write returns an error, nothing
-	// is changed; after [ErrUnsure] it may be. Write stops waiting for its turn when ctx ends, and
-	// ignores ctx once f is called.
+	// changes of f are durable. If Write returns an error, or f panics, nothing is changed; only
+	// with [ErrOutcomeUnknown] the changes may be committed. Write stops waiting for its turn when
+	// ctx ends, and ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
 	Close() error
@@ -53,15 +53,15 @@ type Tx interface {
 	Append(records ...Record) error
 
 	Get(name string) ([]byte, error)
-	Put(name string, value []byte) error // nil removes it
+	Put(name string, value []byte) error // nil removes the document
 }
 
-// ErrUnsure is in the error of a write that may or may not have been committed.
-var ErrUnsure = errors.New("commit outcome unknown")
+// ErrOutcomeUnknown means that a write may or may not have been committed.
+var ErrOutcomeUnknown = errors.New("commit outcome unknown")
 
-// ErrTaken is in the error of a write whose sequence number or key already exists, because another
-// writer bypassed the store's lock.
-var ErrTaken = errors.New("another writer has changed the log")
+// ErrConflict means that a sequence number or key already exists: another writer has bypassed the
+// store's lock.
+var ErrConflict = errors.New("another writer has changed the log")
 
 // A Memory is a store in memory, for tests.
 type Memory struct {
@@ -69,7 +69,7 @@ type Memory struct {
 	commits int64 // of this handle; guarded by shared.mu
 }
 
-// A memory is shared by several handles.
+// A memory is the data that several handles share.
 type memory struct {
 	writing chan struct{} // held by the writer
 
@@ -85,7 +85,7 @@ func NewMemory() *Memory {
 	return &Memory{shared: &memory{writing: make(chan struct{}, 1), keys: map[string]int64{}, documents: map[string][]byte{}}}
 }
 
-// Share returns another handle on the same store, as another process would have.
+// Share returns another handle on the same store, which acts like another process.
 func (m *Memory) Share() *Memory { return &Memory{shared: m.shared} }
 
 // Records implements [Store].
@@ -106,7 +106,6 @@ func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, err
 	}
 }
 
-// cloned returns a copy of a record that the caller owns.
 func cloned(r Record) Record {
 	r.Data, r.Result = bytes.Clone(r.Data), bytes.Clone(r.Result)
 	return r
@@ -176,7 +175,7 @@ func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
 	return nil
 }
 
-// Close implements [Store]. The data stays for the other handles.
+// Close implements [Store]. It keeps the data for other handles.
 func (m *Memory) Close() error { return nil }
 
 // A memoryTx collects changes until Write commits them.
@@ -231,7 +230,7 @@ func (tx *memoryTx) Append(records ...Record) error {
 		switch {
 		case err != nil:
 		case r.Seq < next, used:
-			err = fmt.Errorf("event %d: %w", r.Seq, ErrTaken)
+			err = fmt.Errorf("event %d: %w", r.Seq, ErrConflict)
 		case r.Seq > next:
 			err = fmt.Errorf("event %d does not follow event %d", r.Seq, next-1)
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A StuckError is an event that cannot be applied. [Open] returns it at startup. In a running
-// process it is the error of every command and query of the event's feature, until the event is
-// amended or the process restarted. No event is ever skipped silently.
+// A StuckError is the error for an event that cannot be applied. [Open] returns it at startup. In a
+// running process, commands and queries of the event's feature return it until the event is amended or
+// the process is restarted.
 type StuckError struct {
 	Record  Record
 	Program string  // name of the program, for the log commands
 	Late    bool    // the event was written after this process started
-	Amended []int64 // earlier events that were amended, and may be the cause
+	Amended []int64 // earlier amended events, which may be the cause
 	Err     error
 }
 
@@ -62,16 +62,15 @@ func (a *App) stuckAt(r Record, err error) *StuckError {
 		}
 	}
 	slices.Sort(stuck.Amended)
-	const most = 10
-	stuck.Amended = stuck.Amended[max(0, len(stuck.Amended)-most):]
+	const maxAmended = 10
+	stuck.Amended = stuck.Amended[max(0, len(stuck.Amended)-maxAmended):]
 	return stuck
 }
 
-// An unreadableError is an event that this build cannot read. Its text follows the name of the
-// event.
+// An unreadableError is the error for an event that this build cannot read.
 type unreadableError struct {
-	text   string
-	remedy string // what to change in the code; may be empty
+	text   string // continues "event 17 "
+	remedy string // change of the code; may be empty
 	err    error  // may be nil
 }
 
@@ -84,8 +83,8 @@ func (e *unreadableError) Error() string {
 
 func (e *unreadableError) Unwrap() error { return e.err }
 
-// misfit returns the error for data that does not fit the type of its command.
-func (t *commandType) misfit(kind reflect.Type, err error) error {
+// mismatch returns the error for data that does not match the type of its command.
+func (t *commandType) mismatch(kind reflect.Type, err error) error {
 	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
 	if kind == t.kind {
 		remedy = "if the command changed:  petrock generate version " + t.eventType
@@ -96,27 +95,25 @@ func (t *commandType) misfit(kind reflect.Type, err error) error {
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }
 
-// ownTypes is the feature name of the log's own records.
 const (
-	ownTypes       = "app"
-	amendedType    = ownTypes + "/amended"
-	amendmentsName = "amendments" // the document with all amendments
+	ownFeature         = "app" // in the types of the log's own records
+	amendedType        = ownFeature + "/amended"
+	amendmentsDocument = "amendments" // the document with all amendments
 )
 
-// An Amendment changes how an event is read that cannot be applied as it is. The event itself stays
-// in the log.
+// An Amendment changes how an event is read. The event itself stays in the log.
 type Amendment struct {
 	Seq     int64           `json:"seq"`
-	Skip    bool            `json:"skip,omitempty"`    // ignore the event; otherwise read it as the following
+	Skip    bool            `json:"skip,omitempty"`    // ignore the event; otherwise read it with the fields below
 	Type    string          `json:"type,omitempty"`    // such as posts/create
 	Version int             `json:"version,omitempty"` // 0 means 1
 	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
-	Reason  string          `json:"reason"`            // why, for later readers
+	Reason  string          `json:"reason"`            // required
 	Time    time.Time       `json:"time"`              // zero means now
 }
 
-// Amend records an amendment, also in the log, so that running processes rebuild their states. It
-// is for a [Store] that no [App] of this process uses.
+// Amend records an amendment, also in the log, so that running processes rebuild their states. An
+// [App] of this process must not use the Store.
 func Amend(ctx context.Context, s Store, am Amendment) error {
 	if am.Reason == "" {
 		return fmt.Errorf("amend event %d: a reason is required", am.Seq)
@@ -129,7 +126,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		am.Version = 1
 	}
 	return s.Write(ctx, func(tx Tx) error {
-		r, last, err := find(tx, am.Seq)
+		r, last, err := findInTx(tx, am.Seq)
 		if err != nil {
 			return err
 		}
@@ -155,35 +152,33 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		if err != nil {
 			return err
 		}
-		id := fmt.Sprintf("%s-%d", amendmentsName, last+1)
+		id := fmt.Sprintf("%s-%d", amendmentsDocument, last+1)
 		if err := tx.Append(Record{Event: Event{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
 			return err
 		}
-		return tx.Put(amendmentsName, document)
+		return tx.Put(amendmentsDocument, document)
 	})
 }
 
 // CheckAmendment tries an amendment without recording it. It returns an error if replay would get
-// stuck at the amended event, or at a later one that applies without the amendment.
+// stuck at the amended event, or earlier than without the amendment.
 func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
-	without, err := stuckReplay(ctx, s, features)
+	without, err := findStuck(ctx, s, features)
 	if err != nil {
 		return err
 	}
 	if am.Time.IsZero() {
 		am.Time = time.Now()
 	}
-	for r, err := range s.Records(ctx, am.Seq-1) {
+	if am.Data == nil {
+		r, err := Find(ctx, s, am.Seq)
 		if err != nil {
 			return err
 		}
-		if r.Seq == am.Seq && am.Data == nil {
-			am.Data = r.Data
-		}
-		break
+		am.Data = r.Data
 	}
 	am.Version = max(am.Version, 1)
-	with, err := stuckReplay(ctx, supposed{s, am}, features)
+	with, err := findStuck(ctx, amendedStore{s, am}, features)
 	switch {
 	case err != nil:
 		return err
@@ -191,29 +186,29 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 		return nil
 	}
 	with.Amended = nil
-	return fmt.Errorf("with this, %w", with)
+	return fmt.Errorf("with this amendment, %w", with)
 }
 
-// stuckReplay returns where replay of a log gets stuck, nil if it does not.
-func stuckReplay(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
-	_, err := Open(ctx, s, Options{NoSnapshot: true, Idle: true, Logger: slog.New(slog.DiscardHandler)}, features...)
+// findStuck returns the error at which replay gets stuck; nil if replay succeeds.
+func findStuck(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
+	_, err := Open(ctx, s, Options{NoSnapshot: true, NoWorkers: true, Logger: slog.New(slog.DiscardHandler)}, features...)
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		return stuck, nil
 	}
 	return nil, err
 }
 
-// A supposed store has one more amendment.
-type supposed struct {
+// An amendedStore has one more amendment.
+type amendedStore struct {
 	Store
 	am Amendment
 }
 
-func (s supposed) Get(ctx context.Context, name string) ([]byte, error) {
-	if name != amendmentsName {
+func (s amendedStore) Get(ctx context.Context, name string) ([]byte, error) {
+	if name != amendmentsDocument {
 		return s.Store.Get(ctx, name)
 	}
-	all, err := readAmendments(reading{ctx, s.Store})
+	all, err := readAmendments(storeReader{ctx, s.Store})
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +216,22 @@ func (s supposed) Get(ctx context.Context, name string) ([]byte, error) {
 	return strictjson.Marshal(all)
 }
 
-// find returns a record by its number, and the number of the last one.
-func find(tx Tx, seq int64) (found Record, last int64, err error) {
+// Find returns an event of a store.
+func Find(ctx context.Context, s Store, seq int64) (Record, error) {
+	for r, err := range s.Records(ctx, seq-1) {
+		if err != nil {
+			return Record{}, fmt.Errorf("read the log: %w", err)
+		}
+		if r.Seq == seq {
+			return r, nil
+		}
+		break
+	}
+	return Record{}, fmt.Errorf("event %d does not exist", seq)
+}
+
+// findInTx returns a record, and the number of the last record.
+func findInTx(tx Tx, seq int64) (found Record, last int64, err error) {
 	for r, err := range tx.Records(seq - 1) {
 		if err != nil {
 			return found, 0, err
@@ -233,38 +242,38 @@ func find(tx Tx, seq int64) (found Record, last int64, err error) {
 		last = r.Seq
 	}
 	if found.Seq != seq || seq < 1 {
-		return found, 0, fmt.Errorf("the log has no event %d", seq)
+		return found, 0, fmt.Errorf("event %d does not exist", seq)
 	}
 	return found, last, nil
 }
 
 // Amendments returns the amendments of a store, by sequence number.
 func Amendments(ctx context.Context, s Store) (map[int64]Amendment, error) {
-	return readAmendments(reading{ctx, s})
+	return readAmendments(storeReader{ctx, s})
 }
 
 func readAmendments(from interface{ Get(string) ([]byte, error) }) (map[int64]Amendment, error) {
 	all := map[int64]Amendment{}
-	document, err := from.Get(amendmentsName)
+	document, err := from.Get(amendmentsDocument)
 	if err != nil {
-		return nil, fmt.Errorf("reading the amendments: %w", err)
+		return nil, fmt.Errorf("read the amendments: %w", err)
 	}
 	if document == nil {
 		return all, nil
 	}
 	if err := json.Unmarshal(document, &all); err != nil {
-		return nil, fmt.Errorf("reading the amendments: %w", err)
+		return nil, fmt.Errorf("read the amendments: %w", err)
 	}
 	return all, nil
 }
 
-// knowsAmendment returns errAmended for the event of an amendment that the states were built
-// without. An amendment that cannot be read concerns all features.
-func (a *App) knowsAmendment(d *decoded) error {
+// checkAmended returns errAmended if the states were built without the amendment in an event. If the
+// amendment cannot be decoded, it marks all features as stuck.
+func (a *App) checkAmended(d *decodedEvent) error {
 	var am Amendment
 	if err := json.Unmarshal(d.Data, &am); err != nil {
 		for _, f := range a.features {
-			if err := a.block(d, f, err); err != nil {
+			if err := a.markStuck(d, f, err); err != nil {
 				return err
 			}
 		}
@@ -277,5 +286,5 @@ func (a *App) knowsAmendment(d *decoded) error {
 	return nil
 }
 
-// storable returns a time as the log stores it.
+// storable returns a time in the precision of the log, in UTC.
 func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }

@@ -56,8 +56,8 @@ func builds() []app.Feature {
 	return []app.Feature{f, g}
 }
 
-// A running process that meets an event which it cannot read stops the feature concerned, in the
-// same words whatever the reason, and serves the others. An amendment lets it go on.
+// A running process that cannot apply an event stops only the event's feature. An amendment lets the
+// feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	const restart = "the event log is newer than this process; restart it\nevent 2 of the log ("
 	for _, test := range []struct {
@@ -147,7 +147,7 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 	execute(t, newer, CountMore{100, "kg"})
 	_, err := app.Execute(t.Context(), older, Count{1})
 	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	if n := total(t, newer); n != 111 {
 		t.Errorf("in the newer build the total is %d", n)
@@ -202,8 +202,8 @@ func tagging(world *outside) []app.Feature {
 	return both
 }
 
-// A worker waits at the event at which a feature is stuck whose commands it follows, or that it
-// asks, and goes on after an amendment. Nothing is set aside.
+// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is set
+// aside.
 func TestWorkersWaitForAStuckFeature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}

@@ -15,7 +15,7 @@ import (
 type Ticker struct{}
 
 // ticking has a worker that executes commands by the clock: two equal ones every minute, and a tag
-// for each that is missing every hour.
+// for each missing item every hour.
 func ticking() []app.Feature {
 	both := builds()
 	both[0].Workers = []app.Worker{app.WorkerOf("ticker", func(context.Context) (*Ticker, error) { return &Ticker{}, nil },
@@ -78,7 +78,7 @@ func TestTickOnceAcrossACrash(t *testing.T) {
 			m := app.NewMemory()
 			run(t, &killed{m.Share(), dies}, 61*time.Second, ticking()...)
 			if n := last(t, m); n != int64(dies) {
-				t.Fatalf("it has executed %d commands before it died", n)
+				t.Fatalf("executed %d commands before the process died", n)
 			}
 			run(t, m.Share(), 30*time.Second, ticking()...) // the lease runs out, and the tick is due still
 			if n := total(t, open(t, m.Share(), ticking()...)); n != 2 {
@@ -128,7 +128,7 @@ func TestTickAndTheClock(t *testing.T) {
 			defer cancel()
 			a.Run(ctx)
 			if n := total(t, a); n != want {
-				t.Errorf("it has counted to %d, want %d", n, want)
+				t.Errorf("counted to %d, want %d", n, want)
 			}
 		}
 		tick(2)

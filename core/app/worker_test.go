@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// An outside is the world that workers act upon.
+// An outside is an external system that workers call.
 type outside struct {
 	mu   sync.Mutex
 	sent []string
@@ -52,7 +52,7 @@ func (o *outside) list() string {
 	return strings.Join(o.sent, " ")
 }
 
-// Mailer sends a mail for each item, counts that, and looks around every ten minutes.
+// Mailer sends and counts a mail for each item, and runs every ten minutes.
 type Mailer struct {
 	Sent int `json:"sent"`
 
@@ -123,7 +123,7 @@ func TestWorker(t *testing.T) {
 		execute(t, p.App, Add{Name: "b"})
 		time.Sleep(time.Second)
 		if got := world.list(); got != "a b" {
-			t.Errorf("it has sent %s", got)
+			t.Errorf("sent %s", got)
 		}
 		if w := worker(t, m); w.Process == "" || w.Position < 2 || w.Error != "" {
 			t.Errorf("%+v", w)
@@ -136,14 +136,14 @@ func TestWorker(t *testing.T) {
 		again := start(t, m, mailing(world))
 		time.Sleep(time.Second)
 		if got := world.list(); got != "a b c" {
-			t.Errorf("it has sent %s", got)
+			t.Errorf("sent %s", got)
 		}
 		if n := total(t, again.App); n != 303 {
 			t.Errorf("its commands make %d", n)
 		}
 		time.Sleep(10 * time.Minute)
 		if got := world.list(); got != "a b c total=303" {
-			t.Errorf("it has sent %s", got)
+			t.Errorf("sent %s", got)
 		}
 		again.end()
 		kept, err := m.Get(t.Context(), "worker/items/mailer")
@@ -174,7 +174,7 @@ func TestWorkerTriesAgain(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		if got := world.list(); got != "a a a b" {
-			t.Errorf("it has sent %s", got)
+			t.Errorf("sent %s", got)
 		}
 		if n := total(t, p.App); n != 202 {
 			t.Errorf("its commands make %d", n)
@@ -204,7 +204,7 @@ func TestWorkerSetsAside(t *testing.T) {
 				execute(t, p.App, Add{Name: "good"})
 				time.Sleep(5 * time.Minute)
 				if got := world.list(); got != "bad bad bad bad bad bad good" {
-					t.Errorf("it has sent %s", got)
+					t.Errorf("sent %s", got)
 				}
 				w := worker(t, m)
 				if len(w.Aside) != 1 || w.Aside[0].Seq != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "no such address") || w.Trying != 0 || w.Behind != 0 {
@@ -245,7 +245,7 @@ func TestWorkerDies(t *testing.T) {
 			go func() { defer close(done); a.Run(ctx) }()
 			time.Sleep(30 * time.Second) // the lease of the one before has run out
 			if got := strings.Count(all.list(), "a"); got != i+1 {
-				t.Errorf("it was tried %d times", got)
+				t.Errorf("tried %d times", got)
 			}
 			close(dying.gone) // nothing that it does is heard of any more
 			cancel()
@@ -257,7 +257,7 @@ func TestWorkerDies(t *testing.T) {
 		time.Sleep(time.Minute)
 		w := worker(t, m)
 		if got := living.list(); got != "" || len(w.Aside) != 1 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("it has sent %q, and stands as %+v", got, w)
+			t.Errorf("sent %q, progress %+v", got, w)
 		}
 	})
 }
@@ -336,12 +336,12 @@ func TestWorkOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := world.list(); got != "total=0 a" {
-		t.Errorf("it has sent %s", got)
+		t.Errorf("sent %s", got)
 	}
 	world.fail = func(string, int) error { return errors.New("no line") }
 	execute(t, a, Add{Name: "b"})
 	if err := a.WorkOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "items/mailer: no line") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestWatch(t *testing.T) {
 			execute(t, by, Count{1})
 			time.Sleep(time.Second)
 			if told.Load() == before {
-				t.Errorf("nobody is told of what process %d has done", i)
+				t.Errorf("watchers were not notified of process %d", i)
 			}
 		}
 		cancel()

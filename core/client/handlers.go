@@ -269,7 +269,7 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	c.mu.Lock()
 	r := c.inProgress[p.Token.String()]
 	if r != nil {
-		c.conn.Touch(&r.out) // under the lock: afterwards the request may be sent again
+		c.conn.ResetIdleTimeout(&r.out) // under the lock: afterwards the request may be sent again
 	}
 	c.mu.Unlock()
 	if r != nil { // else the request is over

@@ -62,6 +62,6 @@ func (c *Client) release(req *jsonrpc.Request) {
 // countNotification ends the connection after [Options].MaxNotifications.
 func (c *Client) countNotification() {
 	if c.o.MaxNotifications > 0 && c.notified.Add(1) > int64(c.o.MaxNotifications) && !c.tooMany.Swap(true) {
-		c.conn.Abandon()
+		c.conn.FailCalls()
 	}
 }

@@ -106,7 +106,7 @@ func TestLimitsOfRequests(t *testing.T) {
 					}
 					return `{"content":[]}`
 				}, func(text string) {
-					if strings.Contains(text, "the limit") {
+					if strings.Contains(text, "limit") {
 						refused.Add(1)
 					}
 				})

@@ -189,13 +189,13 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Idle: r.timeout, Most: r.maxTimeout, Via: via, Begun: r.onID}
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, IdleTimeout: r.timeout, MaxTimeout: r.maxTimeout, Via: via, OnID: r.onID}
 	if r.method != "subscriptions/listen" {
-		if r.out.Idle == 0 {
-			r.out.Idle = c.o.Timeout
+		if r.out.IdleTimeout == 0 {
+			r.out.IdleTimeout = c.o.Timeout
 		}
-		if r.out.Most == 0 {
-			r.out.Most = max(c.o.MaxTimeout, r.out.Idle)
+		if r.out.MaxTimeout == 0 {
+			r.out.MaxTimeout = max(c.o.MaxTimeout, r.out.IdleTimeout)
 		}
 	}
 	if r.progress != nil {

@@ -52,7 +52,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 		rule, want string
 		lives      bool
 	}{
-		{"broken", "the answer to tools/call was not understood: a response cannot hold both", true},
+		{"broken", "invalid answer to tools/call: a response cannot hold both", true},
 		{"nonsense", "read the result of tools/call: must be an object", true},
 		{"never", "no answer to tools/call within 100ms", true},
 		{"late", "no answer to tools/call within 100ms", true},

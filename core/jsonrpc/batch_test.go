@@ -35,7 +35,7 @@ func TestBatches(t *testing.T) {
 		{`[` + request(`1`) + `,`, []string{`- error -32700`}},
 		{`[` + request(`1`) + `]]`, []string{`- error -32700`}},
 		{`[` + request(`1`) + `,"` + "\xff" + `"]`, []string{`- error -32700`}},
-		{`[` + request(`1`) + `,` + request(`1`) + `]`, []string{`[1 [1]; 1 [1]]`}}, // the first is answered before the second is begun
+		{`[` + request(`1`) + `,` + request(`1`) + `]`, []string{`[1 [1]; 1 [1]]`}}, // the first is answered before the second begins
 	}
 	for _, test := range tests {
 		equal(t, talk(t, Options{}, Dialect{Batches: true}, test.in+"\n"+request(`9`)), append(test.want, `9 [9]`)...)
@@ -75,7 +75,7 @@ func sleep(id string, seconds int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"sleep","params":[%d]}`, id, seconds)
 }
 
-func TestBatchKeepsOrderWhateverFinishesFirst(t *testing.T) {
+func TestBatchKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{Handle: sleepy})
 		p.conn.SetDialect(Dialect{Batches: true})
@@ -90,7 +90,7 @@ func TestBatchKeepsOrderWhateverFinishesFirst(t *testing.T) {
 	})
 }
 
-func TestBatchLeavesOutWhatIsCancelled(t *testing.T) {
+func TestBatchOmitsCancelledRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{Handle: sleepy})
 		p.conn.SetDialect(Dialect{Batches: true})
@@ -137,7 +137,7 @@ func TestBatchOfResponses(t *testing.T) {
 		p.expectNothing()
 		got := []string{<-results, <-results, <-results}
 		all := strings.Join(got, "; ")
-		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 the answer to m was not understood: a response cannot hold both") {
+		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 invalid answer to m: a response cannot hold both") {
 			t.Errorf("got %s", all)
 		}
 		p.end()
@@ -173,7 +173,7 @@ func TestBatchWhoseHandlerCallsBack(t *testing.T) {
 	})
 }
 
-// A handler that appends to its params must not write over those of its neighbour.
+// A handler that appends to its params must not overwrite those of the next request.
 func TestBatchElementsDoNotShareMemory(t *testing.T) {
 	handle := func(_ context.Context, req *Request) (any, error) {
 		own := string(req.Params)
@@ -201,7 +201,7 @@ func (s slowTransport) Send(msg []byte) error {
 	return s.Transport.Send(msg)
 }
 
-// A batch is answered as a whole, also if the connection begins to end in the middle of it.
+// A batch is answered as a whole, even if the connection begins to end before it is complete.
 func TestBatchAtTheEndOfTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := Pipe()

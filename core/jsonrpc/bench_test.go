@@ -68,8 +68,8 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// Requests over pipes of the system, one after the other or sixty-four at a time. The floor
-// is a bare loop that copies what comes.
+// Requests over system pipes, one after the other or sixty-four at a time. The floor is a loop that
+// copies its input.
 func BenchmarkPipe(b *testing.B) {
 	line := `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"a":1}}` + "\n"
 	serve := func(begin func(*Request)) func(in, out *os.File) {
@@ -139,12 +139,12 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func BenchmarkPeek(b *testing.B) {
+func BenchmarkScanner(b *testing.B) {
 	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"` + strings.Repeat("x", 64<<10) + `"}}`)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		var p peek
-		p.feed(line)
+		var s envelopeScanner
+		s.feed(line)
 	}
 }

@@ -48,7 +48,7 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 	wg.Wait()
 }
 
-// Each side calls back while it handles, down to 0; no handler releases by itself.
+// Each handler calls the other side, down to 0. No handler calls Release.
 func TestHandlersMayCallBack(t *testing.T) {
 	var left, right *Conn
 	down := func(conn **Conn) Options {
@@ -112,7 +112,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 		p.expect(id.String() + ` "m" `)
-		// The late answer is dropped, and the connection goes on.
+		// The late answer is dropped, and the connection stays open.
 		p.send(`{"jsonrpc":"2.0","id":`+id.String()+`,"result":1}`, `{"jsonrpc":"2.0","id":5,"method":"m"}`)
 		p.expect(`5 {}`)
 		p.end()
@@ -138,7 +138,7 @@ func TestCallOnAClosedConnection(t *testing.T) {
 	})
 }
 
-// Responses that answer no call are dropped without a word, and never reach a handler.
+// Responses to unknown calls are dropped silently and never reach a handler.
 func TestStrayResponsesAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{})
@@ -177,7 +177,7 @@ func TestAnswerOfAnotherSpellingIsNotTheAnswer(t *testing.T) {
 	})
 }
 
-func TestMalformedResponseFailsTheCall(t *testing.T) {
+func TestInvalidResponseFailsTheCall(t *testing.T) {
 	for _, response := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}`,
 		`{"id":1,"result":1}`,

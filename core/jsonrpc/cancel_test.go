@@ -20,7 +20,7 @@ func TestCancel(t *testing.T) {
 			req.Release()
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
-			return "a result all the same", nil
+			return "a result", nil
 		}})
 		for _, test := range []struct{ id, cancel string }{
 			{`1`, `1`}, {`"a"`, `"\u0061"`}, {`"\u0061"`, `"a"`}, {`12345678901234567890`, `12345678901234567890`}, {"\"\u2028\"", `"\u2028"`},
@@ -47,8 +47,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A request that keeps the reading is in flight like any other.
-func TestRequestThatKeepsTheReadingIsInFlight(t *testing.T) {
+// A request that keeps the turn is in flight like any other.
+func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stubborn := make(chan struct{})
 		var log bytes.Buffer
@@ -62,7 +62,7 @@ func TestRequestThatKeepsTheReadingIsInFlight(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		synctest.Wait()
 		if p.conn.Cancel(IntID(2)) || !p.conn.Cancel(IntID(1)) {
-			t.Error("it cannot be cancelled")
+			t.Error("the request cannot be cancelled")
 		}
 		p.expectNothing()
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"stubborn"}`)
@@ -101,7 +101,7 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 	})
 }
 
-// Whoever wins, there is one answer if nothing was cancelled, and none if it was.
+// A request has one answer if it was not cancelled, and none if it was.
 func TestCancelRacesWithTheAnswer(t *testing.T) {
 	ours, theirs := Pipe()
 	var begun atomic.Int64

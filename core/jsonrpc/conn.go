@@ -1,4 +1,4 @@
-// Package jsonrpc speaks JSON-RPC 2.0 over any transport, in both directions at once.
+// Package jsonrpc implements JSON-RPC 2.0 over any transport. Both peers can send requests.
 //
 //	lines := jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{})
 //	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
@@ -8,38 +8,40 @@
 //	})
 //	err := conn.Run(ctx)
 //
-// A [Transport] carries whole messages and does not look into them. A [Conn] matches answers to
-// calls, runs handlers, and decides how an invalid message is answered. The handler gives messages
-// their meaning.
+// A [Transport] carries messages as opaque bytes. A [Conn] matches answers to calls, runs handlers
+// and answers invalid messages.
 //
-// A request is served by the goroutine that read it, without a switch to another, as long as it is
-// quick. [Request] says how order is kept, and how a slow request lets others be read.
+// The goroutine that reads a request also serves it, as long as the handler is quick. See [Request]
+// for the order of requests, and for handlers that take long.
 //
-// Where messages arrive one by one and each has its own response, as over HTTP, there is nothing to
-// read from: [Conn.Receive] handles a message that the caller has received, and sends the answer to
-// a [Responder].
+// Over HTTP, each message arrives separately and has its own response. [Conn.Receive] handles such a
+// message and sends the answer to a [Responder].
 //
 // # Decisions
 //
 // Where JSON-RPC leaves a choice, or a peer breaks its rules:
 //
-//   - An id is a string or a whole number, and is echoed byte for byte. Others are an
+//   - An id is a string or a whole number, and is echoed byte for byte. Any other id is an
 //     [InvalidRequest].
-//   - A request whose id belongs to a request in flight is refused with an error without an id.
-//   - An error that belongs to no known id is sent without one, or with a null id if [Dialect] says so.
+//   - A request that reuses the id of a request in flight is refused. The error has no id.
+//   - An error for an unknown id is sent without an id, or with a null id if [Dialect] says so.
 //   - Keys are case-sensitive: "ID" is not "id". Unknown keys are ignored.
-//   - A duplicate key anywhere in a message is an [InvalidRequest], and so is nesting beyond [strictjson.MaxDepth]. Invalid
-//     UTF-8 is a [ParseError].
+//   - A duplicate key anywhere in a message is an [InvalidRequest], as is nesting beyond
+//     [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
 //   - params may be an object or an array; null counts as absent.
-//   - An array of messages is a batch if [Dialect] allows it, else an [InvalidRequest]. A batch is refused as a whole if it is
-//     not valid JSON, nested too deeply, or longer than 1000 messages; otherwise each message is answered by itself.
-//   - Responses and notifications are never answered, even if they are invalid, as long as they can be recognized. Data that
-//     is not JSON at all, or too large, is answered unless it looks like a response.
-//   - A request beyond [Options].MaxInFlight is refused with an [InternalError]. Notifications and responses are not limited.
+//   - An array of messages is a batch if [Dialect] allows it, else an [InvalidRequest]. A batch is
+//     refused as a whole if it is not valid JSON, nested too deeply, or longer than 1000 messages.
+//     Otherwise each message is answered separately.
+//   - Messages that are recognized as responses or notifications are never answered, even if they
+//     are invalid. Data that is too large or not valid JSON is answered unless it looks like a
+//     response.
+//   - A request beyond [Options].MaxInFlight is refused with an [InternalError]. Notifications and
+//     responses are not limited.
 //   - An invalid response fails the call that waits for it.
 package jsonrpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -51,9 +53,9 @@ import (
 	"time"
 )
 
-// A Handler answers a request, or takes a notification. Its result is encoded as JSON. A
-// [json.RawMessage] is sent as it is if it is valid JSON, and an [Appender] encodes itself. See
-// [Request] for how handlers are called.
+// A Handler handles a request or a notification. Its result is encoded as JSON. A
+// [json.RawMessage] is checked and sent unchanged, and an [Appender] encodes itself. See [Request]
+// for how handlers are called.
 type Handler func(ctx context.Context, req *Request) (any, error)
 
 // Options configure a [Conn].
@@ -67,73 +69,73 @@ type Options struct {
 	// means all methods. Notifications are always handled in order.
 	Ordered map[string]bool
 
-	// Grace is how long requests in flight may go on when the connection ends (default five
-	// seconds). A negative value means not at all.
+	// Grace is how long requests in flight may continue when the connection ends (default five
+	// seconds). A negative value cancels them immediately.
 	Grace time.Duration
 
-	// Ending is called once, when the connection begins to end. Messages that still arrive go to
-	// the handler. nil means nothing.
-	Ending func()
+	// OnShutdown is called once, when the connection begins to end. Messages that arrive later still
+	// go to the handler. It may be nil.
+	OnShutdown func()
 
 	// MaxInFlight limits the requests in flight; further ones are refused (default 10,000).
 	MaxInFlight int
 
-	// UnrelatedPeers says that requests come from different peers by [Conn.Receive], so that their
-	// ids may be equal. MaxInFlight and [Conn.Cancel] do not apply.
+	// UnrelatedPeers means that the messages of [Conn.Receive] come from different peers, so requests
+	// may have equal ids. MaxInFlight and [Conn.Cancel] do not apply.
 	UnrelatedPeers bool
 
 	// OnInvalid is called with data from the transport that is neither a valid message nor the
-	// answer to a call. The peer then gets no error. raw is nil if the data was too large, and must
-	// not be kept. nil means that the peer gets an error.
+	// answer to a call. It replaces the error response to the peer. raw is nil if the data was too
+	// large, and must not be kept. If OnInvalid is nil, the peer gets an error.
 	OnInvalid func(raw []byte, err *Error)
 
-	// Logger gets errors that the peer does not get (default [slog.Default]).
+	// Logger logs errors that are not sent to the peer (default [slog.Default]).
 	Logger *slog.Logger
 }
 
-// A Dialect is what differs between revisions of a protocol. The zero value has no batches, and
-// errors without an id where the id of the request is unknown.
+// A Dialect holds the differences between revisions of a protocol. The zero value has no batches,
+// and omits the id of an error if the id of the request is unknown.
 type Dialect struct {
 	Batches bool // an array of messages is a batch
-	NullID  bool // an error that belongs to no id has a null id
+	NullID  bool // an error for an unknown id has a null id
 }
 
-// A Conn is one conversation with a peer. Its methods may be called by several goroutines.
+// A Conn is a connection to a peer. Several goroutines may call its methods.
 type Conn struct {
 	transport Transport
-	lines     *lineWriter // of the transport, if that is Lines; it can hold answers back
+	lines     *lineWriter // of a Lines transport, else nil; it can hold answers back
 	o         Options
 	dialect   atomic.Pointer[Dialect]
 
 	// ctx is the parent of the contexts of requests. It has the values of the context given to Run,
-	// and outlives it by the grace.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	gone   *liveContext // for requests whose handler has returned
+	// and ends after the grace period.
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	finished *liveContext // for requests whose handler has returned
 
-	ended  chan error    // receives why reading ended
-	broken chan struct{} // closed when sending failed
-	over   chan struct{} // closed at the end of Run
+	readErr    chan error    // the error that ended reading
+	sendFailed chan struct{} // closed when sending failed
+	done       chan struct{} // closed at the end of Run
 
-	turn    chan struct{} // passes the turn to read to a goroutine that waits for it
-	waiting atomic.Int32  // the number of those
+	turn    chan struct{} // passes the turn to read to a waiting goroutine
+	waiting atomic.Int32  // goroutines that wait for the turn
 	turns   turnTimer
 	queue   []incoming // the rest of a batch; belongs to the goroutine that has the turn
 
 	running  atomic.Int64  // handlers, and batches not yet answered
 	draining atomic.Bool   // drain waits for running to be 0
-	idle     chan struct{} // closed when it is
+	idle     chan struct{} // closed when running is 0 while draining
 
-	kept sync.Pool // of *pending, for further calls
+	pendingPool sync.Pool // of *pending
 
-	mu       sync.Mutex
-	inline   *Request            // one request in flight: a single one needs no map
-	inflight map[string]*Request // the others, by the key of the id
-	wasIdle  bool                // idle is closed
-	calls    map[int64]*pending  // our own, by id
-	lastID   int64
-	closed   bool  // no answer to a call will come
-	failure  error // why sending failed
+	mu         sync.Mutex
+	single     *Request            // the only request in flight, which saves a map entry
+	inflight   map[string]*Request // the others, by the key of the id
+	idleClosed bool                // idle is closed
+	calls      map[int64]*pending  // outgoing calls, by id
+	lastID     int64
+	closed     bool  // pending calls have failed, and new ones fail
+	failure    error // the error of the first failed send
 }
 
 // NewConn returns a connection over t. [Conn.Run] or [Conn.Open] starts it.
@@ -143,82 +145,78 @@ func NewConn(t Transport, o Options) *Conn {
 			return nil, Errorf(MethodNotFound, "no method %q", req.Method)
 		}
 	}
-	if o.Grace == 0 {
-		o.Grace = 5 * time.Second
-	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = 10_000
 	}
-	if o.Ending == nil {
-		o.Ending = func() {}
+	if o.OnShutdown == nil {
+		o.OnShutdown = func() {}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Grace, o.Logger = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Logger, slog.Default())
 	c := &Conn{
-		transport: t,
-		o:         o,
-		ended:     make(chan error, 1),
-		broken:    make(chan struct{}),
-		over:      make(chan struct{}),
-		turn:      make(chan struct{}),
-		idle:      make(chan struct{}),
-		inflight:  make(map[string]*Request),
-		calls:     make(map[int64]*pending),
+		transport:  t,
+		o:          o,
+		readErr:    make(chan error, 1),
+		sendFailed: make(chan struct{}),
+		done:       make(chan struct{}),
+		turn:       make(chan struct{}),
+		idle:       make(chan struct{}),
+		inflight:   make(map[string]*Request),
+		calls:      make(map[int64]*pending),
 	}
-	c.turns.keepsTooLong, c.turns.tick = c.keepsTooLong, func() {}
+	c.turns.overdue, c.turns.tick = c.releaseOverdue, func() {}
 	if l, ok := t.(*Lines); ok {
 		c.lines = l.out
-		c.lines.failed = func(err error) { _ = c.sent(err) }
+		c.lines.onError = func(err error) { _ = c.noteSendError(err) }
 		c.turns.tick = c.lines.endOldBurst
 	}
 	c.dialect.Store(&Dialect{})
 	return c
 }
 
-// SetDialect changes how messages are read and written from here on.
+// SetDialect sets the dialect of all further messages.
 func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 
-// Done is closed when the connection has ended: at the end of [Conn.Run], or of [Conn.Close].
-func (c *Conn) Done() <-chan struct{} { return c.over }
+// Done returns a channel that is closed at the end of [Conn.Run] or [Conn.Close].
+func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Run reads and serves messages until the peer closes the connection, ctx ends or the transport
-// fails. Then it lets requests in flight finish within the grace, cancels the others, and closes
-// the transport. It returns an error only if the transport failed. It is called once.
+// fails. Then it lets requests in flight finish within the grace period, cancels the rest, and
+// closes the transport. It returns an error only if the transport failed. Call it once.
 //
-// If ctx ends during the grace after the peer closed the connection, the grace ends too.
+// The grace period also ends if ctx ends after the peer has closed the connection.
 func (c *Conn) Run(ctx context.Context) error {
 	c.Open(ctx)
-	defer close(c.over)
+	defer close(c.done)
 	defer c.turns.stop()
 	go c.read()
 
 	var err error
-	hurry := ctx.Done()
+	skipGrace := ctx.Done()
 	select {
-	case err = <-c.ended:
+	case err = <-c.readErr:
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 	case <-ctx.Done():
-		hurry = nil
-	case <-c.broken:
+		skipGrace = nil
+	case <-c.sendFailed:
 		c.mu.Lock()
 		err = c.failure
 		c.mu.Unlock()
 	}
-	c.drain(hurry)
-	c.Abandon()
+	c.drain(skipGrace)
+	c.FailCalls()
 	if closeErr := c.transport.Close(); closeErr != nil {
-		c.o.Logger.Warn("close the transport", "error", closeErr)
+		c.o.Logger.Warn("close transport", "error", closeErr)
 	}
 	return err
 }
 
-// drain waits for running handlers: for the grace, and a second more once their contexts have ended.
-func (c *Conn) drain(hurry <-chan struct{}) {
+// drain waits for running handlers. After the grace period it ends their contexts and waits for one
+// more second.
+func (c *Conn) drain(skipGrace <-chan struct{}) {
 	defer c.cancel(ErrClosed)
-	c.o.Ending()
+	c.o.OnShutdown()
 	c.draining.Store(true)
 	c.signalIdle()
 
@@ -228,8 +226,8 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	case <-c.idle:
 		return
 	case <-grace.C:
-	case <-hurry:
-	case <-c.broken:
+	case <-skipGrace:
+	case <-c.sendFailed:
 	}
 	c.cancel(ErrClosed)
 	last := time.NewTimer(time.Second)
@@ -239,22 +237,21 @@ func (c *Conn) drain(hurry <-chan struct{}) {
 	case <-last.C:
 		c.mu.Lock()
 		left := slices.Collect(maps.Values(c.inflight))
-		if c.inline != nil {
-			left = append(left, c.inline)
+		if c.single != nil {
+			left = append(left, c.single)
 		}
 		c.mu.Unlock()
 		for _, r := range left {
-			c.o.Logger.Warn("a request is still running at the end of the connection", "method", r.Method, "id", r.ID.String())
+			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method, "id", r.ID.String())
 		}
 	}
 }
 
-// send hands a message to the transport. An error ends the connection.
-func (c *Conn) send(msg []byte) error {
-	return c.sent(c.transport.Send(msg))
-}
+// send passes a message to the transport. An error ends the connection.
+func (c *Conn) send(msg []byte) error { return c.noteSendError(c.transport.Send(msg)) }
 
-func (c *Conn) sent(err error) error {
+// noteSendError ends the connection if err is not nil, and returns err.
+func (c *Conn) noteSendError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -262,7 +259,7 @@ func (c *Conn) sent(err error) error {
 	defer c.mu.Unlock()
 	if c.failure == nil {
 		c.failure = err
-		close(c.broken)
+		close(c.sendFailed)
 	}
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// However the context of a request ends, whoever looks at it sees so, whether they asked
-// before or only ask afterwards, directly or through what was derived from it.
+// The end of a request's context is visible to contexts derived before and after it, and to callers of
+// Done and Err before and after it.
 func TestEndOfTheContext(t *testing.T) {
 	ends := []struct {
 		name  string
@@ -48,7 +48,7 @@ func TestEndOfTheContext(t *testing.T) {
 								ctx, cancel = derive(ctx)
 								defer cancel()
 								if ctx.Err() != nil || context.Cause(ctx) != nil {
-									t.Error("it has ended already")
+									t.Error("the context has already ended")
 								}
 							}
 							given <- ctx
@@ -64,7 +64,7 @@ func TestEndOfTheContext(t *testing.T) {
 						end.end(p, pass)
 						synctest.Wait()
 						if !before {
-							// The cause first, without a look at the context itself.
+							// Read the cause first, without calling Done or Err.
 							if err := context.Cause(ctx); !errors.Is(err, end.cause) {
 								t.Errorf("the cause is %v", err)
 							}
@@ -88,7 +88,7 @@ func TestEndOfTheContext(t *testing.T) {
 	}
 }
 
-// Package context knows the context for one of its own: deriving from it takes no goroutine.
+// Package context recognizes the context as its own type: deriving from it takes no goroutine.
 func TestDerivingTakesNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{Handle: func(ctx context.Context, _ *Request) (any, error) {
@@ -109,8 +109,8 @@ func TestDerivingTakesNoGoroutine(t *testing.T) {
 	})
 }
 
-// A context nobody asks leaves nothing behind in the connection's, nor does one that was asked.
-func TestContextsAreForgotten(t *testing.T) {
+// A finished request leaves nothing in the connection's context, whether Done was called or not.
+func TestContextsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
 		p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
@@ -132,7 +132,7 @@ func TestContextsAreForgotten(t *testing.T) {
 	})
 }
 
-// Looks, cancels, releases and the end of the handler, all at once: for the race detector.
+// Err, Cancel, Release and the end of the handler run concurrently, for the race detector.
 func TestContextRaces(t *testing.T) {
 	ours, theirs := Pipe()
 	var conn *Conn
@@ -162,5 +162,5 @@ func TestContextRaces(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	left.Wait() // every look has seen the end
+	left.Wait() // every call of Err has seen the end
 }

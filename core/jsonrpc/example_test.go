@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A server that answers whatever comes over a pair of streams.
+// A server that answers requests over a pair of streams.
 func Example() {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"hello"}
 {"jsonrpc":"2.0","id":"two","method":"hello"}

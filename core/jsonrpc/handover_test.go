@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// other is a message whose handler shows that the reading went on.
+// other is a message whose handler shows that the connection continued to read.
 const other = `{"jsonrpc":"2.0","method":"other"}`
 
 type key struct{}
 
-// A request is released when it says so or, once it has declared that it may take long, by
-// what shows that it does; else it keeps the order, whatever it does.
+// A request is released by Release or, after MayTakeLong, when it is about to wait. Otherwise it is
+// handled in order.
 func TestHandOver(t *testing.T) {
 	look := func(ctx context.Context) { _ = ctx.Err() }
 	tests := []struct {
 		name   string
 		do     func(ctx context.Context, req *Request)
-		atOnce bool // without any time passing
+		atOnce bool // without waiting for the turn timer
 		later  bool
 	}{
 		{"nothing", func(context.Context, *Request) {}, false, false},
@@ -59,7 +59,7 @@ func TestHandOver(t *testing.T) {
 			context.AfterFunc(ctx, func() {})
 		}, true, true},
 		{"declared late", func(_ context.Context, req *Request) {
-			time.Sleep(time.Second) // longer than the watchdog stays awake
+			time.Sleep(time.Second) // longer than the turn timer runs
 			req.MayTakeLong()
 		}, false, true},
 	}
@@ -131,11 +131,11 @@ func TestTurnTimerStops(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			p.expect(`1 {}`)
 			if !w.running.Load() {
-				t.Error("it sleeps while there is something to do")
+				t.Error("the timer does not run during a request")
 			}
 			time.Sleep(time.Second)
 			if w.running.Load() || w.timer.Stop() {
-				t.Error("it is awake while there is nothing to do")
+				t.Error("the timer runs without requests")
 			}
 		}
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
@@ -147,8 +147,8 @@ func TestTurnTimerStops(t *testing.T) {
 	})
 }
 
-// An answer that the peer does not take yet does not keep the reading, as long as there is
-// room, and is never overtaken by later ones where the handlers keep the order.
+// An answer that the peer has not read does not block reading while the buffer has room. Answers of
+// ordered handlers keep their order.
 func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 	for _, size := range []int{10, 200_000} { // with room, and without
 		synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 	}
 }
 
-// oneLine hands out what it reads in pieces that hold one line at most: no burst.
+// oneLine reads at most one line at a time, so that there is no burst.
 type oneLine struct{ r *strings.Reader }
 
 func (o oneLine) Read(p []byte) (int, error) {
@@ -198,10 +198,10 @@ func TestMaxInFlight(t *testing.T) {
 		p := newPeer(t, Options{Handle: g.handle, MaxInFlight: 2})
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":2,"method":"m"}`, `{"jsonrpc":"2.0","id":3,"method":"m"}`)
 		line, err := p.wire.Receive()
-		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "2 requests are in flight") {
+		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "too many requests in flight") {
 			t.Errorf("got %s, %v", line, err)
 		}
-		// What is no request still comes through.
+		// Notifications and responses are not limited.
 		called := make(chan error, 1)
 		go func() { called <- p.conn.Call(t.Context(), "back", nil, nil) }()
 		p.expect(`1 "back" `)
@@ -227,8 +227,8 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// Two peers that flood each other with requests, over streams that hold nothing and with
-// handlers that keep the order: neither waits for ever to be read from.
+// Two peers flood each other with requests, over unbuffered streams and with ordered handlers. They do
+// not deadlock.
 func TestFloodInBothDirections(t *testing.T) {
 	for _, declare := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

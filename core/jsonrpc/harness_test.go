@@ -25,8 +25,7 @@ func echo(_ context.Context, req *Request) (any, error) {
 	return req.Params, nil
 }
 
-// talk runs a connection over input, one message a line, to its end, and returns the gist
-// of each line of output.
+// talk runs a connection over input, one message per line, and returns the gist of each line of output.
 func talk(t testing.TB, o Options, d Dialect, input string) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -53,8 +52,8 @@ func gists(t testing.TB, output string) []string {
 	return all
 }
 
-// gist is what matters of a message: its id as it stands, or "-" for none, then the
-// result, the code of the error, or the method. A batch is that of each, in brackets.
+// gist summarizes a message: its id, or "-" if it has none, and its result, error code or method. The
+// gist of a batch lists those of its messages in brackets.
 func gist(t testing.TB, line []byte) string {
 	t.Helper()
 	if len(line) > 0 && line[0] == '[' {
@@ -95,17 +94,17 @@ func gist(t testing.TB, line []byte) string {
 	return ""
 }
 
-// A peer is the other end of a connection, played by the test message by message.
+// A peer is the other end of a connection. The test sends and receives its messages.
 type peer struct {
 	t    testing.TB
 	conn *Conn
 	wire Transport
 	stop context.CancelFunc
-	done chan error // receives what Run returned
+	done chan error // receives the error of Run
 }
 
-// newPeer sets a connection going. It must be called inside a synctest bubble,
-// and what it started must have ended when the bubble does.
+// newPeer starts a connection. Call it inside a synctest bubble, and end the connection before the
+// bubble ends.
 func newPeer(t testing.TB, o Options) *peer {
 	if o.Handle == nil {
 		o.Handle = echo
@@ -143,7 +142,7 @@ func (p *peer) expect(want ...string) {
 	}
 }
 
-// expectNothing checks that no message comes until all goroutines wait.
+// expectNothing checks that no message arrives until all goroutines are blocked.
 func (p *peer) expectNothing() {
 	p.t.Helper()
 	synctest.Wait()
@@ -155,7 +154,7 @@ func (p *peer) expectNothing() {
 	}
 }
 
-// end closes the peer's side and waits for Run to return nil, with nothing more said.
+// end closes the peer's side. It checks that no further message arrives and that Run returns nil.
 func (p *peer) end() {
 	p.t.Helper()
 	p.wire.(*pipe).out.close()
@@ -194,7 +193,7 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// serveUntil serves input to w over a reader that never ends, and returns what Run did.
+// serveUntil serves input to w over a reader that never ends, and returns the error of Run.
 func serveUntil(t testing.TB, input string, w io.Writer, d Dialect) error {
 	t.Helper()
 	more, _ := io.Pipe()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ticketReader gives a line and a blank one for each ticket, and then waits for the next.
+// ticketReader returns a line and a blank line for each ticket, and then waits for the next.
 type ticketReader struct {
 	ticket, waits atomic.Int64
 	given         int64
@@ -34,7 +34,7 @@ func (r *ticketReader) Read(p []byte) (int, error) {
 	return copy(p, "1\n\n"), nil
 }
 
-// What is sent at the very moment when a burst ends is written, by whoever sees the other.
+// A message that is sent while a burst ends is written.
 func TestNothingHeldIsForgotten(t *testing.T) {
 	r := &ticketReader{}
 	l := NewLines(r, io.Discard, LinesOptions{})
@@ -47,7 +47,7 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 			}
 			received.Store(n)
 			for range n * 7 % 61 {
-				runtime.KeepAlive(n) // a moment, each time another one
+				runtime.KeepAlive(n) // a short delay, different each time
 			}
 		}
 	})
@@ -84,11 +84,11 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 	r.stop.Store(true)
 	both.Wait()
 	if lost > 0 {
-		t.Errorf("in %d of %d rounds a message waits, and nobody writes it", lost, rounds)
+		t.Errorf("in %d of %d rounds a message is not written", lost, rounds)
 	}
 }
 
-// A write that fails ends the connection, also if nobody waited for it.
+// A failed write ends the connection, even if no sender waited for it.
 func TestWriteFailsBehindABurst(t *testing.T) {
 	request, notification := `{"jsonrpc":"2.0","id":1,"method":"m"}`+"\n", `{"jsonrpc":"2.0","method":"m"}`+"\n"
 	for _, input := range []string{request, request + strings.Replace(request, "1", "2", 1), request + notification} {
@@ -115,7 +115,7 @@ func TestWriteFailsBehindABurst(t *testing.T) {
 	}
 }
 
-// noticing is a writer that knows when something was first written to it.
+// noticing is a writer that reports its first write.
 type noticing struct {
 	once sync.Once
 	at   time.Time
@@ -126,8 +126,8 @@ func (n *noticing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// In a long burst of requests that are all just quick enough, answers do not wait for its end.
-func TestAnswersLeaveALongBurst(t *testing.T) {
+// In a long burst of quick requests, answers are sent before the burst ends.
+func TestLongBurstSendsAnswers(t *testing.T) {
 	for _, behind := range []string{`,"id":%d`, ``} {
 		synctest.Test(t, func(t *testing.T) {
 			var in strings.Builder
@@ -158,7 +158,7 @@ func TestAnswersLeaveALongBurst(t *testing.T) {
 	}
 }
 
-// What comes behind an answer may take long without keeping the next message from being read.
+// A function of AfterAnswer may take long without blocking the next message.
 func TestLongAfterAnswer(t *testing.T) {
 	for _, behind := range []string{"", "\n"} { // a blank line makes it a burst
 		synctest.Test(t, func(t *testing.T) {

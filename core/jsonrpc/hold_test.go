@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// linkStreams runs two connections with the same handler over streams that hold nothing,
-// until stop is called.
+// linkStreams runs two connections with the same handler over unbuffered streams, until stop is
+// called.
 func linkStreams(t testing.TB, handle func(context.Context, *Request) (any, error)) (left, right *Conn, stop func()) {
 	inLeft, outRight := io.Pipe()
 	inRight, outLeft := io.Pipe()
@@ -28,7 +28,7 @@ func linkStreams(t testing.TB, handle func(context.Context, *Request) (any, erro
 	return left, right, func() { cancel(); wg.Wait() }
 }
 
-// safeBuffer may be looked at while it is written to.
+// safeBuffer may be read and written concurrently.
 type safeBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -46,7 +46,7 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-// What a burst holds back leaves as soon as nobody is about to receive more.
+// Held messages are sent when Receive has no more lines.
 func TestNothingIsHeldForLong(t *testing.T) {
 	request := func(id int, method string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`+"\n", id, method)
@@ -87,10 +87,10 @@ func TestNothingIsHeldForLong(t *testing.T) {
 				_, _ = io.WriteString(requests, test.input)
 				synctest.Wait()
 				equal(t, gists(t, out.String()), test.atOnce...)
-				time.Sleep(2 * keepTurn)
+				time.Sleep(2 * maxTurn)
 				synctest.Wait()
 				equal(t, gists(t, out.String()), append(test.atOnce, test.soon...)...)
-				// While the order is kept, what others send is no longer held back.
+				// While an ordered request runs, messages of other senders are not held back.
 				if err := conn.Notify(t.Context(), "n", nil); err != nil {
 					t.Error(err)
 				}
@@ -108,7 +108,7 @@ func TestNothingIsHeldForLong(t *testing.T) {
 	}
 }
 
-// A burst with large answers does not gather them all.
+// A burst does not hold back all of its large answers.
 func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 20
@@ -133,7 +133,7 @@ func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
 	})
 }
 
-// Close sends what a burst held back.
+// Close sends the messages that a burst held back.
 func TestCloseInTheMidstOfABurst(t *testing.T) {
 	var out bytes.Buffer
 	l := NewLines(strings.NewReader("1\n2\n"), &out, LinesOptions{})

@@ -104,7 +104,7 @@ func TestIDKeys(t *testing.T) {
 	}
 }
 
-// decoded is what encoding/json makes of an id, in a form to compare.
+// decoded returns an id as encoding/json decodes it, in a comparable form.
 func decoded(t *testing.T, raw []byte) string {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -119,7 +119,7 @@ func decoded(t *testing.T, raw []byte) string {
 	return fmt.Sprintf("string %s", v)
 }
 
-// isIDLiteral says by encoding/json alone whether raw is an id.
+// isIDLiteral reports whether raw is an id, according to encoding/json.
 func isIDLiteral(raw []byte) bool {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || !json.Valid(raw) {

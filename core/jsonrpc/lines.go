@@ -12,34 +12,34 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// DefaultMaxMessage is how large a message may be unless an option says otherwise.
+// DefaultMaxMessage is the default size limit of a message, in bytes.
 const DefaultMaxMessage = 1 << 20
 
-// LinesOptions are the choices for [NewLines]. The zero value is a good one.
+// LinesOptions configure [NewLines].
 type LinesOptions struct {
-	MaxMessage int // the largest message taken, in bytes; 0 means [DefaultMaxMessage]
+	MaxMessage int // size limit of a received message, in bytes (default [DefaultMaxMessage])
 }
 
-// Lines is the [Transport] of one message a line, on any reader and writer.
+// Lines is a [Transport] that reads and writes one message per line.
 //
-// Blank lines are skipped, and a carriage return before the end of a line is dropped. A line over
-// the limit is read to its end, in constant memory, and reported as a [*MessageError].
+// Blank lines are skipped, and a carriage return at the end of a line is dropped. A line over the
+// size limit is discarded, in constant memory, and reported as a [*MessageError].
 //
-// A burst of messages takes few writes. Messages that are sent while whole lines wait to be
-// received are held back until those have been received, for a millisecond or two at most. Messages
-// that are sent during a write leave with the next one. A caller that stops receiving in the middle
-// of a burst must call [Lines.Close] to send the rest. While the peer does not read, Receive
-// blocks, so that memory does not grow.
+// Lines batches its writes. While it has more complete lines to receive, sent messages are held back
+// until those have been received, for a millisecond or two at most. Messages sent during a write go
+// out with the next one. A caller that stops receiving in the middle of a burst must call
+// [Lines.Close] to send the rest. Receive blocks while the peer does not read, so that the output
+// buffer does not grow.
 type Lines struct {
 	in   *bufio.Reader
-	more bool // in holds another whole line
+	more bool // in has buffered another complete line
 	r    io.Reader
 	out  *lineWriter
 	max  int
 }
 
-// NewLines returns a transport that reads from r and writes to w. Close closes
-// both, if they can be closed.
+// NewLines returns a transport that reads from r and writes to w. Close closes both if they
+// implement [io.Closer].
 func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = DefaultMaxMessage
@@ -55,7 +55,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 func (l *Lines) Receive() ([]byte, error) {
-	if l.out.crowded.Load() {
+	if l.out.full.Load() {
 		l.out.awaitRoom()
 	}
 	for {
@@ -80,8 +80,7 @@ func (l *Lines) Receive() ([]byte, error) {
 	}
 }
 
-// line returns the next line as a slice of its own, without its end. The last one need not
-// end in a newline.
+// line returns a copy of the next line, without its line ending. The last line may lack a newline.
 func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -112,56 +111,57 @@ func cutEnd(line []byte) []byte {
 	return line
 }
 
-// skip reads a line that is too long to its end, and returns a [*MessageError] with its id.
+// skip discards the rest of a line that is too long. It returns a [*MessageError] with its id.
 func (l *Lines) skip(start []byte, err error) error {
-	var p peek
-	p.feed(start)
+	var s envelopeScanner
+	s.feed(start)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
 		part, err = l.in.ReadSlice('\n')
-		p.feed(part)
+		s.feed(part)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("reading a message: %w", err)
 	}
-	f := p.whose()
+	f := s.fault()
 	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
-// Close implements [Transport]. It gives up on output once the peer has taken none of it for a second.
+// Close implements [Transport]. It drops the remaining output if the peer reads none of it for a
+// second.
 func (l *Lines) Close() error {
-	return errors.Join(unlessClosed(l.out.close(time.Second)), closeIfCan(l.out.w), closeIfCan(l.r))
+	return errors.Join(ignoreClosed(l.out.close(time.Second)), closeIfCloser(l.out.w), closeIfCloser(l.r))
 }
 
-func closeIfCan(v any) error {
+func closeIfCloser(v any) error {
 	if c, ok := v.(io.Closer); ok {
-		return unlessClosed(c.Close())
+		return ignoreClosed(c.Close())
 	}
 	return nil
 }
 
-// unlessClosed returns err, unless it says that the file is closed already.
-func unlessClosed(err error) error {
+// ignoreClosed returns err, or nil if the file was already closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}
 	return err
 }
 
-// peek looks through a message that will not be read, in constant memory, for what an answer to it
-// needs. It takes the message in pieces of any size and trusts nothing about it.
-type peek struct {
+// An envelopeScanner finds the id and the kind of a message that is too large or not valid JSON. It
+// takes the message in pieces of any size and uses constant memory.
+type envelopeScanner struct {
 	depth   int
 	quoted  bool // inside a string
-	escaped bool // behind a backslash
-	inValue bool // behind the colon of a member of the top level
+	escaped bool // after a backslash
+	inValue bool // after the colon of a top-level member
 
-	key, value []byte // of that member, as far as they matter
-	id         []byte
-	ids        int
-	isCall     bool // there is a "method"
-	isNamed    bool // and it is a string
-	isAnswer   bool // there is a "result" or an "error"
+	key, value   []byte // of that member, up to longestKey and longestID
+	id           []byte
+	ids          int
+	hasMethod    bool
+	methodIsText bool // the method is a string
+	hasResult    bool // the message has a result or an error
 }
 
 const (
@@ -169,77 +169,77 @@ const (
 	longestID  = 256
 )
 
-func (p *peek) feed(data []byte) {
-	if p.key == nil {
-		p.key, p.value = make([]byte, 0, longestKey+1), make([]byte, 0, longestID+1)
+func (s *envelopeScanner) feed(data []byte) {
+	if s.key == nil {
+		s.key, s.value = make([]byte, 0, longestKey+1), make([]byte, 0, longestID+1)
 	}
 	for _, c := range data {
-		p.step(c)
+		s.step(c)
 	}
 }
 
-func (p *peek) step(c byte) {
+func (s *envelopeScanner) step(c byte) {
 	switch {
-	case p.quoted:
-		p.quoted = c != '"' || p.escaped
-		p.escaped = c == '\\' && !p.escaped
+	case s.quoted:
+		s.quoted = c != '"' || s.escaped
+		s.escaped = c == '\\' && !s.escaped
 	case c == '"':
-		p.quoted = true
+		s.quoted = true
 	case c == '{' || c == '[':
-		if p.depth++; p.depth == 1 {
+		if s.depth++; s.depth == 1 {
 			return
 		}
 	case c == '}' || c == ']':
-		if p.depth--; p.depth == 0 {
-			p.endMember()
+		if s.depth--; s.depth == 0 {
+			s.endMember()
 			return
 		}
-	case c == ',' && p.depth == 1:
-		p.endMember()
+	case c == ',' && s.depth == 1:
+		s.endMember()
 		return
-	case c == ':' && p.depth == 1:
-		p.inValue = true
+	case c == ':' && s.depth == 1:
+		s.inValue = true
 		return
 	case c <= ' ':
 		return
 	}
 	switch {
-	case p.depth < 1:
-	case p.inValue && len(p.value) <= longestID:
-		p.value = append(p.value, c)
-	case !p.inValue && len(p.key) <= longestKey:
-		p.key = append(p.key, c)
+	case s.depth < 1:
+	case s.inValue && len(s.value) <= longestID:
+		s.value = append(s.value, c)
+	case !s.inValue && len(s.key) <= longestKey:
+		s.key = append(s.key, c)
 	}
 }
 
-// endMember takes note of a member of the top level.
-func (p *peek) endMember() {
+// endMember records a top-level member.
+func (s *envelopeScanner) endMember() {
 	key := ""
-	if p.inValue {
-		key, _ = strictjson.Unquote(p.key)
+	if s.inValue {
+		key, _ = strictjson.Unquote(s.key)
 	}
 	switch key {
 	case "id":
-		p.ids++
-		p.id = append(p.id[:0], p.value...)
+		s.ids++
+		s.id = append(s.id[:0], s.value...)
 	case "method":
-		p.isCall = true
-		p.isNamed = p.isNamed || bytes.HasPrefix(p.value, []byte{'"'})
+		s.hasMethod = true
+		s.methodIsText = s.methodIsText || bytes.HasPrefix(s.value, []byte{'"'})
 	case "result", "error":
-		p.isAnswer = true
+		s.hasResult = true
 	}
-	p.key, p.value, p.inValue = p.key[:0], p.value[:0], false
+	s.key, s.value, s.inValue = s.key[:0], s.value[:0], false
 }
 
-// whose returns the id, if there is exactly one valid one, and whether the message is answered.
-func (p *peek) whose() fault {
-	p.endMember() // if the message ends early
+// fault returns the kind of the message, and its id if it has exactly one that is valid.
+func (s *envelopeScanner) fault() fault {
+	s.endMember() // if the message ends early
 	f := fault{
-		response:     p.isAnswer && !p.isCall,
-		notification: p.isNamed && p.ids == 0,
+		response:     s.hasResult && !s.hasMethod,
+		notification: s.methodIsText && s.ids == 0,
 	}
-	if p.ids == 1 && len(p.id) <= longestID {
-		f.id, _ = ParseID(p.id)
+	if s.ids == 1 && len(s.id) <= longestID {
+		f.id, _ = ParseID(s.id)
 	}
 	return f
 }

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Whatever comes in, what goes out is JSON-RPC, and a good request that
-// follows is answered, once.
+// The output is JSON-RPC for any input, and a valid request at the end is answered once.
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n\n\r\n", sentinel, "{", "[", `"`, `{"a":"` + "\n" + `"}`, "\x00\xff\xfe",

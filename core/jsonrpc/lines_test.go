@@ -55,7 +55,7 @@ func TestReadErrorEndsRun(t *testing.T) {
 	equal(t, gists(t, out.String()), `"end" {}`)
 }
 
-// The limit is on the message alone, wherever its end falls in the buffer.
+// The limit applies to the message without its line ending.
 func TestMessageAtTheLimit(t *testing.T) {
 	for _, max := range []int{100, 64<<10 - 2, 64<<10 - 1, 64 << 10, 64<<10 + 1, 128<<10 - 1, 128 << 10} {
 		for _, end := range []string{"\n", "\r\n", ""} {
@@ -76,7 +76,7 @@ func TestMessageAtTheLimit(t *testing.T) {
 	}
 }
 
-// endless gives head, n bytes of filler, and tail.
+// endless reads head, n bytes of filler, and tail.
 func endless(head string, filler byte, n int64, tail string) io.Reader {
 	return io.MultiReader(strings.NewReader(head), io.LimitReader(fill(filler), n), strings.NewReader(tail))
 }
@@ -164,7 +164,7 @@ func TestOversizeResponseFailsTheCall(t *testing.T) {
 	})
 }
 
-// Streams that somebody else has closed are closed: that is nothing to report.
+// Close reports no error for streams that are already closed.
 func TestCloseAfterOthers(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

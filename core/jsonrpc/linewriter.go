@@ -11,31 +11,31 @@ import (
 
 const (
 	maxWaiting = 1 << 20  // bytes; above this, senders wait for the writer
-	maxHeld    = 32 << 10 // bytes; from this on, a goroutine of its own writes them
-	maxKept    = 64 << 10 // bytes; a larger buffer is not kept for the next write
-	maxWritten = 64 << 10 // bytes in one write, some of which the peer must take in time
+	maxHeld    = 32 << 10 // bytes; from this on, a separate goroutine writes them
+	maxKept    = 64 << 10 // bytes; larger buffers are not reused
+	maxWritten = 64 << 10 // bytes in one write, which close uses to detect progress
 )
 
-// A lineWriter writes messages, a line each, for several senders. A sender that finds no write in
-// progress writes.
+// A lineWriter writes messages, one per line, for several senders. A sender writes its message itself
+// unless a write is in progress.
 type lineWriter struct {
 	w       io.Writer
-	failed  func(error) // told when a write fails that no sender waits for; may be nil
-	burst   atomic.Bool // more messages have come in and are about to be answered
-	crowded atomic.Bool // there is no room in waiting
-	holding atomic.Bool // what waits is held back, and nobody writes it unless told to
+	onError func(error) // called with the error of a write that no sender waits for; may be nil
+	burst   atomic.Bool // more messages have been received and are about to be answered
+	full    atomic.Bool // waiting exceeds maxWaiting
+	holding atomic.Bool // waiting messages are held back until endBurst
 
-	heldBefore bool // what endOldBurst saw last
+	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	room    *sync.Cond    // on mu: there may be room in waiting again
-	free    chan struct{} // closed when there may be; made on demand
+	room    *sync.Cond    // on mu: waiting may have room again
+	free    chan struct{} // closed when waiting may have room again; made on demand
 	waiting []byte
 	spare   []byte
 	writing bool
-	written int64         // bytes that the peer has taken
-	idle    chan struct{} // closed when nothing is being written; made on demand
-	closing bool          // no further messages are taken
+	written int64         // bytes written so far
+	idle    chan struct{} // closed when no write is in progress; made on demand
+	closing bool          // further messages are refused
 	err     error
 }
 
@@ -52,10 +52,9 @@ func (l *lineWriter) send(msg []byte) error {
 	return l.push()
 }
 
-// put adds a message to those that wait to be written. later reports that another goroutine will
-// write it, now or at the end of a burst; otherwise the caller calls push. If there is no room, put
-// waits; without wait it does not take the message and returns a channel that is closed when there
-// may be room.
+// put queues a message. later reports that another goroutine will write it, now or at the end of a
+// burst; otherwise the caller must call push. If the queue is full, put waits. Without wait, it
+// returns a channel instead, which is closed when the queue may have room.
 func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,9 +80,9 @@ func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{
 	}
 	l.waiting = append(l.waiting, '\n')
 	if len(l.waiting) > maxWaiting {
-		l.crowded.Store(true)
+		l.full.Store(true)
 	}
-	later = l.writing || l.hold()
+	later = l.writing || l.shouldHold()
 	if !later && !wait {
 		l.startWriting()
 		later = true
@@ -91,10 +90,10 @@ func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{
 	return later, nil, nil
 }
 
-// hold reports whether waiting messages should be written together with later ones. It sets holding
-// before it reads burst for the last time; Receive ends the burst first and reads holding then, so
-// that one of the two sees the other. mu is held.
-func (l *lineWriter) hold() bool {
+// shouldHold reports whether waiting messages should be written together with later ones. It sets
+// holding and then reads burst; Receive clears burst and then reads holding. So at least one of them
+// sees the change of the other. The caller holds mu.
+func (l *lineWriter) shouldHold() bool {
 	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false
 	}
@@ -102,23 +101,23 @@ func (l *lineWriter) hold() bool {
 	return l.burst.Load()
 }
 
-// push writes the waiting messages, unless another goroutine does or they are held back. Many bytes
-// are written by a goroutine of their own.
+// push writes the waiting messages, unless another goroutine does or they are held back. It leaves
+// maxHeld bytes or more to a new goroutine.
 func (l *lineWriter) push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.writing || len(l.waiting) == 0:
-	case l.hold():
+	case l.shouldHold():
 	case len(l.waiting) >= maxHeld:
 		l.startWriting()
 	default:
 		l.writing = true
 		l.flush()
 		if len(l.waiting) == 0 {
-			l.done()
+			l.finishWriting()
 		} else {
-			go l.flushAll() // messages of other senders, which came meanwhile
+			go l.flushAll() // other senders have queued messages meanwhile
 		}
 	}
 	return l.err
@@ -131,7 +130,7 @@ func (l *lineWriter) endBurst() {
 	l.startWriting()
 }
 
-// endOldBurst is endBurst if messages were held back already when it was last called.
+// endOldBurst calls endBurst if messages were already held back at its last call.
 func (l *lineWriter) endOldBurst() {
 	was := l.heldBefore
 	if l.heldBefore = l.holding.Load(); was && l.heldBefore {
@@ -139,7 +138,8 @@ func (l *lineWriter) endOldBurst() {
 	}
 }
 
-// startWriting starts a goroutine that writes the waiting messages, unless one does. mu is held.
+// startWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
+// The caller holds mu.
 func (l *lineWriter) startWriting() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
@@ -147,8 +147,7 @@ func (l *lineWriter) startWriting() {
 	}
 }
 
-// replaceNewlines turns the line breaks in a message into spaces. In JSON they only occur between
-// values.
+// replaceNewlines replaces line breaks by spaces. In JSON they only occur between tokens.
 func replaceNewlines(msg []byte) {
 	for i := bytes.IndexByte(msg, '\n'); i >= 0; i = bytes.IndexByte(msg, '\n') {
 		msg[i] = ' '
@@ -156,11 +155,11 @@ func replaceNewlines(msg []byte) {
 	}
 }
 
-// flush writes the waiting messages. mu is held before and after, and released during writes.
+// flush writes the waiting messages. The caller holds mu; flush releases it during writes.
 func (l *lineWriter) flush() {
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
-	l.crowded.Store(false)
+	l.full.Store(false)
 	l.holding.Store(false)
 	for rest := out; len(rest) > 0 && l.err == nil; {
 		piece := rest[:min(len(rest), maxWritten)]
@@ -179,7 +178,7 @@ func (l *lineWriter) flush() {
 	l.makeRoom()
 }
 
-// makeRoom wakes goroutines that wait for room. mu is held.
+// makeRoom wakes goroutines that wait for room. The caller holds mu.
 func (l *lineWriter) makeRoom() {
 	l.room.Broadcast()
 	if l.free != nil {
@@ -188,7 +187,7 @@ func (l *lineWriter) makeRoom() {
 	}
 }
 
-// awaitRoom waits while too many messages wait to be written.
+// awaitRoom waits until the queue has room.
 func (l *lineWriter) awaitRoom() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,10 +196,9 @@ func (l *lineWriter) awaitRoom() {
 	}
 }
 
-// hasRoom reports whether a message can be taken, or never will be. mu is held.
-func (l *lineWriter) hasRoom() bool {
-	return len(l.waiting) <= maxWaiting || l.err != nil || l.closing
-}
+// hasRoom reports whether put need not wait: it can queue a message, or returns an error. The caller
+// holds mu.
+func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
 
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()
@@ -208,13 +206,13 @@ func (l *lineWriter) flushAll() {
 	for len(l.waiting) > 0 && l.err == nil {
 		l.flush()
 	}
-	l.done()
-	if l.err != nil && l.failed != nil {
-		l.failed(l.err)
+	l.finishWriting()
+	if l.err != nil && l.onError != nil {
+		l.onError(l.err)
 	}
 }
 
-func (l *lineWriter) done() {
+func (l *lineWriter) finishWriting() {
 	l.writing = false
 	if l.idle != nil {
 		close(l.idle)
@@ -222,9 +220,9 @@ func (l *lineWriter) done() {
 	}
 }
 
-// close refuses further messages and waits for the others to be written, as long as the peer takes
-// some of them within patience.
-func (l *lineWriter) close(patience time.Duration) error {
+// close refuses further messages and waits until the others are written. It fails if no byte is
+// written for timeout.
+func (l *lineWriter) close(timeout time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closing = true
@@ -232,23 +230,24 @@ func (l *lineWriter) close(patience time.Duration) error {
 	l.startWriting()
 	for l.writing && l.err == nil {
 		before := l.written
-		l.awaitIdle(patience)
+		l.awaitIdle(timeout)
 		if l.writing && l.written == before && l.err == nil {
-			l.err = fmt.Errorf("%w: the peer took none of the last messages for %v", ErrClosed, patience)
+			l.err = fmt.Errorf("%w: the peer did not read for %v", ErrClosed, timeout)
 		}
 	}
 	return l.err
 }
 
-// awaitIdle waits for the end of writing, for the duration most. mu is held before and after.
-func (l *lineWriter) awaitIdle(most time.Duration) {
+// awaitIdle waits for the end of writing, at most for timeout. The caller holds mu; awaitIdle releases
+// it while it waits.
+func (l *lineWriter) awaitIdle(timeout time.Duration) {
 	if l.idle == nil {
 		l.idle = make(chan struct{})
 	}
 	idle := l.idle
 	l.mu.Unlock()
 	defer l.mu.Lock()
-	timer := time.NewTimer(most)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-idle:

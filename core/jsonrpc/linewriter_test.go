@@ -93,7 +93,7 @@ func TestBurstTakesFewWrites(t *testing.T) {
 	}
 }
 
-// stuckWriter takes nothing until it is let go.
+// stuckWriter blocks until it is released.
 type stuckWriter struct {
 	letGo chan struct{}
 	once  sync.Once
@@ -157,7 +157,7 @@ func TestCloseWhileSendersWait(t *testing.T) {
 		if err := l.close(time.Second); err == nil || time.Since(start) != time.Second {
 			t.Errorf("close: %v after %v", err, time.Since(start))
 		}
-		// One is being written by a goroutine of its own, one waits in the buffer, three were held back.
+		// One is being written, one waits in the buffer, and three senders are blocked.
 		synctest.Wait()
 		if len(failed) != 5 {
 			t.Errorf("%d senders have come back", len(failed))
@@ -198,8 +198,8 @@ func TestCloseFlushes(t *testing.T) {
 	})
 }
 
-// A write that failed behind the senders' backs is told by close, if not before.
-func TestCloseTellsOfALostWrite(t *testing.T) {
+// close returns the error of a write that no sender waited for.
+func TestCloseReportsWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
 		r, w := io.Pipe()

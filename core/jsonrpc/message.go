@@ -13,18 +13,18 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A message is one line of a conversation, taken apart but not decoded.
+// A message is a parsed request, notification or response. Its params and result are still JSON.
 type message struct {
-	id     ID
-	method string // empty in a response
-	params json.RawMessage
-	result json.RawMessage
-	err    *Error // of a response
-	broken *Error // what is wrong with it, if it is the answer to a call
+	id      ID
+	method  string // empty in a response
+	params  json.RawMessage
+	result  json.RawMessage
+	err     *Error // of a response
+	invalid *Error // why a response is invalid, else nil
 }
 
-// A faulty message is answered with an error that carries the id, if there is
-// one to be seen; what looks like a response or a notification is not answered at all.
+// A fault describes an invalid message. It is answered with err and the id, if known, unless the
+// message looks like a response or a notification.
 type fault struct {
 	id           ID
 	response     bool
@@ -32,7 +32,7 @@ type fault struct {
 	err          *Error
 }
 
-// envelope is what stands at the top level of a message.
+// An envelope holds the top-level members of a message.
 type envelope struct {
 	version, id, method, params, result, err []byte
 }
@@ -55,23 +55,22 @@ func (e *envelope) member(key, value []byte) error {
 	return nil
 }
 
-// parse takes a message apart. It returns either the message or its fault.
+// parse parses a message. It returns either the message or its fault.
 func parse(raw []byte) (message, *fault) {
 	if strictjson.First(raw) != '{' {
 		if err := strictjson.Check(raw); err != nil {
-			return message{}, &fault{err: broken(err)}
+			return message{}, &fault{err: jsonError(err)}
 		}
 		return message{}, &fault{err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
 	if err := strictjson.Object(raw, e.member); err != nil {
-		var p peek
-		p.feed(raw)
-		f := p.whose()
-		f.err = broken(err)
+		var s envelopeScanner
+		s.feed(raw)
+		f := s.fault()
+		f.err = jsonError(err)
 		if f.err.Code == ParseError && !f.response {
-			// Only a call of ours that waits is worth a guess at what was meant.
-			f = fault{err: f.err}
+			f = fault{err: f.err} // trust the id of a syntax error only to fail a pending call
 		}
 		return message{}, &f
 	}
@@ -83,30 +82,26 @@ func parse(raw []byte) (message, *fault) {
 	return m, nil
 }
 
-func broken(err error) *Error {
-	var e *strictjson.Error
-	if errors.As(err, &e) && e.Kind != strictjson.Syntax {
+// jsonError returns the error response for a message that strictjson refuses.
+func jsonError(err error) *Error {
+	if e, ok := errors.AsType[*strictjson.Error](err); ok && e.Kind != strictjson.Syntax {
 		return Errorf(InvalidRequest, "%v", err)
 	}
 	return Errorf(ParseError, "not JSON: %v", err)
 }
 
-func (e *envelope) isResponse() bool {
-	return e.method == nil && (e.result != nil || e.err != nil)
-}
+func (e *envelope) isResponse() bool { return e.method == nil && (e.result != nil || e.err != nil) }
 
-func (e *envelope) isNotification() bool {
-	return strictjson.First(e.method) == '"' && e.id == nil
-}
+func (e *envelope) isNotification() bool { return strictjson.First(e.method) == '"' && e.id == nil }
 
-// message checks that the parts make a request, a notification or a response.
+// message checks that the members form a request, a notification or a response.
 func (e *envelope) message() (m message, err error) {
 	if string(e.version) != `"2.0"` {
 		if version, _ := strictjson.Unquote(e.version); version != "2.0" {
 			return m, errors.New(`"jsonrpc" must be "2.0"`)
 		}
 	}
-	// A response may carry a null id: its sender could not tell which request it answers.
+	// A response may have a null id: its sender did not know the id of the request.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {
 		if isInteger(e.id) {
 			m.id = ID{string(e.id)}
@@ -130,7 +125,7 @@ func (e *envelope) message() (m message, err error) {
 	m.method = method
 	switch strictjson.First(e.params) {
 	case '{', '[':
-		m.params = slices.Clip(e.params) // what follows may be another message of the batch
+		m.params = slices.Clip(e.params) // the next bytes may be another message of the batch
 	case 0, 'n':
 	default:
 		return m, fmt.Errorf(`"params" must be an object or an array, got %s`, strictjson.Describe(e.params))
@@ -157,12 +152,12 @@ func (e *envelope) response(m message) (message, error) {
 
 // An Appender is a value that writes its own JSON.
 type Appender interface {
-	// AppendJSON appends exactly one JSON value to dst. What it appends is sent as it
-	// is and not checked. If it returns an error, what it appended is dropped.
+	// AppendJSON appends exactly one JSON value to dst. The value is sent without further checks.
+	// If AppendJSON returns an error, the appended bytes are dropped.
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// appendJSON encodes v. What claims to be JSON already is checked and left as it is.
+// appendJSON appends v as JSON. A json.RawMessage is checked and not changed.
 func appendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case json.RawMessage:
@@ -194,21 +189,19 @@ func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	return append(dst, `}}`...)
 }
 
-// An ID names a request: a JSON string or whole number, kept as the bytes that
-// came. The zero ID is no id at all, which makes a request a notification.
+// An ID identifies a request. It is a JSON string or whole number, kept byte for byte. The zero ID
+// means that there is no id, as in a notification.
 type ID struct {
 	raw string
 }
 
-// IntID is the id that a number is written as.
-func IntID(n int64) ID {
-	return ID{strconv.FormatInt(n, 10)}
-}
+// IntID returns n as an ID.
+func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 
-// whiteSpace is what JSON may have around a value; Unicode has more.
+// whiteSpace holds the white space of JSON, which has fewer characters than that of Unicode.
 const whiteSpace = " \t\r\n"
 
-// ParseID reads an id from its JSON.
+// ParseID parses the JSON of an id.
 func ParseID(raw []byte) (ID, error) {
 	raw = bytes.Trim(raw, whiteSpace)
 	if isInteger(raw) {
@@ -220,10 +213,10 @@ func ParseID(raw []byte) (ID, error) {
 	return ID{}, errors.New("an id must be a string or a whole number")
 }
 
-// IsZero reports whether there is no id.
+// IsZero reports whether id is the zero ID.
 func (id ID) IsZero() bool { return id.raw == "" }
 
-// String is the id as JSON, exactly as it came.
+// String returns the id as JSON, byte for byte.
 func (id ID) String() string { return id.raw }
 
 func (id ID) MarshalJSON() ([]byte, error) {
@@ -242,7 +235,7 @@ func (id *ID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// key is what two spellings of the same id have in common.
+// key returns the canonical form of the id. Ids are equal if their keys are.
 func (id ID) key() string {
 	switch {
 	case id.raw == "-0":
@@ -267,14 +260,14 @@ func isInteger(raw []byte) bool {
 	return true
 }
 
-// A Code is the number that tells the kind of an [Error]. It is an error
-// itself, so that errors.Is(err, jsonrpc.InvalidParams) works.
+// A Code is the code of an [Error]. It implements error, so errors.Is(err, jsonrpc.InvalidParams)
+// works.
 type Code int
 
-// The codes that JSON-RPC itself defines.
+// The codes that JSON-RPC defines.
 const (
-	ParseError     Code = -32700 // the message is not JSON
-	InvalidRequest Code = -32600 // the message is JSON, but not a request
+	ParseError     Code = -32700 // the message is not valid JSON
+	InvalidRequest Code = -32600 // the message is valid JSON, but not a valid request
 	MethodNotFound Code = -32601
 	InvalidParams  Code = -32602
 	InternalError  Code = -32603
@@ -291,8 +284,8 @@ func (c Code) Error() string {
 	return cmp.Or(names[c], fmt.Sprintf("error %d", int(c)))
 }
 
-// An Error is an error as it stands in a response. A handler that returns one
-// decides what the peer sees; any other error is sent as an [InternalError].
+// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged. A
+// [Code] is sent as an Error with that code, and any other error as an [InternalError].
 type Error struct {
 	Code    Code            `json:"code"`
 	Message string          `json:"message"`
@@ -306,7 +299,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 func (e *Error) Error() string { return e.Message }
 
-// Is reports whether target is the code of e, or an [Error] with the same code.
+// Is reports whether target is the code of e or an [Error] with the same code.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case Code:
@@ -328,8 +321,8 @@ func asError(err error) *Error {
 	return &Error{Code: code, Message: err.Error()}
 }
 
-// ErrClosed is returned for what cannot happen because the connection has ended.
+// ErrClosed is returned if the connection has ended.
 var ErrClosed = errors.New("the connection is closed")
 
-// ErrCancelled is the cause of a context that ended because the peer gave up the request.
+// ErrCancelled is the cause of the context of a request that the peer cancelled.
 var ErrCancelled = errors.New("the peer cancelled the request")

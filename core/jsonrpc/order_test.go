@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// gate is a handler whose requests each wait to be let through.
+// gate is a handler that blocks each request until the test lets it pass.
 type gate struct {
 	release bool
 	mu      sync.Mutex
@@ -20,7 +20,7 @@ type gate struct {
 func (g *gate) handle(_ context.Context, req *Request) (any, error) {
 	if g.release {
 		req.Release()
-		req.Release() // again does nothing
+		req.Release() // further calls do nothing
 	}
 	g.mu.Lock()
 	g.begun = append(g.begun, req.Method)
@@ -53,7 +53,7 @@ func TestOrderIsKeptUntilReleased(t *testing.T) {
 	})
 }
 
-func TestReleasedRequestsRunAtOnce(t *testing.T) {
+func TestReleasedRequestsRunConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{}), release: true}
 		p := newPeer(t, Options{Handle: g.handle})
@@ -68,7 +68,7 @@ func TestReleasedRequestsRunAtOnce(t *testing.T) {
 	})
 }
 
-// end50 takes fifty answers in any order, then ends.
+// end50 receives fifty answers in any order, and then ends the connection.
 func (p *peer) end50() {
 	seen := map[string]bool{}
 	for range 50 {
@@ -107,7 +107,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// countingTransport checks that never two goroutines receive at once.
+// countingTransport checks that one goroutine at a time receives.
 type countingTransport struct {
 	Transport
 	receiving atomic.Int32
@@ -122,7 +122,7 @@ func (c *countingTransport) Receive() ([]byte, error) {
 	return c.Transport.Receive()
 }
 
-// A release that comes as the handler returns, or after, must not make a second reader.
+// A release during or after the return of the handler must not start a second reader.
 func TestLateReleaseMakesNoSecondReader(t *testing.T) {
 	for name, late := range map[string]func(*Conn, context.Context, *Request){
 		"Release": func(_ *Conn, _ context.Context, req *Request) { req.Release() },

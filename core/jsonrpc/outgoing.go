@@ -12,12 +12,11 @@ import (
 )
 
 // Call sends a request, waits for the answer and decodes its result into result, which may be nil.
-// An error of the peer is returned as an [*Error]. If ctx ends first, Call returns the cause at
-// once and drops the answer when it arrives; the caller tells the peer, if the protocol has a way.
-// While the peer does not read, Call waits to send; with other transports than [Lines], ctx does
-// not end that.
+// An error response is returned as an [*Error]. If ctx ends first, Call returns its cause
+// immediately, and the answer is dropped when it arrives. Call does not send a cancellation to the
+// peer. While the peer does not read, sending blocks; ctx ends that only for [Lines].
 //
-// params must encode to an object or an array; nil sends none.
+// params must encode to an object or an array; nil omits them.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	_, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
 	if err != nil || result == nil {
@@ -33,30 +32,29 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	return nil
 }
 
-// An Outgoing is a call of ours, with all its options.
+// An Outgoing is an outgoing call with all its options.
 type Outgoing struct {
 	Method string
-	Params any // as [Conn.Call] takes them
+	Params any // as in [Conn.Call]
 
-	// Idle is how long to wait for the answer after the call was sent or [Conn.Touch] was last
-	// called with it; Most is how long to wait in all. 0 means no limit. The error is a
-	// [*TimeoutError].
-	Idle, Most time.Duration
+	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
+	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
+	IdleTimeout, MaxTimeout time.Duration
 
-	// Via sends the message in another way than over the transport, and may wait for the answer and
-	// hand it to [Conn.Receive] or [Conn.Deliver]. If it returns nil before there is an answer, the
-	// call waits for it. Its context ends with that of the call, at a timeout, when Receive gets
-	// the answer, and when Via calls done: before it returns, or later if it left something
-	// running. It may keep msg. nil means the transport.
+	// Via sends the message instead of the transport. It may wait for the answer and pass it to
+	// [Conn.Receive] or [Conn.Deliver], or return nil and let the call wait. It may keep msg. Its
+	// context ends with that of the call, at a timeout, when Receive gets the answer, and when done
+	// is called. Via calls done before it returns, or later if it leaves a goroutine running. If Via
+	// is nil, the transport sends the message.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
-	// Begun is called with the id before the call is sent. It may be nil.
-	Begun func(ID)
+	// OnID is called with the id before the call is sent. It may be nil.
+	OnID func(ID)
 
 	number int64 // its id; guarded by Conn.mu
 }
 
-// A TimeoutError says that an answer did not arrive in time.
+// A TimeoutError means that an answer did not arrive in time.
 type TimeoutError struct {
 	Method string
 	After  time.Duration
@@ -66,76 +64,74 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
 }
 
-// Is reports that a deadline was exceeded.
+// Is reports whether target is [context.DeadlineExceeded].
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Timeout reports true, as for errors of package net.
+// Timeout returns true, as for errors of package net.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// An AnswerError says that an answer is invalid.
+// An AnswerError means that an answer is invalid.
 type AnswerError struct {
 	Method string
 	Err    *Error
 }
 
-func (e *AnswerError) Error() string {
-	return fmt.Sprintf("the answer to %s was not understood: %v", e.Method, e.Err)
-}
+func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err) }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns Err.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
 // Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do
-// returns the id even if there is no answer, unless nothing was sent.
+// returns the id of every request that was sent, even if it also returns an error.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
-	if !c.enter(o, p) {
+	if !c.addPending(o, p) {
 		return ID{}, nil, fmt.Errorf("calling %s: %w", o.Method, ErrClosed)
 	}
-	defer c.leave(o, p)
+	defer c.removePending(o, p)
 	id := IntID(o.number)
 	msg, err := appendCall(p.buf[:0], id, o.Method, o.Params)
 	if err != nil {
 		return ID{}, nil, err
 	}
 	p.buf = msg
-	if o.Begun != nil {
-		o.Begun(id)
+	if o.OnID != nil {
+		o.OnID(id)
 	}
 	if o.Via != nil {
 		err = c.sendVia(ctx, o, p, id, msg)
 	} else if err = c.sendCall(ctx, o, p, msg); err != nil {
 		id = ID{}
 	}
-	answer, err := c.await(ctx, o, p, err)
+	answer, err := c.awaitAnswer(ctx, o, p, err)
 	switch {
 	case err != nil:
 		return id, nil, err
-	case answer.broken != nil:
-		return id, nil, &AnswerError{o.Method, answer.broken}
+	case answer.invalid != nil:
+		return id, nil, &AnswerError{o.Method, answer.invalid}
 	case answer.err != nil:
 		return id, nil, answer.err
 	}
 	return id, answer.result, nil
 }
 
-// sendCall hands a call to the transport, or to the responder of the request that it belongs to.
+// sendCall passes a call to the transport, or to the responder of the request that ctx belongs to.
 func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
 	if r := c.requestOf(ctx); r != nil {
-		r.Release() // before sending: the peer may not read until it has been read from
+		r.Release() // before sending: the peer may not read until we read
 		if r.responder != nil {
 			return r.responder.Send(msg)
 		}
 	}
 	err := c.sendWithin(ctx, p.expired, msg)
 	if errors.Is(err, errExpired) {
-		return c.late(o, p)
+		return c.timeoutError(o, p)
 	}
 	return err
 }
 
-// sendWithin hands a message to the transport, unless ctx ends or the call expires before there is
-// room for it.
+// sendWithin passes a message to the transport, unless ctx ends or the call expires before the
+// transport has room for it.
 func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
@@ -143,7 +139,7 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 	for {
 		_, room, err := c.lines.put(msg, false)
 		if room == nil {
-			return c.sent(err)
+			return c.noteSendError(err)
 		}
 		select {
 		case <-room:
@@ -157,10 +153,10 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 
 var errExpired = errors.New("timeout")
 
-func (c *Conn) late(o *Outgoing, p *pending) error {
+func (c *Conn) timeoutError(o *Outgoing, p *pending) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return p.timeout(o)
+	return p.timeoutError(o)
 }
 
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
@@ -168,10 +164,10 @@ func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg 
 	c.mu.Lock()
 	p.stop = stop
 	switch {
-	case c.closed: // since the call was entered, when there was nothing to be stopped yet
+	case c.closed: // since addPending
 		stop(ErrClosed)
 	case len(p.expired) > 0:
-		stop(p.timeout(o))
+		stop(p.timeoutError(o))
 	}
 	c.mu.Unlock()
 	err := o.Via(until, func() { stop(errDone) }, id, msg)
@@ -179,32 +175,32 @@ func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg 
 	p.stop = nil
 	c.mu.Unlock()
 	if cause := context.Cause(until); err != nil && cause != nil && cause != errDone && ctx.Err() == nil {
-		return cause // why Via was stopped says more than its error
+		return cause // more precise than the error of Via
 	}
 	return err
 }
 
-// errDone is the cause of the context of Via after done.
+// errDone is the cause of the context of Via after it has called done.
 var errDone = errors.New("done")
 
-// await waits for the answer to a call. sent is the error of sending it.
-func (c *Conn) await(ctx context.Context, o *Outgoing, p *pending, sent error) (message, error) {
+// awaitAnswer waits for the answer to a call. sendErr is the error of sending it.
+func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr error) (message, error) {
 	select {
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	default:
 	}
-	if sent != nil {
-		if timeout := (*TimeoutError)(nil); errors.As(sent, &timeout) {
-			return message{}, sent
+	if sendErr != nil {
+		if _, ok := errors.AsType[*TimeoutError](sendErr); ok {
+			return message{}, sendErr
 		}
-		return message{}, fmt.Errorf("calling %s: %w", o.Method, sent)
+		return message{}, fmt.Errorf("calling %s: %w", o.Method, sendErr)
 	}
 	select {
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	case <-p.expired:
-		return message{}, c.late(o, p)
+		return message{}, c.timeoutError(o, p)
 	case <-ctx.Done():
 		return message{}, fmt.Errorf("calling %s: %w", o.Method, context.Cause(ctx))
 	}
@@ -217,8 +213,8 @@ func answered(o *Outgoing, m message, ok bool) (message, error) {
 	return m, nil
 }
 
-// Notify sends a notification. It returns when the transport has taken it, or when ctx ends before
-// there is room for it.
+// Notify sends a notification. It returns when the transport has queued it, or when ctx ends before
+// the transport has room for it.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return notify(func(msg []byte) error { return c.sendWithin(ctx, nil, msg) }, method, params)
 }
@@ -263,8 +259,8 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// enter gives a call its number, unless the connection has ended.
-func (c *Conn) enter(o *Outgoing, p *pending) bool {
+// addPending assigns the number of a call and reports whether the connection is still open.
+func (c *Conn) addPending(o *Outgoing, p *pending) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastID++
@@ -275,8 +271,8 @@ func (c *Conn) enter(o *Outgoing, p *pending) bool {
 	return !c.closed
 }
 
-// leave ends a call, and keeps what it needed for the next one.
-func (c *Conn) leave(o *Outgoing, p *pending) {
+// removePending ends a call, and keeps p for reuse.
+func (c *Conn) removePending(o *Outgoing, p *pending) {
 	c.mu.Lock()
 	delete(c.calls, o.number)
 	closed := c.closed
@@ -288,20 +284,20 @@ func (c *Conn) leave(o *Outgoing, p *pending) {
 		p.timer.Stop()
 	}
 	if o.Via != nil {
-		return // the function that its timer calls may be about to run
+		return // the function of its timer may be about to run
 	}
 	select {
-	case <-p.answer: // came too late to be taken
+	case <-p.answer: // it arrived too late
 	default:
 	}
 	if cap(p.buf) > maxKept {
 		p.buf = nil
 	}
-	c.kept.Put(p)
+	c.pendingPool.Put(p)
 }
 
-// deliver hands a response to the call that waits for it. stop cancels the context of its sender,
-// see [Outgoing].Via.
+// deliver passes a response to the call that waits for it. stop cancels the context of its
+// [Outgoing].Via.
 func (c *Conn) deliver(m message, stop bool) {
 	number, _ := strconv.ParseInt(m.id.raw, 10, 64) // no call has the number 0
 	c.mu.Lock()
@@ -315,12 +311,12 @@ func (c *Conn) deliver(m message, stop bool) {
 	}
 	c.mu.Unlock()
 	if p == nil {
-		c.o.Logger.Debug("received a response to no pending call", "id", m.id.String())
+		c.o.Logger.Debug("received a response to an unknown call", "id", m.id.String())
 	}
 }
 
-// Touch restarts the idle timeout of a call, because the peer has shown that it is working on it.
-func (c *Conn) Touch(o *Outgoing) {
+// ResetIdleTimeout restarts the idle timeout of a call, for example after a progress notification.
+func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.calls[o.number]; p != nil {
@@ -328,8 +324,8 @@ func (c *Conn) Touch(o *Outgoing) {
 	}
 }
 
-// Abandon fails all pending calls, and further ones: their answers will not arrive.
-func (c *Conn) Abandon() {
+// FailCalls fails all pending and future calls with [ErrClosed].
+func (c *Conn) FailCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -344,32 +340,31 @@ func (c *Conn) Abandon() {
 
 // A pending call waits for its answer.
 type pending struct {
-	answer chan message // has room for the one; closed if none will come
-	buf    []byte       // that the call was written to
+	answer chan message // buffers one message; closed if no answer will arrive
+	buf    []byte       // the encoded call
 
-	stop    context.CancelCauseFunc // ends what sends the call, while that goes on; guarded by Conn.mu
-	timer   *time.Timer             // nil if none was ever needed
-	expired <-chan time.Time        // has something when the time is up; nil if the call waits for ever
-	idle    time.Duration
-	until   time.Time // the end of all waiting; zero if there is none
-	after   time.Duration
+	stop        context.CancelCauseFunc // cancels the context of Via while it runs; guarded by Conn.mu
+	timer       *time.Timer             // nil until a call needs it
+	expired     <-chan time.Time        // receives a value at the timeout; nil if the call has no timeout
+	idleTimeout time.Duration
+	deadline    time.Time     // zero without MaxTimeout
+	timeout     time.Duration // the timeout that expires next
 }
 
-// newPending returns a pending call with the timeouts of o. It reuses one that has completed, if
-// possible.
+// newPending returns a pending call with the timeouts of o. It reuses a completed one if possible.
 func (c *Conn) newPending(o *Outgoing) *pending {
 	var p *pending
 	if o.Via == nil {
-		p, _ = c.kept.Get().(*pending)
+		p, _ = c.pendingPool.Get().(*pending)
 	}
 	if p == nil {
 		p = &pending{answer: make(chan message, 1)}
 	}
-	p.idle, p.until, p.expired = o.Idle, time.Time{}, nil
-	if o.Most > 0 {
-		p.until = time.Now().Add(o.Most)
+	p.idleTimeout, p.deadline, p.expired = o.IdleTimeout, time.Time{}, nil
+	if o.MaxTimeout > 0 {
+		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
-	first := p.next(o.Most)
+	first := p.nextTimeout(o.MaxTimeout)
 	switch {
 	case first <= 0:
 		return p
@@ -381,7 +376,7 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if p.stop != nil {
-				p.stop(p.timeout(o))
+				p.stop(p.timeoutError(o))
 			}
 			select {
 			case expired <- time.Time{}:
@@ -398,34 +393,35 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	return p
 }
 
-// next returns the next timeout, if left is what is left of Most; 0 means none.
-func (p *pending) next(left time.Duration) time.Duration {
-	p.after = p.idle
-	if p.idle <= 0 || !p.until.IsZero() && left < p.idle {
-		p.after = left
+// nextTimeout sets and returns the timeout that expires next; 0 means none. left is the remaining
+// time of MaxTimeout.
+func (p *pending) nextTimeout(left time.Duration) time.Duration {
+	p.timeout = p.idleTimeout
+	if p.idleTimeout <= 0 || !p.deadline.IsZero() && left < p.idleTimeout {
+		p.timeout = left
 	}
-	return p.after
+	return p.timeout
 }
 
-// extend restarts the idle timeout. Conn.mu is held.
+// extend restarts the idle timeout. The caller holds Conn.mu.
 func (p *pending) extend() {
-	if p.idle <= 0 || p.timer == nil {
+	if p.idleTimeout <= 0 || p.timer == nil {
 		return
 	}
 	left := time.Duration(0)
-	if !p.until.IsZero() {
-		if left = time.Until(p.until); left <= 0 {
+	if !p.deadline.IsZero() {
+		if left = time.Until(p.deadline); left <= 0 {
 			return
 		}
 	}
-	p.timer.Reset(p.next(left))
+	p.timer.Reset(p.nextTimeout(left))
 }
 
-// timeout returns the error of a call that timed out. Conn.mu is held.
-func (p *pending) timeout(o *Outgoing) error {
-	after := p.after
-	if !p.until.IsZero() && !time.Now().Before(p.until) {
-		after = o.Most
+// timeoutError returns the error of a call that timed out. The caller holds Conn.mu.
+func (p *pending) timeoutError(o *Outgoing) error {
+	after := p.timeout
+	if !p.deadline.IsZero() && !time.Now().Before(p.deadline) {
+		after = o.MaxTimeout
 	}
 	return &TimeoutError{o.Method, after}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A call waits as long as it is said, and on if the peer is at work.
+// A call waits until its timeout, which ResetIdleTimeout extends.
 func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := Options{Handle: func(ctx context.Context, req *Request) (any, error) {
@@ -30,14 +30,14 @@ func TestCallTimesOut(t *testing.T) {
 			{idle: 2 * time.Second, touched: 5, want: 7 * time.Second, says: "no answer to m within 2s"},
 			{idle: 2 * time.Second, most: 4 * time.Second, touched: 9, want: 4 * time.Second, says: "no answer to m within 4s"},
 		} {
-			o := &Outgoing{Method: "m", Idle: test.idle, Most: test.most}
+			o := &Outgoing{Method: "m", IdleTimeout: test.idle, MaxTimeout: test.most}
 			began := time.Now()
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
 				for range test.touched {
 					time.Sleep(time.Second)
-					left.Touch(o)
+					left.ResetIdleTimeout(o)
 				}
 			}()
 			_, _, err := left.Do(t.Context(), o)
@@ -50,7 +50,7 @@ func TestCallTimesOut(t *testing.T) {
 	})
 }
 
-// What sends a call in another way may also wait for the answer, and is told when that has come from elsewhere.
+// Via may wait for the answer. Its context ends when the answer arrives by Receive.
 func TestCallVia(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
@@ -89,7 +89,7 @@ func TestCallVia(t *testing.T) {
 				return errors.New("cut")
 			},
 		} {
-			if _, raw, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: via, Idle: time.Minute}); err != nil || string(raw) != `"fine"` {
+			if _, raw, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: via, IdleTimeout: time.Minute}); err != nil || string(raw) != `"fine"` {
 				t.Errorf("%s: %s, %v", name, raw, err)
 			}
 		}
@@ -98,7 +98,7 @@ func TestCallVia(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
-		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, Idle: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, IdleTimeout: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
 			t.Errorf("too late: %v", err)
 		}
 		fail := func(_ context.Context, done func(), _ ID, _ []byte) error {
@@ -110,7 +110,7 @@ func TestCallVia(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Second)
-			conn.Abandon()
+			conn.FailCalls()
 		}()
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
 			t.Errorf("abandoned: %v", err)
@@ -118,9 +118,9 @@ func TestCallVia(t *testing.T) {
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
 			t.Errorf("after that: %v", err)
 		}
-		hurry := make(chan struct{})
-		close(hurry)
-		conn.Close(hurry)
+		skipGrace := make(chan struct{})
+		close(skipGrace)
+		conn.Close(skipGrace)
 		<-conn.Done()
 	})
 }
@@ -131,7 +131,7 @@ func (nowhere) Send([]byte) error        { return ErrClosed }
 func (nowhere) Receive() ([]byte, error) { return nil, ErrClosed }
 func (nowhere) Close() error             { return nil }
 
-// What is no message is told to who wants to know, and not to the peer; a broken answer fails its call.
+// Invalid data goes to OnInvalid and not to the peer. An invalid answer fails its call.
 func TestStray(t *testing.T) {
 	var strays []string
 	got := talk(t, Options{OnInvalid: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80

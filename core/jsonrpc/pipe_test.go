@@ -12,7 +12,7 @@ func TestPipe(t *testing.T) {
 	if err := a.Send(msg); err != nil {
 		t.Fatal(err)
 	}
-	msg[0] = 'x' // the slice is the sender's again
+	msg[0] = 'x' // Send does not keep the slice
 	if err := a.Send([]byte("2")); err != nil {
 		t.Fatal(err)
 	}

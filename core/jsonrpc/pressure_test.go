@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// steadyWriter takes nearly a second for 64 KiB: slow, but it does take them.
+// steadyWriter takes nearly a second to write 64 KiB.
 type steadyWriter struct{ bytes.Buffer }
 
 func (w *steadyWriter) Write(p []byte) (int, error) {
@@ -22,7 +22,7 @@ func (w *steadyWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// A peer that reads slowly still gets everything that was to be said, however long it takes.
+// A peer that reads slowly gets all messages.
 func TestSlowPeerGetsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var input strings.Builder
@@ -43,11 +43,11 @@ func TestSlowPeerGetsEverything(t *testing.T) {
 	})
 }
 
-// A peer that sends and does not read is not read from for ever.
+// The connection stops reading from a peer that does not read.
 func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, requests := io.Pipe()
-		fromConn, out := io.Pipe() // nobody reads it for now
+		fromConn, out := io.Pipe() // not read yet
 		conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
 			req.Release()
 			return echo(ctx, req)
@@ -69,7 +69,7 @@ func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 		if sent > 1000 { // twice maxWaiting, and calls in progress: more on a busy machine
 			t.Errorf("%d messages of %d bytes were taken from a peer that takes none", sent, len(line))
 		}
-		// Once it reads, everything goes on.
+		// When the peer reads, the connection continues.
 		var all bytes.Buffer
 		go io.Copy(&all, fromConn)
 		if err := <-done; err != nil {
@@ -82,8 +82,8 @@ func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 	})
 }
 
-// Two peers that call each other from their handlers, over streams that hold nothing: neither
-// may wait to be read from before it reads.
+// Two peers call each other from their handlers, over unbuffered streams. Each must read before its
+// own call has been read.
 func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inA, outB := io.Pipe()
@@ -118,7 +118,7 @@ func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 	})
 }
 
-// After a burst of requests at once, the goroutines that served them are gone, but for a few.
+// After a burst of concurrent requests, only a few of their goroutines remain.
 func TestBurstLeavesFewGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ours, theirs := Pipe()

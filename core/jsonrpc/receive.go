@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// incoming is a received message, with its place in a batch, if any.
+// incoming is a received message and its slot in a batch, if any.
 type incoming struct {
 	message
 	fault *fault
@@ -20,15 +20,15 @@ type incoming struct {
 	slot  int
 }
 
-// read serves messages until the transport ends. If a request has passed the turn to another goroutine,
-// read waits for its next turn.
+// read reads and serves messages until the transport ends. After a request that passed the turn to
+// another goroutine, read waits for its next turn.
 func (c *Conn) read() {
 	var buf []byte // of the last answer, reused for the next one
 	for {
 		in, err := c.next()
 		if err != nil {
-			c.Abandon()
-			c.ended <- err
+			c.FailCalls()
+			c.readErr <- err
 			return
 		}
 		if in.fault == nil && in.method == "" {
@@ -39,14 +39,14 @@ func (c *Conn) read() {
 		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
 			buf = nil
 		}
-		// From here on the request cannot be released, even if a goroutine of the handler tries to.
+		// After this, a goroutine of the handler can no longer release the request.
 		if !r.turn.CompareAndSwap(keepsTurn, servedTurn) && !c.awaitTurn() {
 			return
 		}
 	}
 }
 
-// next returns the next message: from the queue of a batch, or from the transport.
+// next returns the next message of the current batch, or else of the transport.
 func (c *Conn) next() (incoming, error) {
 	for len(c.queue) == 0 {
 		raw, err := c.transport.Receive()
@@ -62,7 +62,7 @@ func (c *Conn) next() (incoming, error) {
 			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
 		}
 		if strictjson.First(raw) == '[' {
-			c.queue = c.unpack(raw)
+			c.queue = c.parseBatch(raw)
 			continue
 		}
 		m, f := parse(raw)
@@ -83,7 +83,7 @@ func (c *Conn) refuse(r *Request, f *fault) {
 	case f.response:
 		c.o.Logger.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
 		if !f.id.IsZero() {
-			c.deliver(message{id: f.id, broken: f.err}, true)
+			c.deliver(message{id: f.id, invalid: f.err}, true)
 		}
 	case f.notification:
 		c.o.Logger.Warn("received an invalid notification", "error", f.err)
@@ -93,11 +93,11 @@ func (c *Conn) refuse(r *Request, f *fault) {
 	}
 }
 
-// A Message is a message that did not arrive over a transport but, for example, in an HTTP request.
-// Call [Conn.Receive] at most once for each.
+// A Message is a message for [Conn.Receive], such as the body of an HTTP request. Receive it at most
+// once.
 type Message struct {
 	incoming
-	batch   []byte // the whole array, if it is one
+	batch   []byte // the JSON of a batch, else nil
 	request Request
 }
 
@@ -111,7 +111,7 @@ func (m *Message) Parse(raw []byte) {
 	}
 }
 
-// Fault returns why the message is invalid, or nil. It does not check batches.
+// Fault returns the error of an invalid message, or nil. It does not check batches.
 func (m *Message) Fault() *Error {
 	if m.fault == nil {
 		return nil
@@ -122,10 +122,10 @@ func (m *Message) Fault() *Error {
 // IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.batch != nil }
 
-// IsRequest reports whether the message is a request, not a notification.
+// IsRequest reports whether the message is a single request.
 func (m *Message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 
-// Requests returns the number of requests: a batch may have several.
+// Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
 	switch {
 	case m.IsRequest():
@@ -157,10 +157,10 @@ func (m *Message) IsResponse() bool {
 // Method returns the method of a request or a notification.
 func (m *Message) Method() string { return m.method }
 
-// Params returns the params of a request or a notification, or nil if there are none.
+// Params returns the params of a request or a notification, or nil.
 func (m *Message) Params() json.RawMessage { return m.params }
 
-// ID returns the id, or the zero ID if it is missing or could not be read.
+// ID returns the id, or the zero ID if it is missing or invalid.
 func (m *Message) ID() ID {
 	if m.fault != nil {
 		return m.fault.id
@@ -168,53 +168,53 @@ func (m *Message) ID() ID {
 	return m.id
 }
 
-// AppendError appends an error response. A zero id is left out.
+// AppendError appends an error response. A zero id is omitted.
 func AppendError(dst []byte, id ID, e *Error) []byte { return appendError(dst, id, e, false) }
 
-// A Responder takes the answer to a message of [Conn.Receive], and the notifications and calls that
-// its handler sends before. Several goroutines may use it at once.
+// A Responder sends the answer to a message of [Conn.Receive], after the notifications and calls of
+// its handler. Several goroutines may use it.
 type Responder interface {
-	// Send takes a message that belongs to the request, and does not keep the slice. It does not
+	// Send sends a message that belongs to the request, and does not keep the slice. It does not
 	// wait for the peer. An error means that the peer will not get the message.
 	Send(msg []byte) error
 
 	// Buffer returns an empty slice that the answer may be appended to, or nil.
 	Buffer() []byte
 
-	// Respond takes the answer. It is called once, before Receive returns, and nothing is sent
-	// afterwards. err is why the request failed, or nil. msg is nil if there is no answer because
-	// the peer cancelled the request.
+	// Respond sends the answer. It is called once, before Receive returns, and Send is not called
+	// afterwards. err is the error of a failed request, or nil. msg is nil if the peer cancelled the
+	// request.
 	Respond(msg []byte, err error)
 }
 
-// Open starts a connection whose messages come by [Conn.Receive], in place of [Conn.Run]. Its
-// transport only sends messages that belong to no request. Handlers see the values of ctx.
+// Open starts a connection that is used with [Conn.Receive] instead of [Conn.Run]. Its transport
+// only sends messages that belong to no request. Handlers see the values of ctx.
 func (c *Conn) Open(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.gone = newLiveContext(context.WithoutCancel(ctx))
-	c.gone.cancel(nil)
+	c.finished = newLiveContext(context.WithoutCancel(ctx))
+	c.finished.cancel(nil)
 }
 
-// Close ends a connection that was opened. Requests in flight may finish within the grace, or until
-// hurry is closed.
-func (c *Conn) Close(hurry <-chan struct{}) {
-	c.drain(hurry)
-	c.Abandon()
+// Close ends a connection that was started with [Conn.Open]. Requests in flight may finish within
+// the grace period, or until skipGrace is closed.
+func (c *Conn) Close(skipGrace <-chan struct{}) {
+	c.drain(skipGrace)
+	c.FailCalls()
 	c.turns.stop()
-	close(c.over)
+	close(c.done)
 }
 
-// Receive handles a message on the goroutine of the caller and returns when that is done. Messages
-// do not wait for one another, and several goroutines may call it. The answer to a request, or to a
-// batch with requests in it, goes to the responder. The context of a request has the values of ctx,
-// and ends when ctx does or when it would in any case.
+// Receive handles a message on the goroutine of the caller. Several goroutines may call it, and
+// messages do not wait for one another. The answer to a request, or to a batch that has requests,
+// goes to the responder. The context of a request has the values of ctx, and also ends when ctx
+// does.
 func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 	if m.batch == nil {
 		c.receive(ctx, &m.request, &m.incoming, responder)
 		return
 	}
 	var all sync.WaitGroup
-	for _, in := range c.unpack(slices.Clip(m.batch)) {
+	for _, in := range c.parseBatch(slices.Clip(m.batch)) {
 		if in.method != "" && !in.id.IsZero() {
 			all.Go(func() { c.receive(ctx, new(Request), &in, responder) })
 		} else {
@@ -224,11 +224,11 @@ func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 	all.Wait()
 }
 
-// Deliver completes a pending call of [Outgoing].Via without cancelling the context of its sender.
+// Deliver completes a pending call without cancelling the context of its [Outgoing].Via.
 func (c *Conn) Deliver(m *Message) {
 	answer := m.message
 	if m.fault != nil {
-		answer = message{id: m.fault.id, broken: m.fault.err}
+		answer = message{id: m.fault.id, invalid: m.fault.err}
 	}
 	c.deliver(answer, false)
 }
@@ -237,7 +237,7 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder
 	r.turn.Store(passedTurn)
-	r.declared.Store(true)
+	r.concurrent.Store(true)
 	switch {
 	case in.fault != nil:
 		c.refuse(r, in.fault)
@@ -258,43 +258,44 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 
 // A Request is an incoming request or notification.
 //
-// Handlers are called on the goroutine that reads, in the order in which messages arrive: until the
-// handler returns or releases the request, no further message is read. See [Request.Release],
+// Handlers are called on the goroutine that reads, in the order in which messages arrive. The next
+// message is read when the handler returns or releases the request. See [Request.Release],
 // [Request.MayTakeLong] and [Options].Ordered for handlers that take long.
 //
-// The context of a request ends when the peer cancels it, when the connection has run out of grace,
-// or when the handler has returned.
+// The context of a request ends when the peer cancels it, at the end of the grace period of the
+// connection, or when the handler has returned.
 type Request struct {
 	ID     ID // zero for a notification
 	Method string
-	Params json.RawMessage // an object or an array that strictjson has checked; nil if there are none
+	Params json.RawMessage // a valid object or array; nil if the request has no params
 
 	conn      *Conn
-	batch     *batch // collects the answer, if the request is part of a batch
+	batch     *batch // nil if the request is not part of a batch
 	slot      int    // of the answer in the batch
 	after     []func()
 	cancelled bool // guarded by conn.mu
 
-	parent    context.Context // of the context, if the request came by Conn.Receive
-	responder Responder       // takes the answer, if the request came by Conn.Receive
+	parent    context.Context // the context given to Conn.Receive, else nil
+	responder Responder       // the one given to Conn.Receive, else nil
 	failure   error           // why the request failed
 
-	turn     atomic.Int32 // keepsTurn, passedTurn or servedTurn
-	declared atomic.Bool  // the request may run concurrently with later ones
-	live     atomic.Pointer[liveContext]
+	turn       atomic.Int32 // keepsTurn, passedTurn or servedTurn
+	concurrent atomic.Bool  // the request may run concurrently with later ones
+	live       atomic.Pointer[liveContext]
 }
 
-// IsNotification reports whether the request gets no answer.
+// IsNotification reports whether the request is a notification, which has no answer.
 func (r *Request) IsNotification() bool { return r.ID.IsZero() }
 
 // InBatch reports whether the request is part of a batch.
 func (r *Request) InBatch() bool { return r.batch != nil }
 
-// Responder returns what was given to [Conn.Receive], or nil if the request came over the transport.
+// Responder returns the responder given to [Conn.Receive], or nil if the request came over the
+// transport.
 func (r *Request) Responder() Responder { return r.responder }
 
 // Notify sends a notification that belongs to the request. It returns when the transport or the
-// [Responder] has taken it. The caller must not call it for a request that has been answered.
+// [Responder] has queued it. Do not call it after the request has been answered.
 func (r *Request) Notify(method string, params any) error {
 	send := r.conn.send
 	if r.responder != nil {
@@ -303,15 +304,15 @@ func (r *Request) Notify(method string, params any) error {
 	return notify(send, method, params)
 }
 
-// AfterAnswer has f called once the transport has taken the answer to the request, or to its batch.
-// Several functions are called in order. None is called for a notification, nor if no answer is
-// sent because the peer cancelled the request or is gone. By then the context of the request has
-// ended, and the next message may be read if f takes long. The handler calls AfterAnswer before it
+// AfterAnswer registers f to be called after the transport has queued the answer to the request, or
+// to its batch. Functions are called in order. They are not called for a notification, nor if the
+// peer has cancelled the request or disconnected. When f is called, the context of the request has
+// ended, and if f takes long, the next message is read. The handler must call AfterAnswer before it
 // returns.
 func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 
 // Cancel ends the context of the request with that id and suppresses its answer. It reports whether
-// there was such a request in flight.
+// the request was in flight.
 func (c *Conn) Cancel(id ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,12 +321,12 @@ func (c *Conn) Cancel(id ID) bool {
 		return false
 	}
 	r.cancelled = true
-	r.alive().cancel(ErrCancelled)
+	r.ensureLive().cancel(ErrCancelled)
 	return true
 }
 
-// maxBatch is the largest number of messages in a batch. A message takes far more memory than its
-// bytes, and the response to an invalid one may be longer than the message.
+// maxBatch limits the messages in a batch. A parsed message takes far more memory than its bytes, and
+// the response to an invalid one may be longer than the message.
 const maxBatch = 1000
 
 // A batch collects the answers to the messages of one array.
@@ -333,11 +334,11 @@ type batch struct {
 	mu      sync.Mutex
 	answers [][]byte // in the order of the messages
 	after   []func() // called after the answers have been sent
-	missing int
+	missing int      // answers not yet added
 }
 
-// unpack returns the messages of an array, or one fault if the array is refused as a whole.
-func (c *Conn) unpack(raw []byte) []incoming {
+// parseBatch returns the messages of a batch, or one fault if the batch is refused as a whole.
+func (c *Conn) parseBatch(raw []byte) []incoming {
 	refuse := func(e *Error) []incoming { return []incoming{{fault: &fault{err: e}}} }
 	var parts [][]byte
 	n := 0
@@ -349,9 +350,9 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	})
 	switch {
 	case err != nil && !isDuplicate(err):
-		return refuse(broken(err))
+		return refuse(jsonError(err))
 	case !c.dialect.Load().Batches:
-		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision: send one message at a time"))
+		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision; send one message at a time"))
 	case n > maxBatch:
 		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n))
 	case n == 0:
@@ -368,21 +369,20 @@ func (c *Conn) unpack(raw []byte) []incoming {
 	}
 	b.answers = make([][]byte, b.missing)
 	if b.missing > 0 {
-		c.running.Add(1) // until it is answered
+		c.running.Add(1) // until the batch is answered
 	}
 	return list
 }
 
-// isDuplicate reports whether err is a duplicate key, which makes one message of a batch invalid
-// but not the others.
+// isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not the
+// others.
 func isDuplicate(err error) bool {
-	var e *strictjson.Error
-	return errors.As(err, &e) && e.Kind == strictjson.Duplicate
+	e, ok := errors.AsType[*strictjson.Error](err)
+	return ok && e.Kind == strictjson.Duplicate
 }
 
-// add stores an answer; nil means that none is sent. When it has all answers, it returns complete
-// as true, the array of answers, or nil if that would be empty, and the functions to call after
-// sending it.
+// add stores an answer; nil means that none is sent. With the last answer, it returns complete as
+// true, the array of answers (nil if it is empty) and the functions to call after sending it.
 func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

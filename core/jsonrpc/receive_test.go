@@ -15,8 +15,8 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// An outlet remembers what it is given.
-type outlet struct {
+// A recorder is a Responder that records messages.
+type recorder struct {
 	mu     sync.Mutex
 	sent   []string
 	answer string
@@ -24,31 +24,31 @@ type outlet struct {
 	times  int
 }
 
-func (o *outlet) Buffer() []byte { return nil }
+func (o *recorder) Buffer() []byte { return nil }
 
-func (o *outlet) Send(msg []byte) error {
+func (o *recorder) Send(msg []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sent = append(o.sent, string(msg))
 	return nil
 }
 
-func (o *outlet) Respond(msg []byte, err error) {
+func (o *recorder) Respond(msg []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answer, o.err = string(msg), err
 	o.times++
 }
 
-// mute is a transport that nothing comes over; what is sent is kept.
-type mute struct{ outlet }
+// mute is a transport that receives nothing and records sent messages.
+type mute struct{ recorder }
 
 func (*mute) Receive() ([]byte, error) { return nil, io.EOF }
 func (*mute) Close() error             { return nil }
 
 type takenKey struct{}
 
-// openConn returns a connection whose messages are taken.
+// openConn returns a connection for Receive.
 func openConn(t *testing.T, o jsonrpc.Options) (*jsonrpc.Conn, *mute) {
 	t.Helper()
 	m := &mute{}
@@ -83,58 +83,58 @@ func parsed(raw []byte) *jsonrpc.Message {
 	return m
 }
 
-func take(c *jsonrpc.Conn, ctx context.Context, raw string) *outlet {
-	o := &outlet{}
+func receive(c *jsonrpc.Conn, ctx context.Context, raw string) *recorder {
+	o := &recorder{}
 	c.Receive(ctx, parsed([]byte(raw)), o)
 	return o
 }
 
-func TestTake(t *testing.T) {
+func TestReceive(t *testing.T) {
 	c, m := openConn(t, jsonrpc.Options{})
 	ctx := context.WithValue(t.Context(), takenKey{}, "me")
 	for raw, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"method":"who"}`:     `{"jsonrpc":"2.0","id":1,"result":"me"}`,
 		`{"jsonrpc":"2.0","id":"x","method":"fails"}`: `{"jsonrpc":"2.0","id":"x","error":{"code":-7,"message":"no"}}`,
 		`{"jsonrpc":"2.0","id":1}`:                    `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"who"}]`:   `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this protocol revision: send one message at a time"}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"who"}]`:   `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this protocol revision; send one message at a time"}}`,
 		`{"jsonrpc":"2.0","method":"who"}`:            ``,
 		`{"jsonrpc":"2.0","id":5,"result":1}`:         ``,
 	} {
-		o := take(c, ctx, raw)
+		o := receive(c, ctx, raw)
 		if o.answer != want || (o.times == 1) != (want != "") || (o.err != nil) != strings.Contains(want, "error") {
 			t.Errorf("%s gives %s, %v, %d times", raw, o.answer, o.err, o.times)
 		}
 	}
-	o := take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"tells"}`)
+	o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"tells"}`)
 	if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","method":"news","params":{"n":1}}]` || fmt.Sprint(m.sent) != `[{"jsonrpc":"2.0","method":"elsewhere"}]` {
-		t.Errorf("sent with the request: %s; besides: %s", o.sent, m.sent)
+		t.Errorf("sent to the responder: %s; to the transport: %s", o.sent, m.sent)
 	}
 }
 
-func TestTakeBatch(t *testing.T) {
+func TestReceiveBatch(t *testing.T) {
 	c, _ := openConn(t, jsonrpc.Options{})
 	c.SetDialect(jsonrpc.Dialect{Batches: true})
-	o := take(c, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"fails"},{"jsonrpc":"2.0","method":"who"},7,{"jsonrpc":"2.0","id":2,"method":"who"}]`)
+	o := receive(c, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"fails"},{"jsonrpc":"2.0","method":"who"},7,{"jsonrpc":"2.0","id":2,"method":"who"}]`)
 	want := `[{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no"}},{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be an object, got a number"}},{"jsonrpc":"2.0","id":2,"result":null}]`
 	if o.answer != want || o.err != nil || o.times != 1 {
 		t.Errorf("the answer is %s, %v, %d times", o.answer, o.err, o.times)
 	}
-	if o := take(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
+	if o := receive(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
 		t.Errorf("notifications alone are answered with %s", o.answer)
 	}
 }
 
-// A call goes the way of its request, and its answer comes in a message of its own.
-func TestTakeCall(t *testing.T) {
+// A call goes to the responder of its request, and its answer arrives as a separate message.
+func TestReceiveCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, m := openConn(t, jsonrpc.Options{})
-		o := &outlet{}
+		o := &recorder{}
 		go c.Receive(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
 		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
-			t.Fatalf("sent with the request: %s; besides: %s", o.sent, m.sent)
+			t.Fatalf("sent to the responder: %s; to the transport: %s", o.sent, m.sent)
 		}
-		take(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
+		receive(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
 		synctest.Wait()
 		if o.answer != `{"jsonrpc":"2.0","id":1,"result":"there"}` {
 			t.Errorf("the answer is %s", o.answer)
@@ -142,8 +142,9 @@ func TestTakeCall(t *testing.T) {
 	})
 }
 
-// The context of a request ends when the peer cancels it, with that of who took it, and with the connection.
-func TestTakeEnds(t *testing.T) {
+// The context of a request ends when the peer cancels it, with the context of Receive, and with the
+// connection.
+func TestReceiveEnds(t *testing.T) {
 	for name, end := range map[string]func(c *jsonrpc.Conn, cancel func()) string{
 		"cancelled": func(c *jsonrpc.Conn, _ func()) string {
 			c.Cancel(jsonrpc.IntID(1))
@@ -154,9 +155,9 @@ func TestTakeEnds(t *testing.T) {
 			return `"message":"context canceled"`
 		},
 		"closed": func(c *jsonrpc.Conn, _ func()) string {
-			hurry := make(chan struct{})
-			close(hurry)
-			c.Close(hurry)
+			skipGrace := make(chan struct{})
+			close(skipGrace)
+			c.Close(skipGrace)
 			return `"message":"the connection is closed"`
 		},
 		"out of grace": func(c *jsonrpc.Conn, _ func()) string {
@@ -173,7 +174,7 @@ func TestTakeEnds(t *testing.T) {
 				c, _ := openConn(t, jsonrpc.Options{Grace: time.Minute})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				o := &outlet{}
+				o := &recorder{}
 				go c.Receive(ctx, parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"waits"}`)), o)
 				synctest.Wait()
 				want := end(c, cancel)
@@ -186,15 +187,15 @@ func TestTakeEnds(t *testing.T) {
 	}
 }
 
-// Within one conversation an id is used once at a time; unrelated know nothing of each other's.
-func TestTakeSameID(t *testing.T) {
+// Requests in flight must have different ids, unless their peers are unrelated.
+func TestReceiveSameID(t *testing.T) {
 	for unrelated, want := range map[bool]string{false: "in use", true: `"result":null`} {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := openConn(t, jsonrpc.Options{UnrelatedPeers: unrelated})
 			ctx, cancel := context.WithCancel(t.Context())
-			go take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
+			go receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
 			synctest.Wait()
-			if o := take(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
+			if o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
 				t.Errorf("unrelated %t: the second gives %s", unrelated, o.answer)
 			}
 			cancel()

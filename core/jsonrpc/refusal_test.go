@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func TestWhatIsAnsweredToABadMessage(t *testing.T) {
+func TestInvalidMessages(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	tests := []struct{ in, want string }{
-		// Not JSON.
+		// Invalid JSON.
 		{`{"jsonrpc":"2.0","id":1,"method":"m"`, `- error -32700`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m"}}`, `- error -32700`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m",}`, `- error -32700`},
@@ -29,7 +29,7 @@ func TestWhatIsAnsweredToABadMessage(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":"` + "\xc0\x80" + `","method":"m"}`, `- error -32700`},
 		{`[`, `- error -32700`},
 
-		// JSON, but no message.
+		// Valid JSON, but not a message.
 		{`1`, `- error -32600`},
 		{`"x"`, `- error -32600`},
 		{`null`, `- error -32600`},
@@ -48,7 +48,7 @@ func TestWhatIsAnsweredToABadMessage(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`, `1 error -32600`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","error":{}}`, `1 error -32600`},
 
-		// Keys that stand twice, and nesting.
+		// Duplicate keys and nesting.
 		{`{"jsonrpc":"2.0","id":1,"method":"m","method":"m"}`, `1 error -32600`},
 		{`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`, `- error -32600`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","\u0069d":2}`, `- error -32600`},
@@ -59,13 +59,13 @@ func TestWhatIsAnsweredToABadMessage(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"m","params":` + deep(100_000) + `,"id":1}`, `1 error -32600`},
 		{deep(100_000), `- error -32600`},
 
-		// Keys of another case are other keys.
+		// Keys are case-sensitive.
 		{`{"jsonrpc":"2.0","ID":1,"id":2,"Method":"x","method":"m","PARAMS":[1]}`, `2 {}`},
 		{`{"jsonrpc":"2.0","id":1,"Method":"m"}`, `1 error -32600`},
 		{`{"JSONRPC":"2.0","id":1,"method":"m"}`, `1 error -32600`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","Result":1,"ERROR":2}`, `1 {}`},
 
-		// Good ones, to be sure that not everything is refused.
+		// Valid messages.
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, `1 {}`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[]}`, `1 []`},
 		{` {"jsonrpc" : "2\u002e0" , "\u0069d" : 1 , "method" : "\u006d" , "params" : {} , "extra" : [ ] } `, `1 {}`},
@@ -85,7 +85,7 @@ func TestWhatIsAnsweredToABadMessage(t *testing.T) {
 	}
 }
 
-func TestBrokenNotificationsAndResponsesAreNotAnswered(t *testing.T) {
+func TestInvalidNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 	for _, in := range []string{
 		`{"jsonrpc":"2.0","method":"no"}`,
 		`{"jsonrpc":"2.0","method":""}`,
@@ -110,7 +110,7 @@ func TestBrokenNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatAnErrorOfAHandlerBecomes(t *testing.T) {
+func TestHandlerErrors(t *testing.T) {
 	tests := []struct {
 		err  error
 		want string

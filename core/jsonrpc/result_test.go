@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 )
 
-// rawTalk is talk with the very bytes of the output.
+// rawTalk is talk, but returns the output unchanged.
 func rawTalk(t testing.TB, handle func(context.Context, *Request) (any, error), input string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,7 +32,7 @@ type refusing struct{}
 
 func (refusing) MarshalJSON() ([]byte, error) { return nil, errors.New("not today") }
 
-// appending is a result that writes itself, and fails or panics at the end if it is told to.
+// appending is an Appender that can fail or panic.
 type appending string
 
 func (a appending) AppendJSON(dst []byte) ([]byte, error) {

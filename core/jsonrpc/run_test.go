@@ -25,7 +25,7 @@ func TestRequestsInFlightFinishAfterEOF(t *testing.T) {
 	})
 }
 
-func TestGraceIsOver(t *testing.T) {
+func TestGraceEnds(t *testing.T) {
 	for _, test := range []struct{ grace, want time.Duration }{{0, 5 * time.Second}, {2 * time.Second, 2 * time.Second}, {-1, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			var cause error
@@ -67,11 +67,11 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// What comes during the grace is handed to the handler, which knows that it is late.
+// Requests during the grace period go to the handler, after OnShutdown.
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ending := 0
-		p := newPeer(t, Options{Handle: sleepy, Ending: func() { ending++ }})
+		p := newPeer(t, Options{Handle: sleepy, OnShutdown: func() { ending++ }})
 		p.send(sleep("1", 2), sleep("2", 60))
 		synctest.Wait()
 		if ending != 0 {
@@ -97,7 +97,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The grace after the peer's end is cut short by the end of the context.
+// The end of the context ends the grace period that follows the end of the peer.
 func TestContextEndsDuringTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{Handle: sleepy})
@@ -112,8 +112,8 @@ func TestContextEndsDuringTheGrace(t *testing.T) {
 	})
 }
 
-// While the context's end is being waited out, calls still get their answers; when the
-// peer goes too, they end at once.
+// During the grace period after the end of the context, calls still get their answers. When the peer
+// disconnects, they fail immediately.
 func TestCallsDuringTheGrace(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestWriteErrorEndsRun(t *testing.T) {
 	}
 }
 
-func TestWriteErrorCancelsWhatRuns(t *testing.T) {
+func TestWriteErrorCancelsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
 		var cause error
@@ -176,7 +176,7 @@ func TestWriteErrorCancelsWhatRuns(t *testing.T) {
 	})
 }
 
-// stuckPipe is a writer that takes nothing until it is closed.
+// stuckPipe is a writer that blocks until it is closed.
 type stuckPipe struct{ stuckWriter }
 
 func (w *stuckPipe) Write([]byte) (int, error) {
@@ -232,7 +232,7 @@ func TestRunFlushesBeforeItReturns(t *testing.T) {
 	})
 }
 
-// synctest itself fails a test that leaves goroutines behind; this is for those without it.
+// synctest fails a test that leaks goroutines. This test checks the same without synctest.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 20 {

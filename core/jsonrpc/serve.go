@@ -9,14 +9,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// serve handles a message other than a response, on the goroutine that has the turn: it calls the
-// handler and sends the answer. It returns the buffer of the answer, for the next one.
+// serve handles a message other than a response on the goroutine that has the turn: it calls the
+// handler and sends the answer. It returns the buffer of the answer for reuse.
 func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	if f == nil {
 		if id, err := c.register(r); err != nil {
 			f = &fault{id: id, err: err}
 		} else if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
-			r.declared.Store(true)
+			r.concurrent.Store(true)
 		}
 	}
 	c.turns.latest.Store(r)
@@ -32,20 +32,20 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	return buf
 }
 
-// register adds a request to those in flight. If it is refused, register returns the id that the
-// error is sent with.
+// register adds a request to those in flight. If the request is refused, register returns the id for
+// the error response.
 func (c *Conn) register(r *Request) (ID, *Error) {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if (c.inline != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
+		if (c.single != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
 			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
 		}
 		if len(c.inflight) >= c.o.MaxInFlight {
-			return r.ID, Errorf(InternalError, "%d requests are in flight, which is the limit: wait for an answer before the next request", c.o.MaxInFlight)
+			return r.ID, Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
 		}
-		if c.inline == nil {
-			c.inline = r // a single request needs no entry in the map
+		if c.single == nil {
+			c.single = r
 		} else {
 			c.inflight[r.ID.key()] = r
 		}
@@ -54,34 +54,34 @@ func (c *Conn) register(r *Request) (ID, *Error) {
 	return r.ID, nil
 }
 
-// lookup returns the request in flight with that id, or nil. mu is held.
+// lookup returns the request in flight with that id, or nil. The caller holds mu.
 func (c *Conn) lookup(id ID) *Request {
 	key := id.key()
-	if c.inline != nil && c.inline.ID.key() == key {
-		return c.inline
+	if c.single != nil && c.single.ID.key() == key {
+		return c.single
 	}
 	return c.inflight[key]
 }
 
-// done ends a request or batch that was counted in running.
-func (c *Conn) done() {
+// untrack removes a request or batch from the count of running ones.
+func (c *Conn) untrack() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
 		c.signalIdle()
 	}
 }
 
-// signalIdle tells drain, once, if nothing is running.
+// signalIdle closes idle, once, if nothing is running.
 func (c *Conn) signalIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running.Load() == 0 && !c.wasIdle {
-		c.wasIdle = true
+	if c.running.Load() == 0 && !c.idleClosed {
+		c.idleClosed = true
 		close(c.idle)
 	}
 }
 
-// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails
-// the request alone.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
+// the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	returned := false
 	defer func() {
@@ -92,7 +92,7 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		c.logPanic(r, p)
 		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
 		if p == nil {
-			// runtime.Goexit: this goroutine ends here, so another has to read on.
+			// runtime.Goexit ends this goroutine, so another must continue to read.
 			c.finish(r, reply)
 			r.Release()
 		}
@@ -101,7 +101,7 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	if err == nil && !r.IsNotification() {
 		reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
 		if reply, err = appendJSON(reply, result); err != nil {
-			c.o.Logger.Error("encode a result", "method", r.Method, "error", err)
+			c.o.Logger.Error("encode result", "method", r.Method, "error", err)
 			err = fmt.Errorf("encoding the result of %s: %w", r.Method, err)
 		}
 	}
@@ -115,10 +115,10 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 }
 
 func (c *Conn) logPanic(r *Request, p any) {
-	c.o.Logger.Error("a handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+	c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
-// replyError appends the answer to a request that failed; a notification has none.
+// replyError appends the answer to a failed request. For a notification, it only logs err.
 func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
 	if r.IsNotification() {
 		if err != nil {
@@ -135,18 +135,18 @@ func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
 	return appendError(dst, r.ID, e, false)
 }
 
-// finish removes a request from those in flight and sends its answer, if it gets one.
+// finish removes a request from those in flight and sends its answer, if any.
 func (c *Conn) finish(r *Request, reply []byte) {
-	defer c.done()
+	defer c.untrack()
 	c.mu.Lock()
 	if live := r.live.Load(); live == nil {
-		r.live.Store(c.gone)
+		r.live.Store(c.finished)
 	} else {
 		live.end()
 	}
 	answered := !r.IsNotification()
-	if c.inline == r {
-		c.inline = nil
+	if c.single == r {
+		c.single = nil
 	} else if answered && !c.o.UnrelatedPeers {
 		delete(c.inflight, r.ID.key())
 	}
@@ -170,7 +170,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		if reply, after, complete = r.batch.add(r.slot, reply, after); !complete {
 			return
 		}
-		defer c.done()
+		defer c.untrack()
 		r.failure = nil // the batch is answered, even if its requests failed
 	}
 	switch {
@@ -180,33 +180,32 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		return
 	case c.lines == nil:
 		if c.send(reply) != nil {
-			return // sent has noted the error, which ends Run
+			return // the error ends Run
 		}
 	default:
-		// Once the answer has its place among the others, the next message may be read while it is
-		// written.
+		// Once the answer is queued, the next message may be read while it is written.
 		later, _, err := c.lines.put(reply, true)
 		if !later && err == nil {
-			if !r.declared.Load() {
-				r.declare()
+			if !r.concurrent.Load() {
+				r.allowConcurrent()
 			}
 			err = c.lines.push()
 		}
 		if err != nil {
-			_ = c.sent(err)
+			_ = c.noteSendError(err)
 			return
 		}
 	}
 	if len(after) == 0 {
 		return
 	}
-	r.declare()
+	r.allowConcurrent()
 	for _, f := range after {
 		c.callAfter(r, f)
 	}
 }
 
-// callAfter calls a function of [Request.AfterAnswer]. A panic ends that function alone.
+// callAfter calls a function of [Request.AfterAnswer] and recovers if it panics.
 func (c *Conn) callAfter(r *Request, f func()) {
 	returned := false
 	defer func() {
@@ -223,15 +222,15 @@ func (c *Conn) callAfter(r *Request, f func()) {
 	returned = true
 }
 
-// A requestContext is a request as a context. Most handlers never ask for Done or Err, so the
-// context that can end is made only for those that do, see [Request.alive].
+// A requestContext is the context of a request. Most handlers never call Done or Err, so it creates
+// a cancellable context only on demand, see [Request.ensureLive].
 type requestContext Request
 
-// A liveContext is a context together with what ends it.
+// A liveContext is a cancellable context with its cancel function.
 type liveContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
-	detach func() bool // from the connection, if that is not the parent; may be nil
+	detach func() bool // stops watching the connection; nil if the connection is the parent
 }
 
 func newLiveContext(parent context.Context) *liveContext {
@@ -239,8 +238,8 @@ func newLiveContext(parent context.Context) *liveContext {
 	return &liveContext{Context: ctx, cancel: cancel}
 }
 
-// alive returns the real context and makes it if there is none yet. conn.mu is held.
-func (r *Request) alive() *liveContext {
+// ensureLive returns the cancellable context, and creates it if needed. The caller holds conn.mu.
+func (r *Request) ensureLive() *liveContext {
 	live := r.live.Load()
 	if live == nil {
 		if r.parent == nil {
@@ -262,26 +261,27 @@ func (c *liveContext) end() {
 	}
 }
 
-// watched returns the real context for a handler that asks for Done or Err: it may be about to wait.
-func (x *requestContext) watched() *liveContext {
+// observe returns the cancellable context for a handler that calls Done or Err. The handler may be
+// about to wait, so observe releases the request if it may run concurrently.
+func (x *requestContext) observe() *liveContext {
 	r := (*Request)(x)
 	live := r.live.Load()
 	if live == nil {
 		r.conn.mu.Lock()
-		live = r.alive()
+		live = r.ensureLive()
 		r.conn.mu.Unlock()
 	}
-	if r.declared.Load() {
+	if r.concurrent.Load() {
 		r.Release()
 	}
 	return live
 }
 
-func (x *requestContext) Done() <-chan struct{} { return x.watched().Done() }
+func (x *requestContext) Done() <-chan struct{} { return x.observe().Done() }
 
-func (x *requestContext) Err() error { return x.watched().Err() }
+func (x *requestContext) Err() error { return x.observe().Err() }
 
-// String keeps fmt from printing the fields of the request.
+// String prevents package fmt from printing the fields of the request.
 func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method + ")" }
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
@@ -293,8 +293,8 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value asks the real context, if there is one, so that package context recognizes its own type: it
-// then needs no goroutine to propagate the end, and finds the cause.
+// Value asks the cancellable context, if it exists. Package context then recognizes its own type, so
+// it finds the cause and needs no goroutine to propagate cancellation.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)
@@ -307,7 +307,7 @@ func (x *requestContext) Value(key any) any {
 
 type requestKey struct{}
 
-// requestOf returns the request that ctx belongs to, if it came over c, or nil.
+// requestOf returns the request of c that ctx belongs to, or nil.
 func (c *Conn) requestOf(ctx context.Context) *Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
 		return r

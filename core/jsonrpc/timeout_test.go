@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The time of a call that was sent in another way runs on when that is done, and has run before.
+// The timeout of a call includes the time of Via.
 func TestCallViaTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
@@ -25,9 +25,9 @@ func TestCallViaTimesOut(t *testing.T) {
 		}
 		slowly := func(ID) { time.Sleep(2 * time.Second) }
 		for name, o := range map[string]*Outgoing{
-			"since it was sent": {Method: "m", Via: sent, Idle: time.Second},
-			"in all":            {Method: "m", Via: sent, Most: time.Second},
-			"before it is sent": {Method: "m", Via: wait, Idle: time.Second, Begun: slowly},
+			"since it was sent": {Method: "m", Via: sent, IdleTimeout: time.Second},
+			"in all":            {Method: "m", Via: sent, MaxTimeout: time.Second},
+			"before it is sent": {Method: "m", Via: wait, IdleTimeout: time.Second, OnID: slowly},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if _, _, err := conn.Do(ctx, o); err == nil || err.Error() != "no answer to m within 1s" {
@@ -37,28 +37,28 @@ func TestCallViaTimesOut(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Second)
-			conn.Abandon()
+			conn.FailCalls()
 		}()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, Begun: slowly}); !errors.Is(err, ErrClosed) {
+		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, OnID: slowly}); !errors.Is(err, ErrClosed) {
 			t.Errorf("abandoned before it is sent: %v", err)
 		}
-		hurry := make(chan struct{})
-		close(hurry)
-		conn.Close(hurry)
+		skipGrace := make(chan struct{})
+		close(skipGrace)
+		conn.Close(skipGrace)
 	})
 }
 
-// Signs of life may come while the time runs out.
-func TestCallTouchedTooLate(t *testing.T) {
+// ResetIdleTimeout may be called while the call times out.
+func TestResetIdleTimeoutTooLate(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Grace: -1, Handle: func(ctx context.Context, req *Request) (any, error) {
 		req.Release()
 		<-ctx.Done()
 		return nil, nil
 	}})
 	for range 100 {
-		o := &Outgoing{Method: "m", Idle: time.Millisecond, Most: 20 * time.Millisecond}
+		o := &Outgoing{Method: "m", IdleTimeout: time.Millisecond, MaxTimeout: 20 * time.Millisecond}
 		done := make(chan struct{})
 		var touching sync.WaitGroup
 		touching.Go(func() {
@@ -67,7 +67,7 @@ func TestCallTouchedTooLate(t *testing.T) {
 				case <-done:
 					return
 				case <-time.After(time.Millisecond):
-					left.Touch(o)
+					left.ResetIdleTimeout(o)
 				}
 			}
 		})

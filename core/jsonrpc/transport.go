@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// A Transport carries whole messages between two peers. It does not look into them.
+// A Transport carries messages between two peers as opaque bytes.
 type Transport interface {
-	// Send takes a message, and does not keep the slice. The message may leave later, together with
-	// others, but no later than at the next Receive. Messages keep their order. Several goroutines
-	// may call it. An error means that the transport has ended.
+	// Send queues a message and does not keep the slice. The message is sent before the next Receive
+	// at the latest. Messages keep their order. Several goroutines may call Send. An error means
+	// that the transport has ended.
 	Send(msg []byte) error
 
 	// Receive returns the next message; the slice belongs to the caller. One goroutine at a time
@@ -18,21 +18,22 @@ type Transport interface {
 	// one message was lost; any other error means that the transport has ended.
 	Receive() ([]byte, error)
 
-	// Close sends waiting messages, then ends the transport and, if it can, a pending Receive.
+	// Close sends queued messages and ends the transport. If possible, it also ends a pending
+	// Receive.
 	Close() error
 }
 
 // A MessageError is the error for a message that was lost.
 type MessageError struct {
-	ID       ID     // of the message, if it could be seen
-	Response bool   // whether it answers a call of ours
-	Err      *Error // what the peer is told, unless it is an answer
+	ID       ID     // of the message, or zero if unknown
+	Response bool   // whether the message is a response
+	Err      *Error // the error to send to the peer, unless the message is a response
 }
 
 func (e *MessageError) Error() string { return e.Err.Message }
 
-// Pipe returns two transports in memory, each the other's peer. What one sends
-// the other receives; when one closes, the other receives what is left and then io.EOF.
+// Pipe returns two connected transports in memory. When one is closed, the other receives the
+// remaining messages and then io.EOF.
 func Pipe() (Transport, Transport) {
 	ab, ba := newQueue(), newQueue()
 	return &pipe{in: ba, out: ab}, &pipe{in: ab, out: ba}

@@ -6,44 +6,43 @@ import (
 	"time"
 )
 
-// How requests are scheduled.
+// Requests are scheduled as follows.
 //
-// One goroutine at a time reads from the transport: it has the turn. It serves the request that it
-// has read itself, before it reads the next one. A quick handler thus costs no switch to another
-// goroutine, and the answers to a burst of requests leave in one write: pipelined calls are two to
-// three times as fast as with a goroutine each.
+// One goroutine at a time reads from the transport: it has the turn. It serves each request itself
+// before it reads the next one. A quick handler thus costs no goroutine switch, and the answers to a
+// burst of requests are sent in one write. Pipelined calls are two to three times as fast as with a
+// goroutine for each request.
 //
-// A handler that takes long must not keep the turn. It gives it up in one of these ways, and
-// another goroutine reads on:
+// A handler that takes long must not keep the turn. Another goroutine continues to read if
 //
-//   - It calls [Request.Release].
-//   - It may run concurrently with later requests ([Options].Ordered, [Request.MayTakeLong]), and it asks for Done or Err of
-//     its context or makes a call of its own: it is about to wait.
-//   - It may run concurrently, and keeps the turn for more than keepTurn: turnTimer takes the turn away.
+//   - the handler calls [Request.Release];
+//   - the request may run concurrently with later ones ([Options].Ordered, [Request.MayTakeLong]),
+//     and the handler calls Done or Err of its context, or [Conn.Call]: it is about to wait;
+//   - the request may run concurrently, and keeps the turn for longer than maxTurn.
 //
 // A request that must be handled in order keeps the turn until its handler returns. If that takes
-// long, the answers that are held back for a common write are sent meanwhile.
+// long, the answers that Lines holds back are sent meanwhile.
 //
-// A [Pace] learns which handlers are quick. It releases the requests of all others at once, so that
-// the next message does not have to wait for the timer.
+// A [Pace] measures which handlers are quick, and releases the requests of all others before they
+// are called, so that the next message does not wait for maxTurn.
 
-// What has become of the turn to read that a request began with.
+// The states of the turn of a request.
 const (
 	keepsTurn  = iota // no message is read until this one is served
 	passedTurn        // another goroutine reads
-	servedTurn        // kept until the request was served, and no longer the request's to pass
+	servedTurn        // the request has been served and can no longer pass the turn
 )
 
-// keepTurn is how long a request that may run concurrently keeps the turn; up to twice as long if
-// it is unlucky.
-const keepTurn = 250 * time.Microsecond
+// maxTurn is how long a request that may run concurrently keeps the turn. The timer may take twice as
+// long to notice.
+const maxTurn = 250 * time.Microsecond
 
-// maxIdleReaders is how many goroutines wait for the turn. A goroutine that has grown its stack for
-// one request is worth keeping for the next.
+// maxIdleReaders limits the goroutines that wait for the turn. Their stacks, grown by earlier
+// requests, are reused.
 const maxIdleReaders = 4
 
-// Release lets the next message be read while this one is still being handled. Calling it again
-// does nothing. Any goroutine may call it.
+// Release lets the next message be read while this one is still being handled. Further calls do
+// nothing. Any goroutine may call it.
 func (r *Request) Release() {
 	if r.turn.CompareAndSwap(keepsTurn, passedTurn) {
 		r.conn.passTurn(r)
@@ -53,29 +52,28 @@ func (r *Request) Release() {
 // Released reports whether another message may have been read while this one was handled.
 func (r *Request) Released() bool { return r.turn.Load() == passedTurn }
 
-// MayTakeLong declares that the request may run concurrently with later ones from here on, as it
-// does from the start if [Options].Ordered says so. If the context has been asked for Done or Err
-// already, it releases the request.
+// MayTakeLong lets the request run concurrently with later ones, like a method that is not in
+// [Options].Ordered. If Done or Err of its context has been called, it releases the request.
 func (r *Request) MayTakeLong() {
-	r.declare()
+	r.allowConcurrent()
 	if r.live.Load() != nil {
-		r.Release() // a derived context may be asked without our seeing it
+		r.Release() // the handler may wait for a derived context, which does not call observe
 	}
 }
 
-// declare lets turnTimer take the turn away.
-func (r *Request) declare() {
-	if !r.declared.Load() {
-		r.declared.Store(true)
+// allowConcurrent lets turnTimer release the request.
+func (r *Request) allowConcurrent() {
+	if !r.concurrent.Load() {
+		r.concurrent.Store(true)
 		r.conn.turns.start()
 	}
 }
 
-// passTurn lets another goroutine read while r is being served.
+// passTurn passes the turn to a waiting goroutine, or starts one.
 func (c *Conn) passTurn(r *Request) {
 	c.mu.Lock()
-	if c.inline == r {
-		c.inflight[r.ID.key()], c.inline = r, nil
+	if c.single == r {
+		c.inflight[r.ID.key()], c.single = r, nil
 	}
 	c.mu.Unlock()
 	select {
@@ -85,7 +83,7 @@ func (c *Conn) passTurn(r *Request) {
 	}
 }
 
-// awaitTurn waits until this goroutine gets the turn. It reports false if enough others wait or the
+// awaitTurn waits until this goroutine gets the turn. It returns false if enough others wait or the
 // connection has ended.
 func (c *Conn) awaitTurn() bool {
 	defer c.waiting.Add(-1)
@@ -95,41 +93,41 @@ func (c *Conn) awaitTurn() bool {
 	select {
 	case <-c.turn:
 		return true
-	case <-c.over:
+	case <-c.done:
 		return false
 	}
 }
 
-// keepsTooLong takes the turn away from a request that has kept it for too long, if that is allowed.
-func (c *Conn) keepsTooLong(r *Request) {
-	if r.declared.Load() {
+// releaseOverdue releases a request that has kept the turn for too long, if it may run concurrently.
+// Otherwise it sends the answers that are held back.
+func (c *Conn) releaseOverdue(r *Request) {
+	if r.concurrent.Load() {
 		r.Release()
 	} else if c.lines != nil {
 		c.lines.endBurst()
 	}
 }
 
-// A Pace remembers whether a handler has been quick lately. A quick handler keeps the turn, which
-// is the fastest way. The requests of any other one are released before it is called. A quick
-// handler that turns slow delays the next message once, by keepTurn, and has to prove itself again.
-// The zero value is the pace of a handler that has not been called yet.
+// A Pace measures whether a handler is quick. A quick handler keeps the turn. The requests of any
+// other handler are released before it is called. If a quick handler becomes slow, the next message
+// is delayed once, by maxTurn, and the handler counts as slow until provenAfter quick calls. The
+// zero value is ready to use; the handler counts as slow.
 type Pace struct {
 	quick atomic.Uint32 // quick calls in a row, up to provenAfter
-	calls atomic.Uint32 // since the handler has been a quick one
+	calls atomic.Uint32 // calls since the handler became quick
 }
 
 const (
-	// quickCall is the longest duration of a call that is not worth a goroutine of its own.
+	// quickCall is the longest duration of a quick call.
 	quickCall = 20 * time.Microsecond
-	// provenAfter is how many quick calls in a row make a handler a quick one.
+	// provenAfter is the number of quick calls in a row that make a handler quick.
 	provenAfter = 3
-	// timedEvery is how many calls of a quick handler there are for each one that is timed: reading
-	// the clock costs as much as decoding small arguments. turnTimer notices a call that takes very
-	// long anyway.
+	// One call in timedEvery of a quick handler is timed, because reading the clock costs as much as
+	// decoding small arguments. turnTimer notices very long calls anyway.
 	timedEvery = 16
 )
 
-// Begin is called right before the handler. Its result is for End.
+// Begin is called right before the handler. Pass its result to End.
 func (p *Pace) Begin(r *Request) (began time.Time) {
 	if r.responder != nil {
 		return time.Time{} // other requests do not wait for this one
@@ -155,23 +153,23 @@ func (p *Pace) End(r *Request, began time.Time) {
 	}
 }
 
-// A turnTimer looks at the request that has the turn every keepTurn, as long as requests come. A
-// request that it sees twice keeps the turn for too long. Requests neither read the clock nor reset
-// a timer.
+// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. A
+// request that it sees twice is overdue. This way, requests neither read the clock nor reset a
+// timer.
 type turnTimer struct {
 	latest  atomic.Pointer[Request] // the last that began
 	running atomic.Bool
 
-	keepsTooLong func(*Request) // may be called several times for a request; does not block
-	tick         func()         // called every time; does not block
+	overdue func(*Request) // may be called several times for a request; does not block
+	tick    func()         // called at each check; does not block
 
 	mu      sync.Mutex
 	timer   *time.Timer
-	seen    *Request // at the last tick
+	seen    *Request // latest at the last check
 	stopped bool
 }
 
-// start starts the timer, unless it runs.
+// start starts the timer unless it is running.
 func (t *turnTimer) start() {
 	if t.running.Load() {
 		return
@@ -182,13 +180,13 @@ func (t *turnTimer) start() {
 		return
 	}
 	if t.timer == nil {
-		t.timer = time.AfterFunc(keepTurn, t.look)
+		t.timer = time.AfterFunc(maxTurn, t.check)
 	} else {
-		t.timer.Reset(keepTurn)
+		t.timer.Reset(maxTurn)
 	}
 }
 
-func (t *turnTimer) look() {
+func (t *turnTimer) check() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stopped {
@@ -198,17 +196,17 @@ func (t *turnTimer) look() {
 	r := t.latest.Load()
 	if r == t.seen {
 		if r.turn.Load() == keepsTurn {
-			t.keepsTooLong(r)
+			t.overdue(r)
 		}
 		t.running.Store(false)
-		// A request that came before that relies on the timer.
-		changed := t.latest.Load() != r || r.declared.Load() && r.turn.Load() == keepsTurn
+		// A request that began before running was false relies on the timer.
+		changed := t.latest.Load() != r || r.concurrent.Load() && r.turn.Load() == keepsTurn
 		if !changed || !t.running.CompareAndSwap(false, true) {
 			return
 		}
 	}
 	t.seen = r
-	t.timer.Reset(keepTurn)
+	t.timer.Reset(maxTurn)
 }
 
 func (t *turnTimer) stop() {

@@ -28,7 +28,7 @@ const (
 	staleIn = `{"type":"object","properties":{"tag":{"type":"string"},"limit":{"type":"integer","minimum":1,"default":20}},"required":["tag"],"additionalProperties":false}`
 )
 
-// A schema that does not fit its Go type, or that cannot be inferred, is refused before anyone calls.
+// A schema that does not match its Go type, or that cannot be inferred, is refused when it is added.
 func TestTypedAddRefuses(t *testing.T) {
 	type texts struct {
 		ID string `json:"id"`
@@ -88,21 +88,21 @@ func TestTypedAddRefuses(t *testing.T) {
 
 		{"argument of a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "di"}}}, prompt)
-		}, `add prompt p: texts has ["id"], the prompt has ["di"]`},
+		}, `add prompt p: texts has ["id"], but the prompt has ["di"]`},
 		{"schema of a prompt", func(s *mcp.Server) error { return mcp.AddPrompt(s, mcp.Prompt{Name: "p", InputSchema: typo}, prompt) },
 			`add prompt p: texts has "id", its input schema has "qurey"`},
 		{"number in a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, struct{ N int }) (string, error) { return "", nil })
-		}, `add prompt p: struct { N int }.N is int, but arguments are text; use a string, or the option "string" in its json tag`},
+		}, `add prompt p: struct { N int }.N: arguments are text, got int; use a string, or the option "string" in its json tag`},
 		{"default in a prompt", func(s *mcp.Server) error {
 			return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, func(context.Context, listInput) (string, error) { return "", nil })
-		}, `add prompt p: mcp_test.listInput.Limit has a default, which only tools support; set it in the function`},
+		}, `add prompt p: mcp_test.listInput.Limit: only tools support a default; set it in the function`},
 		{"variable of a template", func(s *mcp.Server) error {
 			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{name}"}, read)
-		}, `add resource template a://{name}: texts has ["id"], a://{name} has ["name"]`},
+		}, `add resource template a://{name}: texts has ["id"], but a://{name} has ["name"]`},
 		{"field without a variable", func(s *mcp.Server) error {
 			return mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "t", URITemplate: "a://{id}"}, func(context.Context, struct{ ID, Extra string }) (string, error) { return "", nil })
-		}, `add resource template a://{id}: the input has ["ID" "Extra"], a://{id} has ["id"]`},
+		}, `add resource template a://{id}: the input has ["ID" "Extra"], but a://{id} has ["id"]`},
 		{"MIME type", func(s *mcp.Server) error {
 			return mcp.AddResource(s, mcp.Resource{Name: "r", URI: "a://b", MIMEType: "text/html"}, func(context.Context) (listOutput, error) { return listOutput{}, nil })
 		}, `add resource a://b: mcp_test.listOutput is sent as application/json, not as text/html; return a string`},
@@ -119,8 +119,8 @@ func TestTypedAddRefuses(t *testing.T) {
 	}
 }
 
-// In a derived file, a schema that does not fit means that the file is stale. The error names it, and
-// the command that derives it again.
+// In a derived file, a schema that does not match means that the file is stale. The error names the
+// file and the command that derives it again.
 func TestStaleDerivedCode(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
 	type query struct {
@@ -163,8 +163,8 @@ type searchFound struct {
 	Took  int64  `json:"took"`
 }
 
-// What it costs to add a tool of six fields in and eight out: as JSON handler, which compares nothing; as function with its
-// schemas; and as function without.
+// The cost of adding a tool with six input and eight output fields: as a JSON handler, as a function
+// with schemas, and as a function without schemas.
 func BenchmarkAddTool(b *testing.B) {
 	find := func(context.Context, searchTool) (searchFound, error) { return searchFound{}, nil }
 	bare := mcp.Tool{Name: "search", Description: "Searches."}

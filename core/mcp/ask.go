@@ -13,54 +13,49 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Question is something that only the client can answer: an [*Elicitation], a
-// [*URLElicitation], a [*Sampling] or a [*RootList]. [Ask] puts it and fills in the answer, so
-// there is a new one for each call.
+// A Question asks the client for input. It is an [*Elicitation], a [*URLElicitation], a [*Sampling]
+// or a [*RootList]. [Ask] sends it and stores the answer in it, so use a new one for each call.
 type Question interface {
-	// name is the key that the question has been given; it may be empty.
-	name() string
-	// needs is the capability, and the part of it, that the client must have declared.
+	name() string // the key of the question; may be empty
 	needs() need
-	// request is how the question is put to a client of a revision.
 	request(Revision) (method string, params any, err error)
-	// answer takes what the client said.
-	answer(raw json.RawMessage) error
+	setAnswer(raw json.RawMessage) error
 }
 
-// Ask puts questions to the client whose call ctx belongs to, all at once, and fills in
-// the answers. It works the same in every revision for a handler that
+// Ask sends questions, in parallel, to the client whose call ctx belongs to, and stores the answers
+// in them.
 //
-//   - returns the error of Ask, wrapped or not. In a revision with sessions the client is asked
-//     while the handler waits. In 2026-07-28 it is not: the call ends with the questions, and
-//     the client calls again with the answers, when the handler runs anew from its start and Ask
-//     returns them. What the handler returned the first time is not sent;
-//   - does nothing that must not be done twice before its last Ask;
-//   - gives a question the same Key each time, and different questions of one call
-//     different ones. A question without a key is known by its number among those of the call,
-//     which is of no use if several goroutines ask.
+// In revisions with sessions, Ask waits for the answers. In revision 2026-07-28, Ask returns an error
+// and the call ends with the questions. The client then repeats the call with the answers: the
+// handler runs again from its start, and this time Ask finds the answers. So a handler must
 //
-// A client that has not declared what a question needs is not asked: the error is then a
-// [*CannotAskError], which a handler that can do without looks for with [errors.As]. A client
-// that refuses gives a [*RefusedError]. That a person declines is an answer.
+//   - return the error of Ask, wrapped or not. Its first result is not sent;
+//   - be idempotent up to its last Ask;
+//   - give each question of a call its own Key, the same in every run. Without a Key, questions are
+//     numbered in the order of Ask, which is not reliable if several goroutines ask.
+//
+// If the client does not declare the capability that a question needs, the error is a
+// [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the client
+// refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not an error.
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
-		return errors.New("asking the client: the context is not that of a call")
+		return errors.New("asking the client: the context does not belong to a call")
 	}
-	if err := c.mayAsk(questions); err != nil {
+	if err := c.checkCanAsk(questions); err != nil {
 		return err
 	}
-	asked, err := c.talk().enter(questions, c.Revision)
+	asked, err := c.ensureDialogue().prepare(questions, c.Revision)
 	if err != nil {
 		return fmt.Errorf("asking the client: %w", err)
 	}
 	if c.Revision.stateless() {
-		return c.askLater(asked)
+		return c.askStateless(asked)
 	}
-	return c.askNow(ctx, asked)
+	return c.askInSession(ctx, asked)
 }
 
-// An asked question is one with its key and the form in which it is put.
+// An asked question has its key and its request.
 type asked struct {
 	Question
 	key     string
@@ -72,7 +67,7 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-func (c *Call) askNow(ctx context.Context, questions []asked) error {
+func (c *Call) askInSession(ctx context.Context, questions []asked) error {
 	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
 	for i, q := range questions {
@@ -83,14 +78,14 @@ func (c *Call) askNow(ctx context.Context, questions []asked) error {
 		return err
 	}
 	for i, q := range questions {
-		if err := q.answer(answers[i]); err != nil {
+		if err := q.setAnswer(answers[i]); err != nil {
 			return fmt.Errorf("the client's answer to %q: %w", q.key, err)
 		}
 	}
 	return nil
 }
 
-// askOne runs nobody's code but ours: a panic on its goroutine would be the end of the process.
+// askOne calls no code of the user, because a panic on its goroutine would end the process.
 func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
@@ -109,7 +104,7 @@ func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err
 	return answer, nil
 }
 
-// A RefusedError is what a client says that was asked and could not, or would not, answer.
+// A RefusedError is the error response of a client to a question.
 type RefusedError struct {
 	Key     string // of the question
 	Code    jsonrpc.Code
@@ -120,12 +115,12 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the client refused to answer %q: %s", e.Key, e.Message)
 }
 
-// errOpen is what Ask returns while the client has not been asked yet.
-var errOpen = errors.New("the client has to answer first; this call ends with the questions")
+// errUnanswered ends a stateless call whose questions have no answers yet.
+var errUnanswered = errors.New("waiting for the client's answers; return this error from the handler")
 
-// askLater fills in the answers that came with the call. If one is missing, the call ends.
-func (c *Call) askLater(questions []asked) error {
-	d := c.talk()
+// askStateless stores the answers that the call brought. If one is missing, it returns errUnanswered.
+func (c *Call) askStateless(questions []asked) error {
+	d := c.ensureDialogue()
 	open := false
 	for _, q := range questions {
 		raw, ok := d.answerTo(q)
@@ -133,44 +128,44 @@ func (c *Call) askLater(questions []asked) error {
 			open = true
 			continue
 		}
-		if err := q.answer(raw); err != nil {
-			d.reuse(c.via.server.states) // the client may answer again
+		if err := q.setAnswer(raw); err != nil {
+			d.restoreState(c.via.server.states) // the client may answer again
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
 		}
 	}
 	if open {
-		return errOpen
+		return errUnanswered
 	}
 	return nil
 }
 
-// readAnswers takes the answers that came with a call, and with the state those of earlier rounds.
-// Without a state they answer what the client expects to be asked.
-func (c *Call) readAnswers(intro *introduction) error {
-	if intro.state == nil && intro.responses == nil {
+// readAnswers reads the answers of a call, and those of earlier rounds from its state. Without a
+// state, the client may answer questions before they are asked.
+func (c *Call) readAnswers(sp *statelessParams) error {
+	if sp.state == nil && sp.responses == nil {
 		return nil
 	}
-	d := c.talk()
+	d := c.ensureDialogue()
 	expected := func(string) bool { return true }
-	if intro.state != nil {
-		text, ok := strictjson.Unquote(intro.state)
+	if sp.state != nil {
+		text, ok := strictjson.Unquote(sp.state)
 		if !ok {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(intro.state))
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(sp.state))
 		}
 		state, err := c.via.server.states.open(c, text)
 		if err != nil {
-			return badState(err)
+			return stateError(err)
 		}
 		d.state, d.answers, expected = state, state.Answers, state.expects
 	}
-	switch strictjson.First(intro.responses) {
+	switch strictjson.First(sp.responses) {
 	case 0:
 		return nil
 	case '{':
 	default:
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(intro.responses))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(sp.responses))
 	}
-	return strictjson.Members(intro.responses, func(key, value []byte) error {
+	return strictjson.Members(sp.responses, func(key, value []byte) error {
 		if !expected(string(key)) {
 			return nil
 		}
@@ -185,29 +180,30 @@ func (c *Call) readAnswers(intro *introduction) error {
 	})
 }
 
-func badState(err error) error {
-	return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; call again without it", err)
+func stateError(err error) error {
+	return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; repeat the call without it", err)
 }
 
-// A dialogue is what has been asked and answered in a call.
+// A dialogue holds the questions and answers of a call.
 type dialogue struct {
-	state *dialogueState // that came with the call; nil if none did
+	state *dialogueState // of the request; nil if it has none
 
 	mu      sync.Mutex
-	answers map[string]json.RawMessage // by key, of this round and those before
-	open    map[string]inputRequest    // by key
-	keys    map[string]bool            // all that have been asked by now
-	before  map[string]bool            // those asked by a hook before the handler was called
+	answers map[string]json.RawMessage // by key, of this and earlier rounds
+	open    map[string]inputRequest    // unanswered questions, by key
+	keys    map[string]bool            // of all questions so far
+	before  map[string]bool            // keys that a hook asked before the handler was called
 	ran     bool                       // the handler has been called
 	used    bool                       // the state has been used
 }
 
-func (c *Call) talk() *dialogue {
+func (c *Call) ensureDialogue() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()
 }
 
-func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
+// prepare encodes questions and gives each of them a unique key.
+func (d *dialogue) prepare(questions []Question, r Revision) ([]asked, error) {
 	all := make([]asked, len(questions))
 	for i, q := range questions {
 		method, params, err := q.request(r)
@@ -230,14 +226,14 @@ func (d *dialogue) enter(questions []Question, r Revision) ([]asked, error) {
 			all[i].key = fmt.Sprintf("#%d", len(d.keys)+1)
 		}
 		if d.keys[all[i].key] {
-			return nil, fmt.Errorf("the key %q has been asked in this call: give each question its own", all[i].key)
+			return nil, fmt.Errorf("duplicate key %q; give each question of a call its own", all[i].key)
 		}
 		d.keys[all[i].key] = true
 	}
 	return all, nil
 }
 
-// answerTo returns the answer to a question; if there is none, the question is open.
+// answerTo returns the answer to a question. Without an answer, it records the question as open.
 func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,15 +247,15 @@ func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// beginDialogue is called before the handler. It uses up the state. A handler that a hook calls
-// again may ask again.
+// beginDialogue is called before the handler. It marks the state as used. If a hook calls the
+// handler again, the handler may repeat its questions.
 func (c *Call) beginDialogue() error {
-	d := c.talk()
+	d := c.ensureDialogue()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state != nil && !d.used {
 		if err := c.via.server.states.use(d.state); err != nil {
-			return badState(err)
+			return stateError(err)
 		}
 		d.used = true
 	}
@@ -271,23 +267,23 @@ func (c *Call) beginDialogue() error {
 	return nil
 }
 
-func (d *dialogue) reuse(k *stateKeeper) {
+func (d *dialogue) restoreState(k *stateKeeper) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used {
-		k.reuse(d.state)
+		k.restore(d.state)
 		d.used = false
 	}
 }
 
-// An inputRequired is the result of a call that cannot be finished without answers.
+// An inputRequired is the result of a stateless call that ends with questions.
 type inputRequired struct {
 	ResultType string                  `json:"resultType"`
 	Requests   map[string]inputRequest `json:"inputRequests"`
 	State      string                  `json:"requestState"`
 }
 
-// openQuestions returns the result that a call with open questions ends with, or nil.
+// openQuestions returns the result of a call with open questions, or nil.
 func (c *Call) openQuestions() (any, error) {
 	d := c.dialogue.Load()
 	if d == nil {
@@ -303,18 +299,18 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
-	if most := c.via.server.o.MaxMessage / 2; len(state) > most { // it must come back in a message
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask for more: with what goes around them they have %d bytes, and %d fit into a message", len(state), most)
+	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask again: requestState has %d bytes (limit %d)", len(state), limit)
 	}
 	return &inputRequired{"input_required", d.open, state}, nil
 }
 
-// waited reports why nobody waits for a call any more, if so.
-func (c *Call) waited() error {
+// checkOpen returns an error if the call has ended or was cancelled.
+func (c *Call) checkOpen() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over {
-		return errors.New("the call is over")
+	if c.ended {
+		return errors.New("the call has ended")
 	}
 	return c.ctx.Err()
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// oddClient says what it is told to, whatever it is asked.
+// oddClient gives fixed answers to all questions.
 func oddClient(t *testing.T, s *mcp.Server, r mcp.Revision, answer string) *mcptest.Client {
 	return mcptest.ConnectWith(t, s, mcptest.Options{
 		Revision:     r,
@@ -37,7 +37,7 @@ func askingServer(t *testing.T, o mcp.Options, ask func(context.Context) (string
 	return s
 }
 
-// No answer takes more than its own call down, and none that is no answer counts as one.
+// An invalid answer fails its own call only, and is never accepted as an answer.
 func TestOddAnswers(t *testing.T) {
 	form := func() mcp.Question {
 		return &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`)}
@@ -88,7 +88,7 @@ type panics struct{}
 
 func (panics) MarshalJSON() ([]byte, error) { panic("no way") }
 
-// A question that panics ends the call and nothing else.
+// A question that panics fails only its call.
 func TestAskPanics(t *testing.T) {
 	for _, r := range askingRevisions() {
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
@@ -134,7 +134,7 @@ func TestHookAsks(t *testing.T) {
 	}
 }
 
-// What a hook makes of a result has to be an object in every revision.
+// The result of a hook must be an object in every revision.
 func TestHookResults(t *testing.T) {
 	for _, r := range askingRevisions() {
 		for _, bad := range []any{"x", []int{1}, 7} {
@@ -160,7 +160,7 @@ func TestHookResults(t *testing.T) {
 	}
 }
 
-// A question that cannot be asked leaves its key for another.
+// The key of a question that cannot be asked can be used again.
 func TestAskInstead(t *testing.T) {
 	for _, r := range askingRevisions() {
 		s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
@@ -180,7 +180,7 @@ func TestAskInstead(t *testing.T) {
 	}
 }
 
-// Several goroutines of a handler may ask, and all of them are asked in one round.
+// Several goroutines of a handler may ask, and the client gets all questions in one round.
 func TestAskFromManyGoroutines(t *testing.T) {
 	for _, r := range askingRevisions() {
 		var runs atomic.Int32
@@ -203,7 +203,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// When nobody waits any more, nobody is asked.
+// Ask fails after the call has ended.
 func TestAskTooLate(t *testing.T) {
 	for _, r := range askingRevisions() {
 		later := make(chan context.Context, 1)
@@ -220,7 +220,7 @@ func TestAskTooLate(t *testing.T) {
 			},
 		})
 		client.CallTool("ask", nil)
-		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "nobody waits") {
+		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "the call has ended") {
 			t.Errorf("%s: %v", r, err)
 		}
 		if asked.Load() != 0 {
@@ -229,7 +229,7 @@ func TestAskTooLate(t *testing.T) {
 	}
 }
 
-// A state is used up by the handler that it comes to, and by nothing on the way there.
+// A state is used when the handler runs, and not by a request that is refused earlier.
 func TestStateSurvivesRefusals(t *testing.T) {
 	refuse := false
 	s := askingServer(t, mcp.Options{Hook: func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -271,8 +271,8 @@ func TestStateSurvivesRefusals(t *testing.T) {
 	}
 }
 
-// Answers that would not fit into the next message are refused while that can be said; answers
-// to nothing that was asked are not carried along.
+// Answers that would not fit into the next message are refused. Answers to unknown questions are not
+// kept.
 func TestStateSize(t *testing.T) {
 	s := askingServer(t, mcp.Options{MaxMessage: 10_000}, func(ctx context.Context) (string, error) {
 		for i := range 5 {
@@ -285,17 +285,17 @@ func TestStateSize(t *testing.T) {
 	big := `{"action":"accept","content":{"a":"` + strings.Repeat("x", 1500) + `"}}`
 	client := oddClient(t, s, mcp.Revision20260728, big)
 	err := client.Call("tools/call", map[string]any{"name": "ask"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "too large to ask for more") {
+	if err == nil || !strings.Contains(err.Error(), "too large to ask again") {
 		t.Errorf("error = %v", err)
 	}
 	raw := connectRaw(t, s)
 	answer := raw.ask(t, fmt.Appendf(nil, `{"name":"ask","inputResponses":{"unasked":%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`, big))
 	if len(answer) > 1000 {
-		t.Errorf("the state carries what nobody asked: %d bytes", len(answer))
+		t.Errorf("the state has answers to unknown questions: %d bytes", len(answer))
 	}
 }
 
-// Questions of the model's own making are put in the form that clients expect.
+// A Sampling with tools is encoded as clients expect.
 func TestSamplingWithTools(t *testing.T) {
 	var got string
 	s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
@@ -324,7 +324,7 @@ func TestSamplingWithTools(t *testing.T) {
 	}
 }
 
-// slog writes a repeated key twice; the client is sent the last.
+// slog writes duplicate keys; the client gets the last one.
 func TestLogOfRepeatedKeys(t *testing.T) {
 	s := askingServer(t, mcp.Options{}, func(ctx context.Context) (string, error) {
 		mcp.Logger(ctx).With("id", 1).Info("m", "id", 2, "big", int64(9007199254740993))
@@ -349,7 +349,7 @@ func TestLogOfRepeatedKeys(t *testing.T) {
 	}
 }
 
-// A listen ends with its result when the server does, however little grace there is.
+// A listen returns its result when the server ends, even without a grace period.
 func TestListenEndsWithItsResult(t *testing.T) {
 	for range 30 {
 		s := newServer(mcp.Options{Grace: -1, Tools: true})
@@ -370,8 +370,7 @@ func TestListenEndsWithItsResult(t *testing.T) {
 	}
 }
 
-// A state that has been used is refused as often as a hook tries, also if it was still good when
-// the call came.
+// A used state is refused each time a hook tries it, even if it was valid when the call began.
 func TestHookCannotReplay(t *testing.T) {
 	const n = 2
 	var both sync.WaitGroup

@@ -15,12 +15,12 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// askingRevisions are those in which everything can be asked.
+// askingRevisions are the revisions that support all questions.
 func askingRevisions() []mcp.Revision {
 	return []mcp.Revision{mcp.Revision20251125, mcp.Revision20260728}
 }
 
-// answering is a client that can be asked anything.
+// answering returns a client that answers all questions.
 func answering(t *testing.T, s *mcp.Server, r mcp.Revision) *mcptest.Client {
 	return mcptest.ConnectWith(t, s, mcptest.Options{
 		Revision: r,
@@ -45,7 +45,7 @@ func nameForm() *mcp.Elicitation {
 	return &mcp.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
 }
 
-// The same handlers ask tools', prompts' and resources' clients in both eras.
+// The same handlers of tools, prompts and resources ask in both eras.
 func TestAskInEveryEra(t *testing.T) {
 	runs := 0
 	s := newServer(mcp.Options{})
@@ -86,7 +86,7 @@ func TestAskInEveryEra(t *testing.T) {
 			if got := client.CallTool("ask", nil); got.Text() != want || got.IsError {
 				t.Errorf("the tool says %q", got.Text())
 			}
-			// In a session the handler waits; without one it runs anew for every round of answers.
+			// In a session the handler waits; without one it runs again for every round of answers.
 			if wantRuns := map[mcp.Revision]int{mcp.Revision20251125: 1, mcp.Revision20260728: 3}[r]; runs != wantRuns {
 				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
 			}
@@ -100,7 +100,7 @@ func TestAskInEveryEra(t *testing.T) {
 	}
 }
 
-// What is wrong with a question is told to the handler, before anyone is asked.
+// Ask returns the error of an invalid question without asking the client.
 func TestAskRefuses(t *testing.T) {
 	message := []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{mcp.Text{Text: "x"}}}}
 	tests := []struct {
@@ -108,21 +108,21 @@ func TestAskRefuses(t *testing.T) {
 		question mcp.Question
 		want     string
 	}{
-		{"nested form", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"object"}}}`)}, `properties.a: a form has strings`},
-		{"form of no type", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"enum":["x"]}}}`)}, `properties.a: a form has strings`},
-		{"list of anything", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`)}, `properties.a: an array in a form is a choice`},
-		{"form that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"string"}`)}, `must say "type":"object"`},
-		{"no form", &mcp.Elicitation{}, "its schema: "},
+		{"nested form", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"object"}}}`)}, `properties.a: type "object" is not supported`},
+		{"form of no type", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"enum":["x"]}}}`)}, `properties.a: type "" is not supported`},
+		{"list of anything", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`)}, `properties.a: an array must be a multiple choice`},
+		{"form that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"string"}`)}, `must have "type":"object"`},
+		{"no form", &mcp.Elicitation{}, "schema: "},
 		{"schema that is none", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":"x"}}}`)}, `properties.a.minLength`},
-		{"no choice", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","oneOf":[]}}}`)}, `its schema: `},
-		{"two choices in one", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":["x"],"oneOf":[{"const":"x"}]}}}`)}, `properties.a: a choice has either`},
-		{"default that is no answer", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","default":"x"}}}`)}, `properties.a: its default: `},
-		{"page over plain http", &mcp.URLElicitation{URL: "http://example.org/login"}, "must begin with https"},
-		{"no page", &mcp.URLElicitation{URL: "example.org"}, "must be the address of a web page"},
-		{"page of another kind", &mcp.URLElicitation{URL: "file:///etc/passwd"}, "must be the address of a web page"},
+		{"no choice", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","oneOf":[]}}}`)}, `schema: `},
+		{"two choices in one", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":["x"],"oneOf":[{"const":"x"}]}}}`)}, `properties.a: a choice needs either`},
+		{"default that is no answer", &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","default":"x"}}}`)}, `properties.a: default: `},
+		{"page over plain http", &mcp.URLElicitation{URL: "http://example.org/login"}, "must begin with https://, except on localhost"},
+		{"no page", &mcp.URLElicitation{URL: "example.org"}, "must begin with https:// and have a host"},
+		{"page of another kind", &mcp.URLElicitation{URL: "file:///etc/passwd"}, "must begin with https:// and have a host"},
 		{"no limit", &mcp.Sampling{Messages: message}, "MaxTokens must be more than 0"},
-		{"no message", &mcp.Sampling{MaxTokens: 1}, "there must be a message"},
-		{"a link to a model", &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ResourceLink{}}}}}, "cannot hold mcp.ResourceLink"},
+		{"no message", &mcp.Sampling{MaxTokens: 1}, "needs a message with content"},
+		{"a link to a model", &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ResourceLink{}}}}}, "does not support mcp.ResourceLink"},
 	}
 	for _, test := range tests {
 		for _, r := range askingRevisions() {
@@ -141,12 +141,12 @@ func TestAskRefuses(t *testing.T) {
 
 func TestAskOutsideOfACall(t *testing.T) {
 	if err := mcp.Ask(context.Background(), nameForm()); err == nil {
-		t.Error("nobody could be asked, and there was no error")
+		t.Error("Ask returns no error")
 	}
 }
 
-// Completion cannot end with questions, so there is nothing to be asked in it without a session.
-func TestAskWhereThereAreNoQuestions(t *testing.T) {
+// A completer can ask in a session only, because the result of completion/complete cannot be questions.
+func TestAskInCompletion(t *testing.T) {
 	s := newServer(mcp.Options{})
 	err := errors.Join(
 		s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }),
@@ -163,12 +163,12 @@ func TestAskWhereThereAreNoQuestions(t *testing.T) {
 	if err := answering(t, s, mcp.Revision20251125).Call("completion/complete", params, nil); err != nil {
 		t.Errorf("in a session: %v", err)
 	}
-	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot be answered with questions") {
+	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot ask the client") {
 		t.Errorf("without one: %v", err)
 	}
 }
 
-// A state is good once, also when several try at the very same time.
+// A state can be used once, even by concurrent calls.
 func TestStateIsUsedOnce(t *testing.T) {
 	s := newServer(mcp.Options{})
 	if err := s.AddTool(mcp.Tool{Name: "ask"}, fixture.Handler(func(ctx context.Context) (string, error) { return "done", mcp.Ask(ctx, &mcp.RootList{Key: "dirs"}) })); err != nil {

@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// stateLife is how long a client, and its user, may take to answer.
+	// stateLife is how long a user may take to answer.
 	stateLife = time.Hour
-	// maxUsedStates limits the states that are remembered as used. If it is reached, all older
-	// states count as expired.
+	// maxUsedStates limits the used states that are remembered. When it is reached, all older states
+	// count as expired.
 	maxUsedStates = 1 << 16
 )
 
-// A stateKeeper makes the requestState that is sent with questions and comes back with their
-// answers, and checks it. A state is signed. It is valid for one call of the same method and params
-// by the same caller, for stateLife, and once: the ids of used states are remembered until they
-// expire. Processes that share a key take each other's states; each of them takes a state once.
+// A stateKeeper creates and checks the requestState, which is sent with questions and returned with
+// the answers. A state is signed and expires after stateLife. It can be used once, by the same
+// caller, with the same method and params. The ids of used states are remembered until they expire.
+// Processes that share a key accept each other's states; each process accepts a state once.
 type stateKeeper struct {
 	key func() []byte
 
 	mu    sync.Mutex
-	used  map[string]int64 // when the state with this id expires, in seconds since 1970
-	floor int64            // states that expire at this time or before count as expired
+	used  map[string]int64 // expiry by id, as a Unix time
+	floor int64            // states that expire at this Unix time or before count as expired
 }
 
 func newStateKeeper(key []byte) *stateKeeper {
-	return &stateKeeper{used: map[string]int64{}, key: sync.OnceValue(func() []byte { // most servers never ask
+	return &stateKeeper{used: map[string]int64{}, key: sync.OnceValue(func() []byte {
 		if len(key) > 0 {
 			return slices.Clone(key)
 		}
@@ -52,15 +52,15 @@ func newStateKeeper(key []byte) *stateKeeper {
 // A dialogueState is the content of a requestState.
 type dialogueState struct {
 	ID      string                     `json:"i"`
-	Expires int64                      `json:"e"` // in seconds since 1970
-	Call    []byte                     `json:"c"` // a digest of the call
+	Expires int64                      `json:"e"` // Unix time
+	Call    []byte                     `json:"c"` // callDigest
 	Asked   []string                   `json:"q"` // keys of the open questions
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 }
 
 func (s *dialogueState) expects(key string) bool { return slices.Contains(s.Asked, key) }
 
-// seal makes the state for the questions that a call ends with, and the answers so far.
+// seal returns the signed state for the open questions of a call and the answers so far.
 func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers map[string]json.RawMessage) (string, error) {
 	digest, err := callDigest(c)
 	if err != nil {
@@ -86,11 +86,11 @@ func (k *stateKeeper) sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// open reads a state that came with a call. Its errors complete the sentence "the state …".
+// open verifies and decodes the state of a request. Its errors follow the word requestState.
 func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 	text, signature, _ := strings.Cut(state, ".")
 	if !hmac.Equal([]byte(signature), []byte(k.sign(text))) {
-		return nil, errors.New("is not one that this server gave")
+		return nil, errors.New("was not issued by this server")
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -105,14 +105,14 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 		return nil, err
 	}
 	if !hmac.Equal(digest, s.Call) {
-		return nil, errors.New("was given for another call: method and params must be the same")
+		return nil, errors.New("was issued for another call: method and params must be the same")
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return &s, k.check(&s)
 }
 
-// check returns why a state cannot be used, or nil. mu is held.
+// check returns an error if a state has expired or has been used. The caller holds mu.
 func (k *stateKeeper) check(s *dialogueState) error {
 	if time.Now().Unix() >= s.Expires {
 		return errors.New("has expired")
@@ -137,22 +137,22 @@ func (k *stateKeeper) use(s *dialogueState) error {
 		maps.DeleteFunc(k.used, func(_ string, expires int64) bool { return expires <= now.Unix() })
 		if len(k.used) >= maxUsedStates {
 			clear(k.used)
-			k.floor = now.Add(stateLife).Unix() // all states that have been given
+			k.floor = now.Add(stateLife).Unix() // covers all states issued so far
 		}
 	}
 	k.used[s.ID] = s.Expires
 	return nil
 }
 
-func (k *stateKeeper) reuse(s *dialogueState) {
+func (k *stateKeeper) restore(s *dialogueState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.used, s.ID)
 }
 
-// callDigest is a digest of the parts of a call that must be the same when it comes again: all but
-// _meta and answers, in any order of keys and with any white space. Hooks do not change it. Absent
-// arguments are empty ones.
+// callDigest returns a digest of the parts of a call that must be the same when it is repeated: the
+// method, the caller and the params except _meta and the answers. The order of keys and white space
+// do not matter. Missing and empty arguments are equal. Hooks do not change the digest.
 func callDigest(c *Call) ([]byte, error) {
 	params := make(map[string]any)
 	err := strictjson.Members(c.req.Params, func(key, value []byte) error {
@@ -162,7 +162,7 @@ func callDigest(c *Call) ([]byte, error) {
 		}
 		var v any
 		d := json.NewDecoder(bytes.NewReader(value))
-		d.UseNumber() // large ones that differ are not the same
+		d.UseNumber() // distinguishes large numbers
 		if err := d.Decode(&v); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func callDigest(c *Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // with its keys in order
+	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func stateCall(params string) *Call {
 	return &Call{ctx: context.Background(), Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
 }
 
-// A state is used once. If too many have been used, all that were given before count as expired.
+// A state is used once. If too many have been used, all states issued earlier count as expired.
 func TestStateUsedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
@@ -59,8 +59,8 @@ func TestStateUsedOnce(t *testing.T) {
 	})
 }
 
-// Large numbers that look the same as floating-point numbers are different ones.
-func TestStateTellsNumbersApart(t *testing.T) {
+// Large numbers that are equal as floating-point numbers are distinguished.
+func TestStateDistinguishesNumbers(t *testing.T) {
 	k := newStateKeeper(nil)
 	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestStateTellsNumbersApart(t *testing.T) {
 	}
 }
 
-// Another server, or the same one started again, gave a state that this one does not know.
+// A server refuses the state of another server, or of an earlier run.
 func TestStateOfAnotherServer(t *testing.T) {
 	c := stateCall(`{}`)
 	state, err := newStateKeeper(nil).seal(c, nil, nil)
@@ -79,11 +79,11 @@ func TestStateOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := newStateKeeper(nil).open(c, state); err == nil {
-		t.Error("it was taken")
+		t.Error("the state was accepted")
 	}
 }
 
-// No change of a state goes unnoticed, and none breaks anything.
+// Every change of a state is detected.
 func FuzzState(f *testing.F) {
 	k := newStateKeeper(nil)
 	c := stateCall(`{"name":"a"}`)
@@ -109,7 +109,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// The time that a state is good for is counted from its own making.
+// A state expires stateLife after it was issued.
 func TestStateLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
@@ -125,14 +125,14 @@ func TestStateLife(t *testing.T) {
 	})
 }
 
-// A key of no bytes is one that everybody knows: it stands for none.
+// An empty key is replaced by a random one.
 func TestStateKeyEmpty(t *testing.T) {
 	if k, other := newStateKeeper([]byte{}), newStateKeeper([]byte{}); k.sign("x") == other.sign("x") {
 		t.Error("two servers without a key sign alike")
 	}
 }
 
-// A process that has the same key takes the state of another, once, and from the same caller alone.
+// A process with the same key accepts the state of another process, once, and only from the same caller.
 func TestStateOfAnother(t *testing.T) {
 	key := []byte("the key of both of them")
 	maker, other := newStateKeeper(key), newStateKeeper(key)
@@ -144,7 +144,7 @@ func TestStateOfAnother(t *testing.T) {
 	ann := stateCall(`{"name":"x"}`)
 	ann.ctx = auth.With(context.Background(), &auth.Identity{Subject: "ann"})
 	if _, err := other.open(ann, state); err == nil {
-		t.Error("the state was given to nobody, and Ann may use it")
+		t.Error("Ann can use the state of an anonymous caller")
 	}
 	for _, k := range []*stateKeeper{other, maker} {
 		opened, err := k.open(c, state)
@@ -157,7 +157,7 @@ func TestStateOfAnother(t *testing.T) {
 		if _, err := k.open(c, state); err == nil || err.Error() != "has been used" {
 			t.Errorf("again: %v", err)
 		}
-		k.reuse(opened)
+		k.restore(opened)
 		if _, err := k.open(c, state); err != nil {
 			t.Errorf("given back: %v", err)
 		}

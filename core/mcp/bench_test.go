@@ -28,7 +28,7 @@ func adders(t testing.TB, n int) *mcp.Server {
 	return s
 }
 
-// BenchmarkCall is one tools/call through everything but a wire.
+// BenchmarkCall measures a tools/call in memory.
 func BenchmarkCall(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
@@ -41,9 +41,9 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallAmongMany reports, as "ratio", what a call costs among 1,000 tools over
-// what it costs with one: medians of blocks of calls that take turns, so that
-// whatever else the machine does falls on both. The target is at most 1.1.
+// BenchmarkCallAmongMany reports, as "ratio", the cost of a call with 1,000 tools divided by the cost
+// with one tool. It alternates blocks of calls and compares medians, so that other load affects both.
+// The target is at most 1.1.
 func BenchmarkCallAmongMany(b *testing.B) {
 	const block = 200
 	one, many := caller(b, 1), caller(b, 1000)
@@ -75,7 +75,7 @@ func caller(b *testing.B, n int) func() {
 	}
 }
 
-// BenchmarkBurst is a tools/call among 64 that come at once, as over standard input.
+// BenchmarkBurst measures a tools/call in a burst of 64, as over standard input.
 func BenchmarkBurst(b *testing.B) {
 	const n = 64
 	var calls strings.Builder
@@ -90,7 +90,7 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// repeatedly is a reader of one text, then of another again and again.
+// repeatedly is a reader of one text, followed by repetitions of another.
 type repeatedly struct {
 	first, then string
 	times       int
@@ -123,7 +123,7 @@ func BenchmarkListTools(b *testing.B) {
 	}
 }
 
-// A long conversation ends with the memory that it had when it was short.
+// The memory of a long session does not grow.
 func TestLongConversation(t *testing.T) {
 	client := connectRaw(t, adders(t, 10))
 	use := func() (heap uint64, goroutines int) {

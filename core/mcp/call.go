@@ -19,7 +19,7 @@ type Call struct {
 	Target   string          // the name of the tool or prompt, or the URI of the resource
 	Params   json.RawMessage // as the client sent them; nil if there are none
 	Meta     json.RawMessage // the _meta of the params; nil if there is none
-	Revision Revision        // that the call is served in; empty for initialize
+	Revision Revision        // of the call; empty for initialize
 
 	// Session is the session that the call is part of. It is nil in revisions without sessions.
 	Session *Session
@@ -30,20 +30,20 @@ type Call struct {
 	via       *Session  // the session that received the call, in any revision
 	responder Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
-	ctx       context.Context // of the request; it ends when the client no longer waits
+	ctx       context.Context // of the request; ends when the client cancels it
 	client    *client         // of the session; nil in the stateless era
-	info      json.RawMessage // the client's info in the stateless era, decoded on demand
-	capable   json.RawMessage // its capabilities, likewise
-	level     *Level          // the least level of log messages for this call; nil if it names none
-	progress  *progress       // nil if the client does not want any
-	cache     Cache           // how long the client may keep the result
+	level     *Level          // the lowest level of log messages for the client; nil sends none
+	progress  *progress       // nil if the client does not want progress
+	cache     Cache           // of the result
 	checked   []byte          // structured content that is known to be valid JSON
-	failed    *ToolResult     // the result of a tool that is an error
+	failed    *ToolResult     // the result of a tool with IsError set
+
+	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 
 	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
 
-	mu   sync.Mutex
-	over bool
+	mu    sync.Mutex
+	ended bool
 }
 
 // A client is the client of a session, as it describes itself in the handshake.
@@ -52,9 +52,9 @@ type client struct {
 	capabilities Capabilities
 }
 
-// An introduction holds what a request of the stateless era says about itself, as undecoded JSON:
-// members of _meta, and answers to questions of the server.
-type introduction struct {
+// statelessParams are params of the stateless era as JSON: members of _meta, and answers to questions
+// of the server.
+type statelessParams struct {
 	version, capabilities, info, level json.RawMessage
 	responses, state                   json.RawMessage
 }
@@ -70,18 +70,17 @@ const (
 )
 
 // A Hook is called for every valid request. It calls next, which handles the request, and returns
-// its result. It may refuse the request instead, change the context or the result, call next again,
-// or [Ask] the user. Use it for identity, metrics, tracing and rate limits.
+// the result. It may also refuse the request, change the context or the result, call next again, or
+// [Ask] the client. Use it for authentication, metrics, tracing and rate limits.
 //
-// Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and subscriptions,
-// which are handled in the order in which they arrive. A hook that waits in one of these holds up all
-// later calls.
+// Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
+// subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 type callKey struct{}
 
-// A callContext is the context of a call: that of the request, with the call and the values that the
-// server provides.
+// A callContext is the context of a call. It adds the call and the values of [Server.Provide] to the
+// context of the request.
 type callContext Call
 
 // String prevents package fmt from printing the fields of the call.
@@ -113,7 +112,7 @@ func (c *Call) Client() Implementation {
 	if c.client != nil {
 		return c.client.info
 	}
-	info, _ := readInfo(c.info) // checked by introduce
+	info, _ := readInfo(c.rawInfo) // checked by readStateless
 	return info
 }
 
@@ -122,22 +121,22 @@ func (c *Call) ClientCapabilities() Capabilities {
 	if c.client != nil {
 		return c.client.capabilities
 	}
-	if c.capable == nil {
+	if c.rawCapabilities == nil {
 		return nil
 	}
 	all := Capabilities{}
-	_ = strictjson.Members(c.capable, func(key, value []byte) error { // checked by introduce
+	_ = strictjson.Members(c.rawCapabilities, func(key, value []byte) error { // checked by readStateless
 		all[string(key)] = value
 		return nil
 	})
 	return all
 }
 
-// newCall reads the params that all requests have in common, and stores the rest in intro. It returns
-// a call even if they are invalid.
-func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *introduction) (*Call, error) {
+// newCall reads the params that all requests have in common, and stores those of the stateless era in
+// sp. It returns a call even if params are invalid.
+func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
-	c.responder, _ = req.Responder().(Responder) // Session.Receive takes no other
+	c.responder, _ = req.Responder().(Responder)
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil
@@ -158,20 +157,20 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, intro *intr
 			}
 			c.Meta = slices.Clip(value)
 		case string(key) == "inputResponses":
-			intro.responses = value
+			sp.responses = value
 		case string(key) == "requestState":
-			intro.state = value
+			sp.state = value
 		}
 		return nil
 	})
 	if err == nil && c.Meta != nil {
-		err = c.readMeta(intro)
+		err = c.readMeta(sp)
 	}
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks
-// may decide by it, so the method must read the same param.
+// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks may
+// check [Call].Target, so the method must read the same param.
 func targetKey(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -182,7 +181,7 @@ func targetKey(method string) string {
 	return ""
 }
 
-func (c *Call) readMeta(intro *introduction) error {
+func (c *Call) readMeta(sp *statelessParams) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
 		case "progressToken":
@@ -192,24 +191,24 @@ func (c *Call) readMeta(intro *introduction) error {
 			}
 			c.progress = &progress{token: token}
 		case MetaVersion:
-			intro.version = value
+			sp.version = value
 		case MetaCapabilities:
-			intro.capabilities = value
+			sp.capabilities = value
 		case MetaClientInfo:
-			intro.info = value
+			sp.info = value
 		case MetaLogLevel:
-			intro.level = value
+			sp.level = value
 		}
 		return nil
 	})
 }
 
-// run calls the method, unless the call is refused, and handles its questions.
+// run calls the method unless the call is refused. If questions are open, they are the result.
 func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil { // else nothing has been asked, and this is the only run
+	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil {
 		if err := c.beginDialogue(); err != nil {
 			return nil, err
 		}
@@ -217,22 +216,22 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 	result, err := m.run(ctx, c)
 	if c.dialogue.Load() != nil {
 		if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
-			return open, sealErr // whatever the handler returned
+			return open, sealErr
 		}
 	}
 	return result, err
 }
 
-// tell sends the client a notification that belongs to the call, and reports whether it did. It does
-// nothing if the call has been answered or cancelled.
-func (c *Call) tell(method string, params any) bool {
+// notify sends the client a notification that belongs to the call. It returns false, and sends
+// nothing, if the call has ended or was cancelled.
+func (c *Call) notify(method string, params any) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over || c.ctx.Err() != nil {
+	if c.ended || c.ctx.Err() != nil {
 		return false
 	}
 	if err := c.req.Notify(method, params); err != nil {
-		c.via.log.Debug("notify the client", "method", method, "error", err)
+		c.via.log.Debug("notify client", "method", method, "error", err)
 	}
 	return true
 }
@@ -241,16 +240,16 @@ func (c *Call) tell(method string, params any) bool {
 func (c *Call) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over = true
+	c.ended = true
 }
 
-// progress is the progress of a call that has been reported to the client.
+// progress is the progress that a call has reported to the client.
 type progress struct {
 	token jsonrpc.ID
 
-	mu   sync.Mutex
-	any  bool
-	last float64
+	mu       sync.Mutex
+	reported bool
+	last     float64
 }
 
 type progressParams struct {
@@ -260,9 +259,9 @@ type progressParams struct {
 	Message  string     `json:"message,omitempty"`
 }
 
-// Progress reports the progress of the call that ctx belongs to: done of total, which is 0 if unknown,
-// with an optional message. It does nothing if the client does not want progress, if done has not
-// increased, or if the call is over.
+// Progress reports to the client that done of total has been completed in the call that ctx belongs
+// to. total is 0 if unknown, and message may be empty. Progress does nothing if the client does not
+// want progress, if done has not increased, or if the call has ended.
 func Progress(ctx context.Context, done, total float64, message string) {
 	c := CallFrom(ctx)
 	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
@@ -271,13 +270,13 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	p := c.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.any && done <= p.last {
+	if p.reported && done <= p.last {
 		return
 	}
 	if c.Revision < Revision20250326 {
 		message = ""
 	}
-	if c.tell("notifications/progress", progressParams{p.token, done, total, message}) {
-		p.any, p.last = true, done
+	if c.notify("notifications/progress", progressParams{p.token, done, total, message}) {
+		p.reported, p.last = true, done
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// Progress stops with its call, however it ends and whoever still tries to report it.
+// Progress is not sent after the end of the call, however it ends.
 func TestProgressAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{})
@@ -58,7 +58,7 @@ func TestProgressAfterTheEnd(t *testing.T) {
 	})
 }
 
-// late reports progress while the result it is part of is being encoded.
+// late reports progress while it is encoded as part of a result.
 type late struct{ ctx context.Context }
 
 func (l late) MarshalJSON() ([]byte, error) {
@@ -66,7 +66,7 @@ func (l late) MarshalJSON() ([]byte, error) {
 	return []byte(`1`), nil
 }
 
-// Once a handler has returned, its answer is on its way, and progress would come too late.
+// Progress is not sent after the handler has returned.
 func TestProgressAfterTheResult(t *testing.T) {
 	s := newServer(mcp.Options{})
 	err := s.AddTool(mcp.Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -85,8 +85,7 @@ func TestProgressAfterTheResult(t *testing.T) {
 	}
 }
 
-// A call's logger needs no context, and goes to the server's log by the server's rules and
-// to the client by the client's.
+// A call's logger needs no context. The server's log and the client have separate levels.
 func TestLogger(t *testing.T) {
 	var log strings.Builder
 	s := newServer(mcp.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
@@ -123,8 +122,8 @@ func TestLogger(t *testing.T) {
 	mcp.Logger(context.Background()).Debug("outside of any call")
 }
 
-// What a handler appends to its arguments, and what a hook puts in the place of params, does no harm.
-func TestParamsAreTheCalls(t *testing.T) {
+// A handler may append to its arguments, and a hook may replace the params.
+func TestParamsBelongToTheCall(t *testing.T) {
 	var params string
 	s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if c.Method == "tools/list" {
@@ -156,7 +155,7 @@ type crooked struct{}
 
 func (crooked) MarshalJSON() ([]byte, error) { return []byte(`{"x":1,"x":2}`), nil }
 
-// An output that is no JSON that a client would take is not sent, whatever the schema allows.
+// Invalid JSON in an output is not sent, even if the schema allows it.
 func TestOutputThatIsNotStrict(t *testing.T) {
 	work := func(context.Context, struct{}) (crooked, error) { return crooked{}, nil }
 	for _, schema := range []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"type":"object"}`)} {
@@ -172,7 +171,7 @@ func TestOutputThatIsNotStrict(t *testing.T) {
 	}
 }
 
-// A handler may return the same result again and again: nothing is written to it.
+// A handler may return the same result several times, because it is not modified.
 func TestSharedResult(t *testing.T) {
 	shared := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":1}`)}
 	s := newServer(mcp.Options{})

@@ -24,9 +24,9 @@ import (
 // callPathCalls tells a child process of TestCallPath how many calls to make.
 const callPathCalls = "PETROCK_CALL_PATH_CALLS"
 
-// TestCallPath counts the functions of jsonrpc and mcp that a tools/call over stdio passes: those that a thousand further
-// calls enter at least 500 times, by the counters of the coverage tool. Closures count; functions that the compiler inlines
-// and timers do not. It compiles both packages, so it runs only when asked for:
+// TestCallPath counts the functions of jsonrpc and mcp that a tools/call over stdio enters: those that
+// a thousand further calls enter at least 500 times, according to the coverage counters. Closures
+// count; inlined functions and timers do not. It compiles both packages, so it only runs on request:
 //
 //	PETROCK_CALL_PATH=1 go test ./core/mcp -run TestCallPath -v
 func TestCallPath(t *testing.T) {
@@ -87,7 +87,7 @@ func callOverLines(t *testing.T, n int) {
 	<-done
 }
 
-// A callPath finds out which functions run.
+// A callPath finds the functions that run.
 type callPath struct {
 	fset    *token.FileSet
 	files   map[string]*ast.File

@@ -8,16 +8,16 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Completer suggests values for an argument of a prompt or a variable of a
-// resource template, best first. prefix is what has been typed so far; known
-// holds arguments that have a value already. The client gets the first hundred.
+// A Completer suggests values for an argument of a prompt or a variable of a resource template, best
+// first. prefix is the text typed so far; known holds the values of other arguments. The client gets
+// the first hundred values.
 type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
 
 // CompletePrompt sets the completer of the arguments of a prompt.
 func (s *Server) CompletePrompt(name string, c Completer) error {
 	p, ok := s.prompts.get(name)
 	if !ok {
-		return fmt.Errorf("completing prompt %q: there is none", name)
+		return fmt.Errorf("set completer: unknown prompt %q", name)
 	}
 	s.setCompleter(p.input, c)
 	return nil
@@ -27,7 +27,7 @@ func (s *Server) CompletePrompt(name string, c Completer) error {
 func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	t, ok := s.templates.get(uriTemplate)
 	if !ok {
-		return fmt.Errorf("completing resource template %q: there is none", uriTemplate)
+		return fmt.Errorf("set completer: unknown resource template %q", uriTemplate)
 	}
 	s.setCompleter(t.input, c)
 	return nil
@@ -55,10 +55,6 @@ type completeParams struct {
 	} `json:"context"`
 }
 
-type completeResult struct {
-	Completion completion `json:"completion"`
-}
-
 type completion struct {
 	Values  []string `json:"values"`
 	Total   int      `json:"total"`
@@ -74,7 +70,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 		return nil, err
 	}
 	if !slices.Contains(names, p.Argument.Name) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "there is no argument %q to complete; there are: %q", short(p.Argument.Name), names)
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown argument %q; use one of %q", short(p.Argument.Name), names)
 	}
 	values := []string{}
 	if completer != nil {
@@ -85,12 +81,12 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 		}
 		values = append(values, found...)
 	}
-	const most = 100
-	sent := values[:min(len(values), most)]
-	return completeResult{completion{Values: sent, Total: len(values), HasMore: len(values) > most}}, nil
+	const limit = 100
+	sent := values[:min(len(values), limit)]
+	return map[string]completion{"completion": {Values: sent, Total: len(values), HasMore: len(values) > limit}}, nil
 }
 
-// completerOf finds what a reference refers to: who completes it and the names of its arguments.
+// completerOf returns the completer of a reference, which may be nil, and the names of its arguments.
 func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (Completer, []string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -103,7 +99,7 @@ func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (C
 		return found.input.complete, found.names, nil
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
-		if !ok || !c.sees(found) {
+		if !ok || !c.canSee(found) {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
 		return found.input.complete, found.uri.variables(), checkScopes(ctx, found.Scopes)

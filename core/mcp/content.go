@@ -8,13 +8,12 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Content is one block of a tool's result or of a prompt's message: a [Text], an
-// [Image], an [Audio], an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may
-// also be a [ToolUse] or a [ToolUseResult].
+// Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an [Audio],
+// an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or a
+// [ToolUseResult].
 type Content interface {
 	json.Marshaler
-	// forRevision is the block in a form that clients of an older revision know.
-	forRevision(Revision) Content
+	forRevision(Revision) Content // converts the block for clients of an older revision
 }
 
 // Text is plain text.
@@ -24,36 +23,36 @@ type Text struct {
 	Meta        Meta         `json:"_meta,omitempty"`
 }
 
-// An Image is a picture.
+// An Image is an image file.
 type Image struct {
-	Data        []byte       `json:"data"` // the file itself; it travels as base64
+	Data        []byte       `json:"data"` // the contents of the file
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 }
 
-// Audio is sound. Clients older than 2025-03-26 get it as an embedded resource.
+// Audio is a sound file. Clients older than 2025-03-26 get it as an embedded resource.
 type Audio struct {
-	Data        []byte       `json:"data"` // the file itself; it travels as base64
+	Data        []byte       `json:"data"` // the contents of the file
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 }
 
-// An EmbeddedResource is the contents of a resource, in full.
+// An EmbeddedResource is a resource with its contents.
 type EmbeddedResource struct {
 	Resource    ResourceContents `json:"resource"`
 	Annotations *Annotations     `json:"annotations,omitempty"`
 	Meta        Meta             `json:"_meta,omitempty"`
 }
 
-// A ResourceLink points to a resource that the client may read. Clients older
-// than 2025-06-18 get its address as text.
+// A ResourceLink refers to a resource that the client may read. Clients older than 2025-06-18 get its
+// URI as text.
 type ResourceLink struct {
 	Resource
 }
 
-// UnknownContent is a block of a type that this package does not know, such as one of a later revision.
+// UnknownContent is a block of an unknown type, such as one of a later revision.
 type UnknownContent struct {
 	Type string
 	Raw  json.RawMessage // the whole block
@@ -75,7 +74,7 @@ func (c Image) forRevision(r Revision) Content {
 
 func (c Audio) forRevision(r Revision) Content {
 	if r < Revision20250326 {
-		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: notNil(c.Data)}
+		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: orEmpty(c.Data)}
 		return EmbeddedResource{Resource: sound, Annotations: c.Annotations}.forRevision(r)
 	}
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
@@ -99,8 +98,8 @@ func (c ResourceLink) forRevision(r Revision) Content {
 	return ResourceLink{c.Resource.forRevision(r)}
 }
 
-// notNil makes nothing an empty string in JSON, where it would be null.
-func notNil(data []byte) []byte {
+// orEmpty returns data, or an empty slice if it is nil, which would be null in JSON.
+func orEmpty(data []byte) []byte {
 	if data == nil {
 		return []byte{}
 	}
@@ -114,7 +113,7 @@ func (m Meta) forRevision(r Revision) Meta {
 	return m
 }
 
-// renderContent gives blocks the form that clients of a revision know. The newest know all.
+// renderContent converts blocks for clients of a revision.
 func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	if i := slices.Index(blocks, nil); i >= 0 {
 		return nil, fmt.Errorf("content[%d] is nil", i)
@@ -151,30 +150,32 @@ func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 
 func (c Text) MarshalJSON() ([]byte, error) {
 	type fields Text
-	return withType("text", fields(c))
+	return marshalWithType("text", fields(c))
 }
 
 func (c Image) MarshalJSON() ([]byte, error) {
 	type fields Image
-	c.Data = notNil(c.Data)
-	return withType("image", fields(c))
+	c.Data = orEmpty(c.Data)
+	return marshalWithType("image", fields(c))
 }
 
 func (c Audio) MarshalJSON() ([]byte, error) {
 	type fields Audio
-	c.Data = notNil(c.Data)
-	return withType("audio", fields(c))
+	c.Data = orEmpty(c.Data)
+	return marshalWithType("audio", fields(c))
 }
 
 func (c EmbeddedResource) MarshalJSON() ([]byte, error) {
 	type fields EmbeddedResource
-	return withType("resource", fields(c))
+	return marshalWithType("resource", fields(c))
 }
 
-func (c ResourceLink) MarshalJSON() ([]byte, error) { return withType("resource_link", c.Resource) }
+func (c ResourceLink) MarshalJSON() ([]byte, error) {
+	return marshalWithType("resource_link", c.Resource)
+}
 
-// withType is a struct as a JSON object, with its type as the first member. It has other members.
-func withType(kind string, fields any) ([]byte, error) {
+// marshalWithType encodes a struct with at least one member, and adds its type as the first member.
+func marshalWithType(kind string, fields any) ([]byte, error) {
 	raw, err := strictjson.Marshal(fields)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func withType(kind string, fields any) ([]byte, error) {
 	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
-func decodeList(raw []byte) ([]Content, error) {
+func decodeContents(raw []byte) ([]Content, error) {
 	switch strictjson.First(raw) {
 	case '[':
 	case 'n':
@@ -208,7 +209,7 @@ func decodeContent(raw []byte) (Content, error) {
 		return nil, fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
 	var kind, text string
-	plain := true // a text without annotations and _meta, as most blocks are
+	plain := true // a text without annotations and _meta
 	err := strictjson.Object(raw, func(key, value []byte) error {
 		ok := true
 		switch string(key) {

@@ -13,36 +13,41 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Action is what a person did with a question.
+// An Action is a user's response to an elicitation.
 type Action string
 
 // The actions.
 const (
-	ActionAccept  Action = "accept"  // gave an answer
-	ActionDecline Action = "decline" // said no
-	ActionCancel  Action = "cancel"  // turned away without an answer
+	ActionAccept  Action = "accept"  // the user answered
+	ActionDecline Action = "decline" // the user declined
+	ActionCancel  Action = "cancel"  // the user dismissed the question
 )
 
-// An Elicitation asks the person in front of the client to fill in a form. It must not ask
-// for secrets: those go through a [URLElicitation].
+// An Elicitation asks the user to fill in a form. Do not ask for secrets with it; use a
+// [URLElicitation].
 type Elicitation struct {
 	Key     string // see [Ask]
-	Message string // what the person is asked
+	Message string // the question
 
-	// Schema describes the form: an object whose properties are strings (with minLength,
-	// maxLength and format), numbers and integers (minimum, maximum), booleans, one of several
-	// (enum, or oneOf with const and title), or several of them (an array whose items have enum,
-	// or anyOf with const and title). Each may have a title, a description and a default.
+	// Schema describes the form as an object with these kinds of properties:
+	//
+	//   - strings, with minLength, maxLength and format
+	//   - numbers and integers, with minimum and maximum
+	//   - booleans
+	//   - single choice: enum, or oneOf with const and title
+	//   - multiple choice: an array whose items have enum, or anyOf with const and title
+	//
+	// Each may have a title, a description and a default.
 	Schema json.RawMessage
 
 	Action  Action          // the answer
-	Content json.RawMessage // what was filled in, with its defaults, if Action is ActionAccept
+	Content json.RawMessage // the form with its defaults, if Action is ActionAccept
 }
 
-// Decode fills v, a pointer, from what was filled in. It fails if the person did not accept.
+// Decode decodes the form into v, a pointer. It fails if the user did not accept.
 func (e *Elicitation) Decode(v any) error {
 	if e.Action != ActionAccept {
-		return fmt.Errorf("the person did not accept (%s): %s", e.Action, e.Message)
+		return fmt.Errorf("the user did not accept (%s): %s", e.Action, e.Message)
 	}
 	return strictjson.Unmarshal(e.Content, v)
 }
@@ -62,12 +67,13 @@ type elicitParams struct {
 }
 
 func (e *Elicitation) request(r Revision) (string, any, error) {
-	if _, err := schema.Compile(string(e.Schema)); err != nil {
-		return "", nil, fmt.Errorf("its schema: %w", err)
+	_, err := schema.Compile(string(e.Schema))
+	form := e.Schema
+	if err == nil {
+		form, err = adaptForm(form, r)
 	}
-	form, err := formFor(e.Schema, r)
 	if err != nil {
-		return "", nil, fmt.Errorf("its schema: %w", err)
+		return "", nil, fmt.Errorf("schema: %w", err)
 	}
 	p := elicitParams{Message: e.Message, RequestedSchema: form}
 	if r >= Revision20251125 {
@@ -92,7 +98,7 @@ func (r *elicitResult) read(raw json.RawMessage) error {
 	return fmt.Errorf("action must be %q, %q or %q, got %q", ActionAccept, ActionDecline, ActionCancel, short(string(r.Action)))
 }
 
-func (e *Elicitation) answer(raw json.RawMessage) error {
+func (e *Elicitation) setAnswer(raw json.RawMessage) error {
 	var result elicitResult
 	if err := result.read(raw); err != nil {
 		return err
@@ -116,13 +122,13 @@ func (e *Elicitation) answer(raw json.RawMessage) error {
 	return nil
 }
 
-// A URLElicitation sends the person in front of the client to a web page, for what must not pass
-// through the client: a login, a payment, a secret. ActionAccept only means that the page is
-// opened. The address must hold no secret, and the page must identify the person.
+// A URLElicitation sends the user to a web page, for data that must not pass through the client, such
+// as a login, a payment or a secret. ActionAccept only means that the page is opened. The URL must not
+// contain a secret, and the page must authenticate the user.
 type URLElicitation struct {
 	Key     string // see [Ask]
-	Message string // why
-	URL     string // https, or http to this machine
+	Message string // the reason
+	URL     string // https, or http on localhost
 
 	Action Action // the answer
 }
@@ -139,9 +145,9 @@ func (e *URLElicitation) request(r Revision) (string, any, error) {
 	case err != nil:
 		return "", nil, err
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "", nil, errors.New("its URL must be the address of a web page")
+		return "", nil, errors.New("URL must begin with https:// and have a host")
 	case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
-		return "", nil, errors.New("its URL must begin with https, unless it leads to this machine")
+		return "", nil, errors.New("URL must begin with https://, except on localhost")
 	}
 	p := elicitParams{Mode: "url", Message: e.Message, URL: e.URL}
 	if !r.stateless() {
@@ -150,14 +156,14 @@ func (e *URLElicitation) request(r Revision) (string, any, error) {
 	return "elicitation/create", p, nil
 }
 
-func (e *URLElicitation) answer(raw json.RawMessage) error {
+func (e *URLElicitation) setAnswer(raw json.RawMessage) error {
 	var result elicitResult
 	err := result.read(raw)
 	e.Action = result.Action
 	return err
 }
 
-// A formField is a property of a form, as far as its rules go.
+// A formField is the schema of a property of a form.
 type formField struct {
 	Type    string          `json:"type"`
 	Enum    json.RawMessage `json:"enum"`
@@ -169,7 +175,7 @@ type formField struct {
 	} `json:"items"`
 }
 
-// A titled value is one of several, with what a person reads instead of it.
+// A titled value is a choice with its label.
 type titled struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
@@ -184,7 +190,7 @@ func eachField(form json.RawMessage, f func(name string, raw json.RawMessage, fi
 		return err
 	}
 	if root.Type != "object" || strictjson.First(root.Properties) != '{' {
-		return errors.New(`must say "type":"object" and have properties`)
+		return errors.New(`must have "type":"object" and properties`)
 	}
 	return strictjson.Object(root.Properties, func(key, raw []byte) error {
 		var field formField
@@ -198,19 +204,19 @@ func eachField(form json.RawMessage, f func(name string, raw json.RawMessage, fi
 	})
 }
 
-// formFor checks a form, and gives it the shape in which clients of a revision know it.
-func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
+// adaptForm checks a form and converts it for clients of a revision.
+func adaptForm(form json.RawMessage, r Revision) (json.RawMessage, error) {
 	var fields []byte
 	err := eachField(form, func(name string, raw json.RawMessage, field formField) error {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, field.Type) {
-			return fmt.Errorf("a form has strings, numbers, integers, booleans and arrays of choices, not the type %q", field.Type)
+			return fmt.Errorf("type %q is not supported in a form; use string, number, integer, boolean, or array for a multiple choice", field.Type)
 		}
 		if err := field.check(raw); err != nil {
 			return err
 		}
 		if r < Revision20251125 {
 			var err error
-			if raw, err = olderField(raw, field); err != nil {
+			if raw, err = downgradeField(raw, field); err != nil {
 				return fmt.Errorf("%w in revision %s", err, r)
 			}
 		}
@@ -231,9 +237,9 @@ func formFor(form json.RawMessage, r Revision) (json.RawMessage, error) {
 func (f *formField) check(raw json.RawMessage) error {
 	switch {
 	case f.Type == "array" && (f.Items == nil || f.Items.Enum == nil && len(f.Items.AnyOf) == 0):
-		return errors.New("an array in a form is a choice: its items need enum, or anyOf with const and title")
+		return errors.New("an array must be a multiple choice: its items need enum, or anyOf with const and title")
 	case f.OneOf != nil && (len(f.OneOf) == 0 || f.Enum != nil):
-		return errors.New("a choice has either enum, or oneOf with const and title")
+		return errors.New("a choice needs either enum, or oneOf with const and title")
 	case f.Default == nil:
 		return nil
 	}
@@ -242,16 +248,16 @@ func (f *formField) check(raw json.RawMessage) error {
 		return err
 	}
 	if err := own.Validate(f.Default); err != nil {
-		return fmt.Errorf("its default: %w", err)
+		return fmt.Errorf("default: %w", err)
 	}
 	return nil
 }
 
-// olderField translates a property to 2025-06-18, where only booleans have a default and a choice
+// downgradeField converts a property to 2025-06-18, where only booleans have a default and a choice
 // is an enum with enumNames.
-func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
+func downgradeField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	if field.Type == "array" {
-		return nil, errors.New("several of a list cannot be chosen")
+		return nil, errors.New("multiple choice is not supported")
 	}
 	var values, names []string
 	for _, choice := range field.OneOf {
@@ -263,7 +269,7 @@ func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 		case key == "default" && field.Type != "boolean":
 			return "", nil
 		case key == "oneOf":
-			value, _ = strictjson.Marshal(values) // strings, which cannot fail
+			value, _ = strictjson.Marshal(values) // strings cannot fail
 			return "enum", value
 		}
 		return key, value
@@ -275,8 +281,8 @@ func olderField(raw json.RawMessage, field formField) (json.RawMessage, error) {
 	return append(strictjson.AppendMember(older[:len(older)-1], "enumNames", encoded), '}'), err
 }
 
-// replaceMembers writes an object anew, with what replace makes of each member. An empty key
-// leaves it out.
+// replaceMembers returns an object with each member replaced. If replace returns an empty key, the
+// member is dropped.
 func replaceMembers(object json.RawMessage, replace func(key string, value []byte) (string, []byte)) (json.RawMessage, error) {
 	var members []byte
 	err := strictjson.Object(object, func(key, value []byte) error {
@@ -288,8 +294,8 @@ func replaceMembers(object json.RawMessage, replace func(key string, value []byt
 	return append(append([]byte{'{'}, members...), '}'), err
 }
 
-// FillDefaults adds the defaults of a form, the Schema of an [Elicitation], to content where that has
-// no value.
+// FillDefaults adds the defaults of a form, the Schema of an [Elicitation], to content for members
+// that it does not have.
 func FillDefaults(form, content json.RawMessage) (json.RawMessage, error) {
 	filled := map[string]json.RawMessage{}
 	if strictjson.First(content) != 'n' && content != nil {

@@ -15,30 +15,30 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Cache says how long clients may cache a result. With the zero value they ask again each time.
-// Revisions before 2026-07-28 do not have it.
+// A Cache says how long clients may cache a result. The zero value disables caching. Revisions before
+// 2026-07-28 ignore it.
 type Cache struct {
-	TTL    time.Duration // how long it holds
-	Public bool          // whether it is the same for everyone who may ask
+	TTL    time.Duration
+	Public bool // the result is the same for all users
 }
 
-// envelop returns a result in the form of the stateless era: with its type, the name of the server and,
-// if it may be cached, for how long.
-func (s *Server) envelop(c *Call, m method, result any) (any, error) {
+// wrapStateless adds the members that results have in the stateless era: the result type, the
+// serverInfo and, if the method is cached, the cache lifetime.
+func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	if r, ok := result.(checkedResult); ok && len(r.Meta) == 0 {
-		return signedResult{r, s}, nil
+		return statelessResult{r, s}, nil
 	}
 	raw, err := encode(result)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the result of %s: %w", c.Method, err)
 	}
-	var kind, meta, rest []byte
+	const complete = `"complete"`
+	var meta, rest []byte
+	kind := []byte(complete)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
-			if string(value) != `"complete"` {
-				kind = value
-			}
+			kind = value
 		case "_meta":
 			meta = value
 		default:
@@ -49,13 +49,8 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the result of %s is not an object: %w", c.Method, err)
 	}
-	out := []byte(`{"resultType":`)
-	if kind != nil {
-		out = append(out, kind...)
-	} else {
-		out = append(out, `"complete"`...)
-	}
-	if m.cached && kind == nil {
+	out := append([]byte(`{"resultType":`), kind...)
+	if m.cached && string(kind) == complete {
 		out = append(out, `,"ttlMs":`...)
 		out = strconv.AppendInt(out, max(c.cache.TTL, 0).Milliseconds(), 10)
 		scope := "private"
@@ -67,20 +62,20 @@ func (s *Server) envelop(c *Call, m method, result any) (any, error) {
 	if rest != nil {
 		out = append(append(out, ','), rest...)
 	}
-	if meta, err = s.signMeta(meta); err != nil {
+	if meta, err = s.addServerInfo(meta); err != nil {
 		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
 	}
 	out = strictjson.AppendMember(append(out, ','), "_meta", meta)
 	return json.RawMessage(append(out, '}')), nil
 }
 
-// A signedResult is the result of a tool in the form of the stateless era. It is encoded in one pass.
-type signedResult struct {
+// A statelessResult is the result of a tool in the stateless era. It is encoded in one pass.
+type statelessResult struct {
 	checkedResult
-	by *Server
+	server *Server
 }
 
-func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
+func (r statelessResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"resultType":"complete"`...)
 	open := len(dst)
 	dst, err := r.checkedResult.AppendJSON(dst)
@@ -89,70 +84,69 @@ func (r signedResult) AppendJSON(dst []byte) ([]byte, error) {
 	}
 	dst[open] = ','
 	dst = append(dst[:len(dst)-1], `,"_meta":{"`+MetaServerInfo+`":`...)
-	dst = append(dst, r.by.card...)
+	dst = append(dst, r.server.resultInfo...)
 	return append(dst, "}}"...), nil
 }
 
-// encode is strictjson.Marshal, but faster for values that encode themselves.
+// encode encodes v as JSON. It is faster than strictjson.Marshal for an Appender.
 func encode(v any) (json.RawMessage, error) {
-	if a, ok := v.(interface {
-		AppendJSON(dst []byte) ([]byte, error)
-	}); ok {
+	if a, ok := v.(jsonrpc.Appender); ok {
 		return a.AppendJSON(nil)
 	}
 	return strictjson.Marshal(v)
 }
 
-// signMeta adds the name of the server to the _meta of a result, unless it is there.
-func (s *Server) signMeta(meta []byte) ([]byte, error) {
-	own := []byte{}
-	signed := false
+// addServerInfo adds the serverInfo to the _meta of a result, unless it has one.
+func (s *Server) addServerInfo(meta []byte) ([]byte, error) {
+	members := []byte{}
+	hasInfo := false
 	if meta != nil && meta[0] != 'n' {
 		err := strictjson.Object(meta, func(key, value []byte) error {
-			signed = signed || string(key) == MetaServerInfo
-			own = strictjson.AppendMember(own, string(key), value)
+			hasInfo = hasInfo || string(key) == MetaServerInfo
+			members = strictjson.AppendMember(members, string(key), value)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if !signed {
-		own = strictjson.AppendMember(own, MetaServerInfo, s.card)
+	if !hasInfo {
+		members = strictjson.AppendMember(members, MetaServerInfo, s.resultInfo)
 	}
-	return append(append([]byte{'{'}, own...), '}'), nil
+	return append(append([]byte{'{'}, members...), '}'), nil
 }
 
 func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreement()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
-		return s.serve(call, method{run: typed(s.initialize)}, nil)
+		return s.serve(call, method{run: withParams(s.initialize)}, nil)
 	}
 	m, known := s.server.methods[call.Method]
-	known = known && m.in != statelessEra
+	known = known && m.era != statelessEra
 	var refusal error
 	if s.State() != Operating || !known || m.capability != "" && !agreed.offered.Has(m.capability) {
-		refusal = s.refuse(call.Method, m, known)
+		refusal = s.checkMethod(call.Method, m, known)
 	}
 	return s.serve(call, m, refusal)
 }
 
-// refuse returns why the session does not serve a request yet, or not at all. It always serves ping.
-func (s *Session) refuse(name string, m method, known bool) error {
+// checkMethod returns an error if the session does not serve a request in its state. It always serves
+// ping.
+func (s *Session) checkMethod(name string, m method, known bool) error {
 	if name == "ping" {
 		return nil
 	}
 	name = short(name)
 	switch state := s.State(); {
 	case state == Shutdown:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the session is shutting down", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is shutting down", name)
 	case strings.HasPrefix(name, "notifications/"):
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
 	case state == Created:
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s came before the handshake: send initialize first, then notifications/initialized; or name the revision with every request, as %q and %q in params._meta", name, MetaVersion, MetaCapabilities)
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the session is not initialized; send initialize and then notifications/initialized, or set %q and %q in the params._meta of every request", name, MetaVersion, MetaCapabilities)
 	case state == Initializing:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too early: send notifications/initialized first", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
 	case m.capability != "" && !s.agreement().offered.Has(m.capability):
@@ -174,7 +168,8 @@ type initializeResult struct {
 	Instructions    string         `json:"instructions,omitempty"`
 }
 
-// initialize agrees on a revision. clientInfo and capabilities are optional, protocolVersion is required.
+// initialize negotiates the revision. protocolVersion is required; clientInfo and capabilities are
+// optional.
 func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
 	if c.req.InBatch() {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
@@ -182,9 +177,9 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	switch s.State() {
 	case Created:
 	case Shutdown:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize came too late: the session is shutting down")
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is shutting down")
 	default:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize came again: this session has been initialized")
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")
 	}
 	if p.ProtocolVersion == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
@@ -196,7 +191,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
 		}
 	}
-	if err := c.hold(len(c.Params)); err != nil { // the session keeps most of them
+	if err := c.reserve(len(c.Params)); err != nil {
 		return nil, err
 	}
 	revision := negotiate(*p.ProtocolVersion)
@@ -204,11 +199,11 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	told := maps.Clone(offered)
+	declared := maps.Clone(offered)
 	if revision < Revision20250326 {
-		delete(told, "completions") // it has the method, but not the capability
+		delete(declared, "completions") // the revision has the method, but not the capability
 	}
-	return initializeResult{revision, told, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
+	return initializeResult{revision, declared, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
 func (s *Server) offered(capability string) bool {
@@ -235,77 +230,77 @@ func (s *Server) capabilities() Capabilities {
 	return c
 }
 
-// The codes of revision 2026-07-28.
+// The error codes of revision 2026-07-28.
 const (
-	HeaderMismatch     jsonrpc.Code = -32020 // over HTTP, a header says something else than the request
-	MissingCapability  jsonrpc.Code = -32021 // the client cannot do what the request needs
-	UnsupportedVersion jsonrpc.Code = -32022 // the request names a revision that is not served this way
+	HeaderMismatch     jsonrpc.Code = -32020 // an HTTP header does not match the request
+	MissingCapability  jsonrpc.Code = -32021 // the client does not declare a capability that the request needs
+	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
 )
 
 // statelessRequest handles a request of the stateless era.
-func (s *Session) statelessRequest(call *Call, intro *introduction) (any, error) {
+func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
-	refusal := s.admit(call, intro, m, known && m.in != handshakeEra)
+	refusal := s.checkStateless(call, sp, m, known && m.era != handshakeEra)
 	result, err := s.serve(call, m, refusal)
 	if err != nil {
 		return nil, statelessError(err)
 	}
-	return s.server.envelop(call, m, result)
+	return s.server.wrapStateless(call, m, result)
 }
 
-// admit reads the _meta of a request, and returns an error if the request is refused.
-func (s *Session) admit(call *Call, intro *introduction, m method, known bool) error {
-	if err := call.introduce(intro); err != nil {
+// checkStateless reads the _meta of a request, and returns an error if the request is refused.
+func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, known bool) error {
+	if err := call.readStateless(sp); err != nil {
 		return &StatelessError{Err: err, Malformed: true}
 	}
 	name := short(call.Method)
 	switch {
 	case s.State() == Shutdown:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s came too late: the server is shutting down", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the server is shutting down", name)
 	case call.req.InBatch():
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s knows no batches: send %s on its own", call.Revision, name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: revision %s has no batches; send one message at a time", name, call.Revision)
 	case strings.HasPrefix(name, "notifications/"):
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification: send it without an id", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
 	case m.capability != "" && !s.server.offered(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not offer %s", name, m.capability)
-	case m.asks:
-		return call.readAnswers(intro)
+	case m.mayAsk:
+		return call.readAnswers(sp)
 	}
 	return nil
 }
 
-func (c *Call) introduce(intro *introduction) error {
-	version, ok := strictjson.Unquote(intro.version)
+func (c *Call) readStateless(sp *statelessParams) error {
+	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
 		if err := c.responder.CheckRequest(c, version); err != nil {
 			return err
 		}
 	}
-	if intro.version == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; a session begins with initialize instead", MetaVersion, MetaCapabilities)
+	if sp.version == nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; to start a session, send initialize", MetaVersion, MetaCapabilities)
 	}
 	if !ok {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(intro.version))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(sp.version))
 	}
 	if Revision(version) != Latest {
 		return UnsupportedError(version)
 	}
-	if intro.capabilities == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; {} says that the client can do nothing more", MetaCapabilities)
+	if sp.capabilities == nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
 	}
-	if strictjson.First(intro.capabilities) != '{' {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(intro.capabilities))
+	if strictjson.First(sp.capabilities) != '{' {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
 	}
-	if intro.info != nil {
-		if err := checkInfo(intro.info); err != nil {
+	if sp.info != nil {
+		if err := checkInfo(sp.info); err != nil {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
 		}
 	}
-	c.info, c.capable = intro.info, intro.capabilities
-	return c.readLevel(intro.level)
+	c.rawInfo, c.rawCapabilities = sp.info, sp.capabilities
+	return c.readLevel(sp.level)
 }
 
 func (c *Call) readLevel(raw []byte) error {
@@ -315,26 +310,26 @@ func (c *Call) readLevel(raw []byte) error {
 	text, _ := strictjson.Unquote(raw)
 	level := Level(text)
 	if !slices.Contains(Levels(), level) {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; there are: %q", MetaLogLevel, Levels())
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; use one of %q", MetaLogLevel, Levels())
 	}
 	c.level = &level
 	return nil
 }
 
-// UnsupportedError returns the error for a request that names a revision which requests cannot name.
+// UnsupportedError returns the error for a request that names an unsupported revision.
 func UnsupportedError(version string) error {
-	data, _ := strictjson.Marshal(struct { // strings, which cannot fail
+	data, _ := strictjson.Marshal(struct { // strings cannot fail
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
 	}{Revisions(), short(version)})
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
-		msg = "revision " + version + " begins with initialize; requests that name their revision are of " + string(Latest)
+		msg = "revision " + version + " needs a session; send initialize first, or use revision " + string(Latest)
 	}
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// statelessError returns an error with the codes of the stateless era.
+// statelessError converts err to an error with the codes of the stateless era.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*StatelessError](err); ok {
 		return err
@@ -358,7 +353,7 @@ type discoverResult struct {
 }
 
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
-	c.cache = s.o.Lists
-	who := Meta{MetaServerInfo: s.info} // all of it; other results only say its name
-	return discoverResult{who, Revisions(), s.capabilities(), s.o.Instructions}, nil
+	c.cache = s.o.ListCache
+	meta := Meta{MetaServerInfo: s.info} // in full, unlike in other results
+	return discoverResult{meta, Revisions(), s.capabilities(), s.o.Instructions}, nil
 }

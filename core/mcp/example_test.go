@@ -58,7 +58,7 @@ func ExampleAddResourceTemplate() {
 	// Output: <nil>
 }
 
-// A tool that takes its arguments as JSON, makes its result itself, and reports progress.
+// A tool that takes its arguments as JSON, returns a ToolResult, and reports progress.
 func ExampleServer_AddTool() {
 	server := mcp.NewServer(mcp.Implementation{Name: "draw", Version: "1.0.0"}, mcp.Options{})
 	err := server.AddTool(mcp.Tool{
@@ -75,7 +75,7 @@ func ExampleServer_AddTool() {
 	// Output: <nil>
 }
 
-// A server over HTTP in a mux that exists, for callers who have a key.
+// A server over HTTP in an existing mux, with an API key.
 func Example_http() {
 	const key = "0b9d41a7c6f3e85299ab1d70c4e6f812" // from the environment, in a program
 	gate, err := auth.Keys("adder", []string{key})

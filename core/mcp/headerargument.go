@@ -12,19 +12,19 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// headerKeyword is what stands in the schema of an argument that a header repeats.
+// headerKeyword is the schema keyword of an argument that a header repeats.
 const headerKeyword = "x-mcp-header"
 
 // A HeaderArgument is an argument of a tool that clients repeat in an HTTP header, from revision
-// 2026-07-28 on: its schema has the keyword x-mcp-header.
+// 2026-07-28 on. Its schema has the keyword x-mcp-header.
 type HeaderArgument struct {
 	Header string   // such as Mcp-Param-Region
-	Path   []string // the name of the argument, below those of the objects that it is in
+	Path   []string // the name of the argument, after the names of its enclosing objects
 	Type   string   // string, integer or boolean
 }
 
-// Text returns the argument as text, without the encoding of header values. It reports false if the
-// argument is missing, null, or neither a string, a number nor a boolean. arguments must be valid JSON.
+// Text returns the argument as text, without the encoding of header values. It returns false unless
+// the argument is a string, a number or a boolean. arguments must be valid JSON.
 func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
 	value := a.in(arguments)
 	switch strictjson.First(value) {
@@ -44,24 +44,22 @@ func (a HeaderArgument) in(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// HeaderArguments finds the arguments that headers repeat in the input schema of a tool. It returns an
-// error if the schema breaks the rules for x-mcp-header: servers must not offer such a tool over HTTP,
-// and clients must ignore it.
+// HeaderArguments returns the arguments that headers repeat, from the input schema of a tool. It
+// returns an error if the schema breaks the rules for x-mcp-header: servers must not offer such a tool
+// over HTTP, and clients must ignore it.
 func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	if !bytes.Contains(schema, []byte(headerKeyword)) {
 		return nil, nil
 	}
-	f := &headerFinder{}
+	var f headerFinder
 	err := f.schema(schema, nil, true)
-	return f.found, err
+	return f, err
 }
 
-type headerFinder struct {
-	found []HeaderArgument
-}
+// A headerFinder collects the arguments that it finds.
+type headerFinder []HeaderArgument
 
-// schema looks at a schema, which is that of the argument at path unless it is somewhere that
-// arguments have no path to.
+// schema searches a schema. If reachable, it is the schema of the argument at path.
 func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
 	if strictjson.First(raw) != '{' {
 		return nil // true or false
@@ -70,7 +68,7 @@ func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool
 		switch string(key) {
 		case headerKeyword:
 			if !reachable || len(path) == 0 {
-				return errors.New(headerKeyword + " can stand only in properties, and in properties of those")
+				return errors.New(headerKeyword + " is only allowed in properties and nested properties")
 			}
 			return f.header(value, strictjson.Member(raw, "type"), path)
 		case "properties":
@@ -91,7 +89,7 @@ func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool
 	})
 }
 
-// members calls f for each member of an object, if it is one.
+// members calls f for each member of an object. It ignores other values.
 func members(raw json.RawMessage, f func(name string, value json.RawMessage) error) error {
 	if strictjson.First(raw) != '{' {
 		return nil
@@ -103,24 +101,24 @@ func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	where := strings.Join(path, ".")
 	name, ok := strictjson.Unquote(raw)
 	if !ok || !IsHeaderName(name) {
-		return fmt.Errorf("%s of %s: %s is no name of a header", headerKeyword, where, raw)
+		return fmt.Errorf("%s of %s: %s is not a valid header name", headerKeyword, where, raw)
 	}
 	m := HeaderArgument{Header: textproto.CanonicalMIMEHeaderKey("Mcp-Param-" + name), Path: path}
 	switch m.Type, _ = strictjson.Unquote(kind); m.Type {
 	case "string", "integer", "boolean":
 	default:
-		return fmt.Errorf("%s of %s: only an argument of type string, integer or boolean can stand in a header", headerKeyword, where)
+		return fmt.Errorf("%s of %s: type must be string, integer or boolean", headerKeyword, where)
 	}
-	for _, other := range f.found {
+	for _, other := range *f {
 		if other.Header == m.Header {
-			return fmt.Errorf("%s of %s: %s has the header %q already", headerKeyword, where, strings.Join(other.Path, "."), name)
+			return fmt.Errorf("%s of %s: header %q is already used by %s", headerKeyword, where, name, strings.Join(other.Path, "."))
 		}
 	}
-	f.found = append(f.found, m)
+	*f = append(*f, m)
 	return nil
 }
 
-// IsHeaderName reports whether text can be the name of an HTTP header: a token of RFC 9110.
+// IsHeaderName reports whether text is a valid HTTP header name: a token of RFC 9110.
 func IsHeaderName(text string) bool {
 	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	return text != "" && strings.Trim(text, characters) == ""

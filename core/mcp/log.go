@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Logger returns the logger of the call that ctx belongs to, or the default logger outside of one.
-// What is logged goes where the server logs and, if the client asked for messages of that level, to
-// the client. In a revision without sessions that ends with the call.
+// Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call. It
+// logs to the server's log and, if the client asked for messages of that level, to the client. In
+// revisions without sessions, messages after the end of the call do not reach the client.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -23,7 +23,7 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
-// CallLog returns the logger of requests, which discards them if there is none.
+// CallLog returns [Options].CallLog, or a logger that discards everything.
 func (s *Server) CallLog() *slog.Logger {
 	if s.o.CallLog == nil {
 		return slog.New(slog.DiscardHandler)
@@ -36,11 +36,10 @@ func (s *Session) logsCalls(ctx context.Context) bool {
 	return log != nil && log.Enabled(ctx, slog.LevelInfo)
 }
 
-// maxLogged is how many bytes of an error, or of params, are logged.
+// maxLogged limits the bytes of an error, or of params, in the log.
 const maxLogged = 2000
 
-// logCall writes the line of a call that began at that time. It is deferred: there is no result yet
-// if the handler panics.
+// logCall logs a call. It is deferred; *result is nil if the handler panicked.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	attrs := []slog.Attr{slog.String("method", short(c.Method))}
 	if kind, ok := map[string]string{"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}[c.Method]; ok {
@@ -75,18 +74,18 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
-// logHandler sends records on, and to the client of a call too.
+// A logHandler passes records to next and to the client of a call.
 type logHandler struct {
-	next  slog.Handler
-	call  *Call
-	grown []func(slog.Handler) slog.Handler // attributes and groups, in order
+	next slog.Handler
+	call *Call
+	with []func(slog.Handler) slog.Handler // the calls of WithAttrs and WithGroup, in order
 }
 
 func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return h.next.Enabled(ctx, l) || h.wanted(l)
+	return h.next.Enabled(ctx, l) || h.clientWants(l)
 }
 
-func (h *logHandler) wanted(l slog.Level) bool {
+func (h *logHandler) clientWants(l slog.Level) bool {
 	level := h.call.level
 	if h.call.Session != nil {
 		level = h.call.Session.level.Load()
@@ -95,8 +94,8 @@ func (h *logHandler) wanted(l slog.Level) bool {
 }
 
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
-	if h.wanted(r.Level) {
-		h.tell(ctx, r)
+	if h.clientWants(r.Level) {
+		h.notifyClient(ctx, r)
 	}
 	if !h.next.Enabled(ctx, r.Level) {
 		return nil
@@ -110,42 +109,42 @@ type logParams struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// tell sends a record to the client: its message and attributes as one object.
-func (h *logHandler) tell(ctx context.Context, r slog.Record) {
+// notifyClient sends a record to the client: its message and attributes as one object.
+func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	var b bytes.Buffer
 	r.Time = time.Time{} // not sent
-	own := false         // whether an attribute is slog's, and not the caller's
+	own := false         // the next attribute is slog's, not the caller's
 	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
 		Level: r.Level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			switch {
 			case len(groups) > 0:
 			case own && a.Key == slog.LevelKey:
-				return slog.Attr{} // the notification has its own place for it
+				return slog.Attr{} // the notification has its own member for it
 			case own && a.Key == slog.MessageKey:
-				own = false // it is the last of them
+				own = false // it is the last of slog's attributes
 			case a.Key == slog.MessageKey:
-				a.Key += "_" // no key may stand twice
+				a.Key += "_" // avoids a duplicate key
 			}
 			return a
 		},
 	})
-	for _, grow := range h.grown {
-		handler = grow(handler)
+	for _, with := range h.with {
+		handler = with(handler)
 	}
 	own = true
 	if handler.Handle(ctx, r) != nil {
 		return
 	}
-	data := unambiguous(bytes.TrimSpace(b.Bytes()))
+	data := dropDuplicates(bytes.TrimSpace(b.Bytes()))
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
-	if !h.call.tell("notifications/message", params) && h.call.Session != nil {
-		h.call.Session.notify(ctx, "notifications/message", params) // the call is over, and the session is not
+	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
+		h.call.Session.notify(ctx, "notifications/message", params) // the call has ended, but not the session
 	}
 }
 
-// unambiguous leaves the last of several members with the same key, which slog all writes.
-func unambiguous(line []byte) json.RawMessage {
+// dropDuplicates keeps the last of several members with the same key. slog writes all of them.
+func dropDuplicates(line []byte) json.RawMessage {
 	if strictjson.Check(line) == nil {
 		return line
 	}
@@ -163,22 +162,21 @@ func unambiguous(line []byte) json.RawMessage {
 }
 
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.grow(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+	return h.extend(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
 func (h *logHandler) WithGroup(name string) slog.Handler {
-	return h.grow(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+	return h.extend(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 
-func (h *logHandler) grow(by func(slog.Handler) slog.Handler) slog.Handler {
-	grown := append(append([]func(slog.Handler) slog.Handler(nil), h.grown...), by)
-	return &logHandler{next: by(h.next), call: h.call, grown: grown}
+func (h *logHandler) extend(with func(slog.Handler) slog.Handler) slog.Handler {
+	return &logHandler{next: with(h.next), call: h.call, with: append(slices.Clip(h.with), with)}
 }
 
-// A Level says how much a log message matters.
+// A Level is the severity of a log message.
 type Level string
 
-// The levels, from the least to the most.
+// The levels, from the lowest to the highest.
 const (
 	LevelDebug     Level = "debug"
 	LevelInfo      Level = "info"
@@ -190,12 +188,12 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// Levels returns all levels, from the least to the most important.
+// Levels returns all levels, from the lowest to the highest.
 func Levels() []Level {
 	return []Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
 }
 
-// slog places the level among those of package slog, which has debug, info, warning and error.
+// slog returns the level as a [slog.Level].
 func (l Level) slog() slog.Level {
 	return []slog.Level{-4, 0, 2, 4, 8, 12, 16, 20}[slices.Index(Levels(), l)]
 }
@@ -215,7 +213,7 @@ type setLevelParams struct {
 
 func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
 	if !slices.Contains(Levels(), p.Level) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; there are: %q", short(string(p.Level)), Levels())
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; use one of %q", short(string(p.Level)), Levels())
 	}
 	c.Session.level.Store(&p.Level)
 	return struct{}{}, nil

@@ -14,9 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A tool that has been quick and turns slow keeps nobody waiting for long: what comes behind it
-// is answered within the time that it takes to notice, and it can be cancelled.
-func TestQuickToolTurnsSlow(t *testing.T) {
+// A quick tool that becomes slow delays the next request only briefly, and can be cancelled.
+func TestQuickToolBecomesSlow(t *testing.T) {
 	ways := map[string]func(ctx context.Context){
 		"never looks at its context":  func(context.Context) { time.Sleep(time.Second) },
 		"waits for its context":       func(ctx context.Context) { <-ctx.Done() },
@@ -78,7 +77,7 @@ func await(f func()) {
 	<-done
 }
 
-// A slow tool runs beside others from its first call on, and so do many of them.
+// Slow tools run concurrently from their first call on.
 func TestSlowToolsRunTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{})
@@ -104,7 +103,7 @@ func TestSlowToolsRunTogether(t *testing.T) {
 	})
 }
 
-// More requests than there may be in flight are refused, and what is needed to get out of that is not.
+// Requests over the limit are refused; cancellations are not.
 func TestTooManyInFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Prompt is what clients are told about a message that a person can ask for.
+// A Prompt describes a prompt template to clients.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitempty"`
@@ -24,17 +24,17 @@ type Prompt struct {
 	Icons       []Icon           `json:"icons,omitempty"`
 	Meta        Meta             `json:"_meta,omitempty"`
 
-	// InputSchema is what the arguments must be beyond being text: an object's schema whose
-	// properties are strings. Clients are not shown it, but without Arguments the arguments are its
-	// properties. The values of an enum complete an argument, unless [Server.CompletePrompt] sets a
-	// completer. nil means any text.
+	// InputSchema validates the arguments: the schema of an object whose properties are strings. It is
+	// not sent to clients, but if Arguments is nil, the properties become the arguments. The values of
+	// an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil allows any
+	// text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code
-	// sets it, and which properties are required is then not compared with the Go type.
+	// OwnSchema means that a //petrock:schema directive sets a part of the schema. Derived code sets
+	// it. Required properties are then not compared with the Go type.
 	OwnSchema bool `json:"-"`
 }
 
-// A PromptArgument is a blank to fill in; its value is text.
+// A PromptArgument is an argument of a prompt; its value is text.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
@@ -48,15 +48,15 @@ type PromptMessage struct {
 	Content Content `json:"content"`
 }
 
-// A PromptResult is a prompt with its blanks filled in.
+// A PromptResult holds the messages of a prompt for given arguments.
 type PromptResult struct {
 	Description string          `json:"description,omitempty"`
 	Messages    []PromptMessage `json:"messages"`
 	Meta        Meta            `json:"_meta,omitempty"`
 }
 
-// A PromptHandler fills in a prompt. The required arguments are there, no unknown ones, and
-// the input schema allows them. Its error fails the request.
+// A PromptHandler returns the messages of a prompt. The arguments have been checked: required ones are
+// present, none is unknown, and they match the input schema. An error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
@@ -76,11 +76,8 @@ func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 }
 
 func (p Prompt) forRevision(r Revision) Prompt {
-	if r < Revision20251125 {
-		p.Icons = nil
-	}
+	dropNewer(r, &p.Title, &p.Icons, &p.Meta)
 	if r < Revision20250618 {
-		p.Title, p.Meta = "", nil
 		p.Arguments = slices.Clone(p.Arguments)
 		for i := range p.Arguments {
 			p.Arguments[i].Title = ""
@@ -91,7 +88,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 
 type prompt struct {
 	Prompt
-	descriptions
+	descriptionCache
 	pace    jsonrpc.Pace
 	names   []string // of the arguments
 	input   *textInput
@@ -120,12 +117,12 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 			return nil, fmt.Errorf("argument %d has no name", i+1)
 		}
 		if slices.Contains(names[:i], a.Name) {
-			return nil, fmt.Errorf("argument %q stands there twice", a.Name)
+			return nil, fmt.Errorf("duplicate argument %q", a.Name)
 		}
 		names[i] = a.Name
 	}
 	made := &prompt{Prompt: p, names: names, input: input, handler: h}
-	return made, encodable(made)
+	return made, checkEncodable(made)
 }
 
 type getPromptParams struct {
@@ -139,7 +136,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	}
 	found, ok := s.prompts.get(*p.Name)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q: prompts/list names those there are", short(*p.Name))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(*p.Name))
 	}
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
@@ -182,18 +179,17 @@ func (p *prompt) check(arguments map[string]string) error {
 	return p.input.check("arguments for the prompt", p.Name, arguments)
 }
 
-// A PromptOutput is what a function that fills in a prompt may return: the text of one message of
-// the user, messages, or the whole result.
+// A PromptOutput is the output of a function for [AddPrompt]: the text of one user message, messages,
+// or the whole result.
 type PromptOutput interface {
 	string | []PromptMessage | PromptResult | *PromptResult
 }
 
-// AddPrompt adds a prompt that is a Go function. In is a struct, which is decoded from the
-// arguments. Its fields are strings, types that unmarshal themselves from text, or numbers and
-// booleans with the option "string" in their json tag. Arguments that do not fit are an error of
-// the caller.
+// AddPrompt adds a prompt that is a Go function. In is a struct that the arguments are decoded into.
+// Its fields are strings, types that implement [encoding.TextUnmarshaler], or numbers and booleans
+// with the option "string" in their json tag. Arguments that cannot be decoded fail the request.
 //
-// If p has neither arguments nor a schema, both are inferred from In. Those that it has must fit In.
+// If p has neither arguments nor a schema, both are inferred from In. Otherwise they must match In.
 func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Context, In) (Out, error)) error {
 	var handler PromptHandler
 	if f != nil {
@@ -213,10 +209,10 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil && given {
-		err = fits(made.input.schema, in, schema.Input, isDerived(p.OwnSchema))
+		err = checkFits(made.input.schema, in, schema.Input, isDerived(p.OwnSchema))
 	}
 	if err == nil {
-		err = sameNames(in, fields, "the prompt", made.names)
+		err = checkNames(in, fields, "the prompt", made.names)
 	}
 	return add(s, &s.prompts, p.Name, made, err)
 }
@@ -240,11 +236,12 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 		case PromptResult:
 			return &out, nil
 		}
-		return any(out).(*PromptResult), nil // the one that is left
+		return any(out).(*PromptResult), nil
 	}
 }
 
-// textDecoder returns the function that fills an In from values that are text; what is their name.
+// textDecoder returns a function that decodes text values into an In. what names the values in
+// errors.
 func textDecoder[In any](what string) func(map[string]string) (In, error) {
 	decoder := strictjson.NewDecoder(reflect.TypeFor[In]())
 	return func(values map[string]string) (in In, err error) {
@@ -255,8 +252,8 @@ func textDecoder[In any](what string) func(map[string]string) (In, error) {
 	}
 }
 
-// textFields are the fields of a struct that is decoded from text. Defaults and headers are for
-// tools alone.
+// textFields returns the fields of a struct that is decoded from text. They cannot have defaults or
+// headers, which only tools support.
 func textFields(in reflect.Type) ([]strictjson.Field, error) {
 	if in.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("input %v: must be a struct", in)
@@ -268,9 +265,9 @@ func textFields(in reflect.Type) ([]strictjson.Field, error) {
 		case err != nil:
 			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
 		case tag.Default != nil:
-			return nil, fmt.Errorf("%v.%s has a default, which only tools support; set it in the function", in, f.Name)
+			return nil, fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
 		case tag.Header != "":
-			return nil, fmt.Errorf("%v.%s has a header, which only tools support; remove it", in, f.Name)
+			return nil, fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
 		}
 	}
 	return fields, nil
@@ -287,15 +284,15 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 	}
 	for i, p := range s.Properties() {
 		if !p.IsText {
-			return nil, fmt.Errorf(`%v.%s is %v, but arguments are text; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
+			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}
 	return raw, nil
 }
 
-// sameNames compares the fields of an input with the names of the texts that it is decoded from;
-// what says which texts they are.
-func sameNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
+// checkNames compares the fields of an input with the names of its values. what names their owner in
+// errors.
+func checkNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
 	var missing, extra []string
 	for _, f := range fields {
 		if !slices.Contains(names, f.Key) {
@@ -310,11 +307,11 @@ func sameNames(in reflect.Type, fields []strictjson.Field, what string, names []
 	of := cmp.Or(in.Name(), "the input")
 	switch {
 	case missing != nil && extra != nil:
-		return misfit{fmt.Errorf("%s has %q, %s has %q", of, missing, what, extra)}
+		return mismatch{fmt.Errorf("%s has %q, but %s has %q", of, missing, what, extra)}
 	case missing != nil:
-		return misfit{fmt.Errorf("%s has %q, %s does not", of, missing, what)}
+		return mismatch{fmt.Errorf("%s has %q, but %s does not", of, missing, what)}
 	case extra != nil:
-		return misfit{fmt.Errorf("%s does not have %q, %s does", of, extra, what)}
+		return mismatch{fmt.Errorf("%s has %q, but %s does not", what, extra, of)}
 	}
 	return nil
 }

@@ -1,41 +1,41 @@
-// Package mcp is the Model Context Protocol: its types, and a server. Package client is a client.
+// Package mcp implements the Model Context Protocol: its types and a server. Package client has the
+// client.
 //
 //	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
 //	err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, Add)
 //	…
 //	err = server.ServeStdio(ctx, os.Stdout)
 //
-// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output
-// are inferred from the types: see [schema.Infer] for the rules, and [schema.Tag] for limits,
-// defaults, enums and descriptions in struct tags. [AddPrompt], [AddResource] and
-// [AddResourceTemplate] do the same for prompts and resources. A schema that is given is compared
-// with the types instead, so that one which is stale or mistyped is refused at the start. Handlers
-// that take JSON are added by the methods of [Server].
+// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output are
+// inferred from the types. See [schema.Infer] for the rules, and [schema.Tag] for limits, defaults,
+// enums and descriptions in struct tags. A schema that is set must match the types; otherwise AddTool
+// returns an error. [AddPrompt], [AddResource] and [AddResourceTemplate] do the same for prompts and
+// resources. The methods of [Server] add handlers that take JSON.
 //
-// A [Server] serves any number of clients, each in its revision of the protocol. What the handlers
-// return is rendered for that revision, so that they need not know it. Package mcphttp serves HTTP.
+// A [Server] serves any number of clients and renders results for the protocol revision of each, so
+// handlers do not depend on the revision. Package mcphttp serves HTTP.
 //
 // # Eras
 //
-// Up to revision 2025-11-25 a client begins with a handshake, and what is agreed on holds for its
-// session. From 2026-07-28 on there are no sessions: each request says its revision and what its
-// client can do. Session.handle distinguishes them (over HTTP, package mcphttp does), and both go
-// through the [Hook] to the same table of methods. Handlers have one call for both: [Ask] puts
-// questions to the client, [Progress] and [Logger] tell it things. Handlers run concurrently.
-// Requests that only change the session, such as initialize, are handled in order.
+// Up to revision 2025-11-25, a client begins a session with a handshake, which negotiates the
+// revision and the capabilities. From 2026-07-28 on there are no sessions: each request declares its
+// revision and the capabilities of its client. Session.handle distinguishes the two eras (over HTTP,
+// package mcphttp does). Both call the [Hook] and share one table of methods. [Ask], [Progress] and
+// [Logger] work in both. Handlers run concurrently. Requests that only change the session, such as
+// initialize, are handled in order.
 //
 // # Errors
 //
-// An error of the protocol (an unknown tool, params of the wrong shape, a request
-// that comes too early) fails the request: nothing ran. Arguments that the schema does not
-// allow, and an error that a tool returns, make a result with IsError set instead,
-// which the model sees and can act on. A handler that returns a [jsonrpc.Error]
-// chooses the first kind.
+// A protocol error, such as an unknown tool, params of the wrong type or a request before the
+// handshake, fails the request before a handler runs. Arguments that the schema does not allow, and
+// errors that a tool returns, become a result with IsError set, which the model can read. A handler
+// that returns a [jsonrpc.Error] fails the request.
 package mcp
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,8 +43,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Revision is a version of the protocol, named by its date. Revisions compare
-// as strings: a later one is greater.
+// A Revision is a version of the protocol, named by its date. Later revisions compare greater.
 type Revision string
 
 // The revisions. Up to 2025-11-25 they begin with a handshake.
@@ -68,7 +67,7 @@ func HandshakeRevisions() []Revision {
 	return []Revision{Revision20241105, Revision20250326, Revision20250618, Revision20251125}
 }
 
-// Revisions returns all revisions that are served, newest first.
+// Revisions returns all supported revisions, newest first.
 func Revisions() []Revision {
 	all := append(HandshakeRevisions(), Revision20260728)
 	slices.Reverse(all)
@@ -77,10 +76,10 @@ func Revisions() []Revision {
 
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// negotiate returns the revision that a client wishes, or else the newest that has a handshake.
-func negotiate(wish Revision) Revision {
-	if slices.Contains(HandshakeRevisions(), wish) {
-		return wish
+// negotiate returns the requested revision if it has a handshake, else the newest that has one.
+func negotiate(requested Revision) Revision {
+	if slices.Contains(HandshakeRevisions(), requested) {
+		return requested
 	}
 	return LatestHandshake
 }
@@ -92,8 +91,8 @@ func (r Revision) dialect() jsonrpc.Dialect {
 	}
 }
 
-// Capabilities are what a client or a server says that it can do. A capability
-// is there if its key is, whatever its value.
+// Capabilities are the capabilities that a client or a server declares. A key declares a capability,
+// whatever its value.
 type Capabilities map[string]json.RawMessage
 
 // Has reports whether the capability is declared.
@@ -102,15 +101,15 @@ func (c Capabilities) Has(name string) bool {
 	return ok
 }
 
-// A need is a capability that a question presupposes.
+// A need is a capability that a client must declare before it can be asked a question.
 type need struct {
 	capability string
-	part       string   // what must be declared within it; "" means nothing
-	since      Revision // that knows of it
-	implied    bool     // an empty declaration means this part
+	part       string   // a required member of the capability; may be empty
+	since      Revision // the first revision that has it
+	implied    bool     // an empty capability includes the part
 }
 
-func (n need) met(r Revision, c Capabilities) bool {
+func (n need) isMet(r Revision, c Capabilities) bool {
 	if r < n.since || !c.Has(n.capability) {
 		return false
 	}
@@ -124,43 +123,41 @@ func (n need) met(r Revision, c Capabilities) bool {
 	return parts.Has(n.part) || n.implied && len(parts) == 0
 }
 
-// A CannotAskError says that the client has not declared what a question needs.
+// A CannotAskError means that the client has not declared the capabilities that a question needs.
 type CannotAskError struct {
-	Required  Capabilities // what it would have to declare
+	Required  Capabilities // the missing capabilities
 	stateless bool
 }
 
 func (e *CannotAskError) Error() string {
 	var names []string
-	for _, name := range []string{"elicitation", "roots", "sampling"} {
-		if required, ok := e.Required[name]; ok {
-			names = append(names, name+" "+string(required))
-		}
+	for _, name := range slices.Sorted(maps.Keys(e.Required)) {
+		names = append(names, name+" "+string(e.Required[name]))
 	}
 	return "this needs a client that declares the capability " + strings.Join(names, " and ")
 }
 
-// Unwrap returns the error that fails the request, in revisions that have one for this.
+// Unwrap returns the error response in revisions that have a code for it, else nil.
 func (e *CannotAskError) Unwrap() error {
 	if !e.stateless {
 		return nil
 	}
-	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by mayAsk
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by checkCanAsk
 	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
 }
 
-// mayAsk reports whether the client can be asked these questions, in this call.
-func (c *Call) mayAsk(questions []Question) error {
-	if err := c.waited(); err != nil {
-		return fmt.Errorf("asking the client: nobody waits for it: %w", err)
+// checkCanAsk returns an error if the client cannot be asked these questions in this call.
+func (c *Call) checkCanAsk(questions []Question) error {
+	if err := c.checkOpen(); err != nil {
+		return fmt.Errorf("asking the client: %w", err)
 	}
-	if c.Revision.stateless() && !c.via.server.methods[c.Method].asks {
-		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot be answered with questions in revision %s", c.Method, c.Revision)
+	if c.Revision.stateless() && !c.via.server.methods[c.Method].mayAsk {
+		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
 	}
 	missing := make(map[string]map[string]struct{}) // parts by capability
 	for _, q := range questions {
 		n := q.needs()
-		if n.met(c.Revision, c.ClientCapabilities()) {
+		if n.isMet(c.Revision, c.ClientCapabilities()) {
 			continue
 		}
 		if missing[n.capability] == nil {
@@ -175,15 +172,15 @@ func (c *Call) mayAsk(questions []Question) error {
 	}
 	required := make(Capabilities)
 	for name, parts := range missing {
-		required[name], _ = strictjson.Marshal(parts) // strings, which cannot fail
+		required[name], _ = strictjson.Marshal(parts) // strings cannot fail
 	}
 	return &CannotAskError{required, c.Revision.stateless()}
 }
 
-// Meta is what a peer attaches to an object beyond the protocol's own fields.
+// Meta is the _meta member of an object: additional data of a peer.
 type Meta map[string]any
 
-// An Implementation tells who a server or a client is.
+// An Implementation describes a server or a client.
 type Implementation struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
@@ -193,7 +190,7 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// readInfo reads who a client is, as far as it can be read.
+// readInfo decodes the description of a client. Fields that cannot be decoded are empty.
 func readInfo(raw []byte) (i Implementation, err error) {
 	if strictjson.First(raw) == '{' {
 		_ = strictjson.Unmarshal(raw, &i)
@@ -201,7 +198,7 @@ func readInfo(raw []byte) (i Implementation, err error) {
 	return i, checkInfo(raw)
 }
 
-// checkInfo says what is wrong with who a client says it is, before all of it is read.
+// checkInfo returns an error if raw cannot be the description of a client.
 func checkInfo(raw []byte) error {
 	if first := strictjson.First(raw); first != '{' && first != 'n' {
 		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
@@ -209,7 +206,7 @@ func checkInfo(raw []byte) error {
 	return nil
 }
 
-// ForRevision returns i without the fields that peers of revision r do not know.
+// ForRevision returns i without the fields that revision r does not have.
 func (i Implementation) ForRevision(r Revision) Implementation {
 	if r < Revision20250618 {
 		i.Title = ""
@@ -220,15 +217,15 @@ func (i Implementation) ForRevision(r Revision) Implementation {
 	return i
 }
 
-// An Icon is a picture for something that clients show to people.
+// An Icon is an image that a client can show for a component.
 type Icon struct {
-	Src      string   `json:"src"` // an https: or data: address
+	Src      string   `json:"src"` // an https: or data: URI
 	MIMEType string   `json:"mimeType,omitempty"`
 	Sizes    []string `json:"sizes,omitempty"` // such as "48x48", or "any"
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// A Role is a side of a conversation with a model.
+// A Role is the author of a message in a conversation with a model.
 type Role string
 
 // The roles.
@@ -237,11 +234,21 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Annotations say for whom a piece of content is and how much it matters.
+// Annotations describe the audience and the importance of content.
 type Annotations struct {
 	Audience     []Role   `json:"audience,omitempty"`
-	Priority     *float64 `json:"priority,omitempty"`     // from 0, optional, to 1, needed
+	Priority     *float64 `json:"priority,omitempty"`     // from 0 (optional) to 1 (required)
 	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+}
+
+// dropNewer clears the fields of a component that revision r does not have.
+func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
+	if r < Revision20251125 {
+		*icons = nil
+	}
+	if r < Revision20250618 {
+		*title, *meta = "", nil
+	}
 }
 
 func (a *Annotations) forRevision(r Revision) *Annotations {
@@ -254,8 +261,9 @@ func (a *Annotations) forRevision(r Revision) *Annotations {
 	return &Annotations{Audience: a.Audience, Priority: a.Priority}
 }
 
-// encodable reports why a component cannot be described to clients, such as a function in its Meta.
-func encodable(item listed) error {
+// checkEncodable returns an error if the description of a component cannot be encoded, for example
+// because its Meta has a function.
+func checkEncodable(item component) error {
 	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
 		return fmt.Errorf("cannot be sent to clients: %w", err)
 	}

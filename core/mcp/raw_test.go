@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// rawClient speaks to a server in memory, message by message, with as little of its own as can be.
+// rawClient exchanges single messages with a server in memory.
 type rawClient struct {
 	transport jsonrpc.Transport
 }
@@ -50,7 +50,7 @@ func (c *rawClient) receive(t testing.TB) []byte {
 	return msg
 }
 
-// ask sends tools/call with the params as they are and returns the answer, which must be a good one.
+// ask sends tools/call with the given params and returns the result. An error fails the test.
 func (c *rawClient) ask(t testing.TB, params []byte) []byte {
 	t.Helper()
 	c.send(t, append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`), bytes.TrimSpace(params)...), '}'))

@@ -14,15 +14,14 @@ import (
 )
 
 // A registry holds the components of one kind, in the order of their names.
-type registry[T listed] struct {
-	what  string // a component is, in errors
-	kind  string // of the components, as a capability
+type registry[T component] struct {
+	noun  string // for errors, such as "resource template"
+	kind  string // the capability, such as "resources"
 	mu    sync.RWMutex
 	items map[string]T
 	names []string // sorted
 }
 
-// add refuses a name that is taken.
 func (r *registry[T]) add(name string, item T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +37,7 @@ func (r *registry[T]) add(name string, item T) error {
 	return nil
 }
 
-// remove reports whether there was something to remove.
+// remove reports whether the component existed.
 func (r *registry[T]) remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +68,9 @@ func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// page returns up to most items from cursor on that a call sees, and the cursor of the next page,
-// or "". A cursor holds the last name of the page before, so that no item appears twice.
-func (r *registry[T]) page(c *Call, cursor *string, most int) (items []listed, next string, err error) {
+// page returns up to limit items after cursor that c can see, and the cursor of the next page or "".
+// A cursor holds the last name of the previous page, so that no item appears twice.
+func (r *registry[T]) page(c *Call, cursor *string, limit int) (items []component, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	from := 0
@@ -79,21 +78,21 @@ func (r *registry[T]) page(c *Call, cursor *string, most int) (items []listed, n
 		raw, err := base64.RawURLEncoding.DecodeString(*cursor)
 		last, ours := strings.CutPrefix(string(raw), cursorMark)
 		if err != nil || !ours {
-			return nil, "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q: use the nextCursor of the page before, or none", short(*cursor))
+			return nil, "", jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown cursor %q; use the nextCursor of the previous page, or omit it", short(*cursor))
 		}
 		at, found := slices.BinarySearch(r.names, last)
 		if from = at; found {
 			from++
 		}
 	}
-	items = make([]listed, 0, min(most, len(r.names)-from)) // never nil: lists are required
+	items = make([]component, 0, min(limit, len(r.names)-from)) // never nil: lists are required
 	last := ""
 	for _, name := range r.names[from:] {
 		item := r.items[name]
-		if !c.sees(item) {
+		if !c.canSee(item) {
 			continue
 		}
-		if len(items) == most {
+		if len(items) == limit {
 			next = base64.RawURLEncoding.EncodeToString([]byte(cursorMark + last))
 			break
 		}
@@ -102,14 +101,13 @@ func (r *registry[T]) page(c *Call, cursor *string, most int) (items []listed, n
 	return items, next, nil
 }
 
-// cursorMark tells our cursors from anything else that decodes.
+// cursorMark distinguishes our cursors from other base64.
 const cursorMark = "after:"
 
-// A listed component can tell clients of any revision about itself.
-type listed interface {
-	describe(Revision) any
-	// kept is where its descriptions are kept, encoded.
-	kept() *descriptions
+// A component is a tool, resource, resource template or prompt.
+type component interface {
+	describe(Revision) any // the description for clients
+	cached() *descriptionCache
 }
 
 func (t *tool) describe(r Revision) any {
@@ -124,21 +122,21 @@ func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
-// descriptions keep what clients are told about a component, by revision.
-type descriptions struct {
+// A descriptionCache holds the encoded descriptions of a component, by revision.
+type descriptionCache struct {
 	local bool // hidden from remote clients
 
 	mu sync.Mutex
 	of map[Revision]json.RawMessage
 }
 
-func (d *descriptions) kept() *descriptions { return d }
+func (d *descriptionCache) cached() *descriptionCache { return d }
 
-// sees reports whether a component exists for the client of the call.
-func (c *Call) sees(item listed) bool { return !c.via.remote || !item.kept().local }
+// canSee reports whether a component is visible to the client of the call.
+func (c *Call) canSee(item component) bool { return !c.via.remote || !item.cached().local }
 
-func appendDescription(dst []byte, item listed, r Revision) ([]byte, error) {
-	d := item.kept()
+func appendDescription(dst []byte, item component, r Revision) ([]byte, error) {
+	d := item.cached()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	raw, ok := d.of[r]
@@ -159,24 +157,24 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// lister returns the method that lists a registry. The result has the entries in field.
-func (s *Server) lister(
-	field string, page func(c *Call, cursor *string, most int) ([]listed, string, error),
+// listMethod returns the method that lists a registry. field is the member that holds the entries.
+func (s *Server) listMethod(
+	field string, page func(c *Call, cursor *string, limit int) ([]component, string, error),
 ) func(context.Context, *Call, *listParams) (any, error) {
 	return func(_ context.Context, c *Call, p *listParams) (any, error) {
 		items, next, err := page(c, p.Cursor, s.o.PageSize)
 		if err != nil {
 			return nil, err
 		}
-		c.cache = s.o.Lists
+		c.cache = s.o.ListCache
 		return listResult{field, items, next, c.Revision}, nil
 	}
 }
 
 type listResult struct {
 	field    string
-	items    []listed
-	next     string // the cursor of the next page; "" if this is the last
+	items    []component
+	next     string // the cursor of the next page; "" on the last
 	revision Revision
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// ResourceNotFound is the code for a resource that is not there.
+// ResourceNotFound is the code for a resource that does not exist.
 const ResourceNotFound jsonrpc.Code = -32002
 
-// A Resource is what clients are told about something that they can read.
+// A Resource describes a resource to clients.
 type Resource struct {
 	URI         string       `json:"uri"`
 	Name        string       `json:"name"`
@@ -28,16 +28,16 @@ type Resource struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
-	Cache       Cache        `json:"-"` // how long clients may keep what they have read
-	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
+	Cache       Cache        `json:"-"` // of the contents
+	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
 
-	// Local hides the resource from remote clients: it exists only for sessions of [Server.Serve],
-	// such as over standard input and output, and not over HTTP.
+	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example over
+	// stdio, can see it. HTTP clients cannot.
 	Local bool `json:"-"`
 }
 
-// A ResourceTemplate describes the resources whose addresses fit a pattern, such
-// as note://{id}. See [Server.AddResourceTemplate] for the patterns.
+// A ResourceTemplate describes the resources whose URIs match a template, such as note://{id}. See
+// [Server.AddResourceTemplate] for the syntax.
 type ResourceTemplate struct {
 	URITemplate string       `json:"uriTemplate"`
 	Name        string       `json:"name"`
@@ -47,38 +47,37 @@ type ResourceTemplate struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
-	Cache       Cache        `json:"-"` // how long clients may keep what they have read
-	Scopes      []string     `json:"-"` // what a caller must be allowed who is known by a token, as for a [Tool]
-	Local       bool         `json:"-"` // whether it is hidden from remote clients, as for a [Resource]
+	Cache       Cache        `json:"-"` // of the contents
+	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
+	Local       bool         `json:"-"` // hides the template from remote clients, as for a [Resource]
 
-	// InputSchema is what the variables must be beyond being text: an object's schema whose
-	// properties are strings. Clients are not shown it. What it lists by enum is offered to
-	// complete a variable, unless [Server.CompleteResource] sets who does that. nil means any text.
+	// InputSchema validates the variables: the schema of an object whose properties are strings. It is
+	// not sent to clients. The values of an enum complete a variable, unless [Server.CompleteResource]
+	// sets a completer. nil allows any text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schema. Derived code
-	// sets it, and which properties are required is then not compared with the Go type.
+	// OwnSchema means that a //petrock:schema directive sets a part of the schema. Derived code sets
+	// it. Required properties are then not compared with the Go type.
 	OwnSchema bool `json:"-"`
 }
 
-// ResourceContents is a resource, or a part of one, as it is read: text or a blob.
+// ResourceContents are the contents of a resource, or a part of them: text or a blob.
 type ResourceContents struct {
-	URI      string // that of the request if empty
-	MIMEType string // that of the resource, or of the template, if empty
+	URI      string // defaults to the URI of the request
+	MIMEType string // defaults to that of the resource or template
 	Text     string
-	Blob     []byte // if not nil, the contents are this and not Text
+	Blob     []byte // replaces Text unless nil
 	Meta     Meta
 }
 
-// A ResourceHandler reads a resource. variables holds what stands in the address for the variables
-// of the template, percent-decoded, and is nil for a resource that has none. A client may have put
-// anything there that the input schema allows, "/" and ".." included: what leads to files goes
-// through [os.Root]. Its error fails the request; [NotFound] is the one for a resource that is not
-// there, and so is returning nothing.
+// A ResourceHandler reads a resource. variables holds the values of the template's variables,
+// percent-decoded; it is nil for a resource. A value can be any text that the input schema allows,
+// including "/" and "..", so open files with [os.Root]. An error fails the request. If the resource
+// does not exist, return [NotFound] or no contents.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
-// NotFound is the error for a resource that is not there.
+// NotFound returns the error for a resource that does not exist.
 func NotFound(uri string) error {
-	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // a string, which cannot fail
+	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // strings cannot fail
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
 }
 
@@ -116,37 +115,27 @@ func (c *ResourceContents) UnmarshalJSON(raw []byte) error {
 }
 
 func (res Resource) forRevision(r Revision) Resource {
-	if r < Revision20251125 {
-		res.Icons = nil
-	}
-	if r < Revision20250618 {
-		res.Title, res.Meta = "", nil
-	}
+	dropNewer(r, &res.Title, &res.Icons, &res.Meta)
 	res.Annotations = res.Annotations.forRevision(r)
 	return res
 }
 
 func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
-	if r < Revision20251125 {
-		t.Icons = nil
-	}
-	if r < Revision20250618 {
-		t.Title, t.Meta = "", nil
-	}
+	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
 	t.Annotations = t.Annotations.forRevision(r)
 	return t
 }
 
 type resource struct {
 	Resource
-	descriptions
+	descriptionCache
 	pace    jsonrpc.Pace
 	handler ResourceHandler
 }
 
 type template struct {
 	ResourceTemplate
-	descriptions
+	descriptionCache
 	pace    jsonrpc.Pace
 	uri     *uriTemplate
 	input   *textInput
@@ -165,8 +154,8 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	made := &resource{Resource: r, descriptions: descriptions{local: r.Local}, handler: h}
-	return made, encodable(made)
+	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}, handler: h}
+	return made, checkEncodable(made)
 }
 
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
@@ -183,24 +172,24 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &template{ResourceTemplate: t, descriptions: descriptions{local: t.Local}, uri: uri, input: input, handler: h}
-	return made, encodable(made)
+	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input, handler: h}
+	return made, checkEncodable(made)
 }
 
 type uriParams struct {
 	URI *string `json:"uri"`
 }
 
-// lookUp finds the resource with that address, or else the first template that the address fits, of
-// those that a call sees. It checks whether the caller may read it, and the variables.
+// lookUp returns the resource with that URI, or else the first template that matches it, of those
+// that the call can see. It checks the scopes of the caller and the variables.
 func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (readable, error) {
-	if r, ok := s.resources.get(uri); ok && c.sees(r) {
+	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
 	}
 	var variables map[string]string
-	t, ok := s.templates.find(func(t *template) (fits bool) {
-		variables, fits = t.uri.match(uri)
-		return fits && c.sees(t)
+	t, ok := s.templates.find(func(t *template) (matches bool) {
+		variables, matches = t.uri.match(uri)
+		return matches && c.canSee(t)
 	})
 	if !ok {
 		return readable{}, NotFound(uri)
@@ -213,8 +202,8 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (readable, err
 
 type readable struct {
 	handler   ResourceHandler
-	variables map[string]string // of the template; nil if it is none
-	mimeType  string            // of contents that do not say theirs
+	variables map[string]string // of the template; nil for a resource
+	mimeType  string            // default of the contents
 	cache     Cache
 	pace      *jsonrpc.Pace
 }
@@ -263,12 +252,12 @@ func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, err
 		return nil, err
 	}
 	if len(*p.URI) > maxSubscribed {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes, and the limit for a subscription is %d", len(*p.URI), maxSubscribed)
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes (limit %d for a subscription)", len(*p.URI), maxSubscribed)
 	}
 	if !c.Session.changes.subscribe(*p.URI) {
 		return struct{}{}, nil
 	}
-	if err := c.hold(subscriptionCost(*p.URI)); err != nil {
+	if err := c.reserve(subscriptionCost(*p.URI)); err != nil {
 		c.Session.changes.unsubscribe(*p.URI)
 		return nil, err
 	}
@@ -280,15 +269,14 @@ func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, err
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/unsubscribe needs the uri of a resource")
 	}
 	if c.Session.changes.unsubscribe(*p.URI) {
-		_ = c.hold(-subscriptionCost(*p.URI)) // which is never refused
+		_ = c.reserve(-subscriptionCost(*p.URI)) // releasing never fails
 	}
 	return struct{}{}, nil
 }
 
-// AddResource adds a resource that is read by a Go function. A string is text and a []byte a blob;
-// [ResourceContents], one, a pointer to one or several, are sent as they are; anything else is sent
-// as JSON. Without a MIME type, r has that of Out: text/plain, application/octet-stream or
-// application/json.
+// AddResource adds a resource that a Go function reads. A string is sent as text, a []byte as a blob,
+// a [ResourceContents], a pointer to one or a slice unchanged, and any other Out as JSON. The MIME
+// type of r defaults to text/plain, application/octet-stream or application/json, depending on Out.
 func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
@@ -302,16 +290,16 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	}
 	var err error
 	if r.MIMEType, err = contentType(reflect.TypeFor[Out](), r.MIMEType); err != nil {
-		return failed("resource", r.URI, err)
+		return addError("resource", r.URI, err)
 	}
 	return s.AddResource(r, handler)
 }
 
-// AddResourceTemplate adds the resources whose addresses fit a pattern, and that a Go function
-// reads. In is a struct whose fields are the variables of the pattern, decoded as [AddPrompt]
-// decodes arguments. Out is that of [AddResource].
+// AddResourceTemplate adds a resource template that a Go function reads. In is a struct whose fields
+// are the variables of the template, decoded as [AddPrompt] decodes arguments. Out is as in
+// [AddResource].
 //
-// If t has no schema, it is inferred from In. One that it has must fit In.
+// If t has no schema, it is inferred from In. Otherwise it must match In.
 func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
@@ -345,30 +333,29 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil && given {
-		err = fits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
+		err = checkFits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
 	}
 	if err == nil {
-		err = sameNames(in, fields, t.URITemplate, made.uri.variables())
+		err = checkNames(in, fields, t.URITemplate, made.uri.variables())
 	}
 	return add(s, &s.templates, t.URITemplate, made, err)
 }
 
-// contentType is the MIME type of what a function reads, unless given.
+// contentType returns given or, if it is empty, the default MIME type of out.
 func contentType(out reflect.Type, given string) (string, error) {
 	const asJSON = "application/json"
-	made := asJSON
 	switch out {
 	case reflect.TypeFor[string]():
-		made = "text/plain"
+		return cmp.Or(given, "text/plain"), nil
 	case reflect.TypeFor[[]byte]():
-		made = "application/octet-stream"
+		return cmp.Or(given, "application/octet-stream"), nil
 	case reflect.TypeFor[ResourceContents](), reflect.TypeFor[*ResourceContents](), reflect.TypeFor[[]ResourceContents]():
-		made = ""
+		return given, nil
 	}
-	if made == asJSON && given != "" && given != asJSON {
+	if given != "" && given != asJSON {
 		return "", fmt.Errorf("%v is sent as %s, not as %s; return a string", out, asJSON, given)
 	}
-	return cmp.Or(given, made), nil
+	return asJSON, nil
 }
 
 func contentsOf(out any) ([]ResourceContents, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Sampling asks the client to have its model go on with a conversation.
+// A Sampling asks the client's model to continue a conversation.
 type Sampling struct {
 	Key              string            `json:"-"` // see [Ask]
 	Messages         []SamplingMessage `json:"messages"`
@@ -18,7 +18,7 @@ type Sampling struct {
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	Metadata         Meta              `json:"metadata,omitempty"` // for the provider of the model
-	Tools            []Tool            `json:"tools,omitempty"`    // that the model may use; from revision 2025-11-25 on
+	Tools            []Tool            `json:"tools,omitempty"`    // for the model; from revision 2025-11-25 on
 	ToolChoice       ToolChoice        `json:"toolChoice,omitzero"`
 
 	Answer SampledMessage `json:"-"`
@@ -32,18 +32,18 @@ type SamplingMessage struct {
 	Content Blocks `json:"content"`
 }
 
-// A SampledMessage is what the model said.
+// A SampledMessage is the answer of the model.
 type SampledMessage struct {
 	Role       Role   `json:"role"`
 	Content    Blocks `json:"content"`
-	Model      string `json:"model"`                // that said it
+	Model      string `json:"model"`
 	StopReason string `json:"stopReason,omitempty"` // such as endTurn, maxTokens or toolUse
 }
 
-// Text is the text of the blocks that are text, joined by newlines.
+// Text returns the text blocks, joined by newlines.
 func (m *SampledMessage) Text() string { return textOf(m.Content) }
 
-// A ToolChoice is "auto", "required" or "none"; "" leaves it to the client.
+// A ToolChoice is "auto", "required", "none" or "", which lets the client choose.
 type ToolChoice string
 
 type toolChoiceWire struct {
@@ -61,7 +61,7 @@ func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// ModelPreferences say what kind of model is wanted. Priorities go from 0 to 1.
+// ModelPreferences describe the preferred model. Priorities range from 0 to 1.
 type ModelPreferences struct {
 	Hints                []ModelHint `json:"hints,omitempty"` // best first
 	CostPriority         *float64    `json:"costPriority,omitempty"`
@@ -69,9 +69,9 @@ type ModelPreferences struct {
 	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
 }
 
-// A ModelHint is a name, or a part of one.
+// A ModelHint names a model.
 type ModelHint struct {
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty"` // or a part of the name
 }
 
 func (s *Sampling) name() string { return s.Key }
@@ -83,7 +83,7 @@ func (s *Sampling) needs() need {
 	return need{capability: "sampling", since: Revision20241105}
 }
 
-// UsesTools reports whether the question offers tools, or has a use of one in its messages.
+// UsesTools reports whether s offers tools, or has the use of a tool in its messages.
 func (s *Sampling) UsesTools() bool {
 	for _, m := range s.Messages {
 		for _, block := range m.Content {
@@ -110,7 +110,7 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 	}
 	for i, m := range s.Messages {
 		for j, block := range m.Content {
-			if err := maySample(block, r); err != nil {
+			if err := checkSampled(block, r); err != nil {
 				return "", nil, fmt.Errorf("content[%d] of message %d: %w", j, i, err)
 			}
 		}
@@ -127,13 +127,13 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 		}
 	}
 	if len(p.Messages) == 0 {
-		return "", nil, errors.New("there must be a message with content")
+		return "", nil, errors.New("needs a message with content")
 	}
 	return "sampling/createMessage", p, nil
 }
 
-// maySample reports why a block cannot be part of a message to a model.
-func maySample(block Content, r Revision) error {
+// checkSampled returns an error if a block cannot be part of a message to a model.
+func checkSampled(block Content, r Revision) error {
 	switch block.(type) {
 	case Text, Image:
 		return nil
@@ -146,10 +146,10 @@ func maySample(block Content, r Revision) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("a message to a model cannot hold %T in revision %s", block, r)
+	return fmt.Errorf("revision %s does not support %T in a message to a model", r, block)
 }
 
-// Blocks are the content of a message to or from a model. A single one stands by itself in JSON.
+// Blocks are the content of a message to or from a model. A single block is encoded without an array.
 type Blocks []Content
 
 func (c Blocks) MarshalJSON() ([]byte, error) {
@@ -162,12 +162,12 @@ func (c Blocks) MarshalJSON() ([]byte, error) {
 func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':
-		*c, err = decodeList(raw)
+		*c, err = decodeContents(raw)
 	case '{':
 		*c = make(Blocks, 1)
 		(*c)[0], err = decodeContent(raw)
 	default:
-		err = errors.New("must be a block or several")
+		err = errors.New("must be an object or an array")
 	}
 	for i, block := range *c {
 		if unknown, ok := block.(UnknownContent); ok && err == nil {
@@ -177,32 +177,32 @@ func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-func (s *Sampling) answer(raw json.RawMessage) error {
-	var said SampledMessage
-	if err := strictjson.Unmarshal(raw, &said); err != nil {
+func (s *Sampling) setAnswer(raw json.RawMessage) error {
+	var message SampledMessage
+	if err := strictjson.Unmarshal(raw, &message); err != nil {
 		return err
 	}
-	if said.Role != RoleUser && said.Role != RoleAssistant {
-		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(said.Role)))
+	if message.Role != RoleUser && message.Role != RoleAssistant {
+		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(message.Role)))
 	}
-	if said.Content == nil {
-		return errors.New("content: must be a block or several")
+	if message.Content == nil {
+		return errors.New("content: must be an object or an array")
 	}
-	for i, block := range said.Content {
+	for i, block := range message.Content {
 		switch use := block.(type) {
 		case ToolUse:
 			if use.ID == "" || use.Name == "" {
 				return fmt.Errorf("content[%d] must have an id and a name", i)
 			}
 		case ToolUseResult:
-			return fmt.Errorf("content[%d]: a model does not answer with the result of a tool", i)
+			return fmt.Errorf("content[%d]: must not be a tool_result", i)
 		}
 	}
-	s.Answer = said
+	s.Answer = message
 	return nil
 }
 
-// A ToolUse is a model's wish to use a tool that it was offered in a [Sampling].
+// A ToolUse is a model's request to use a tool of a [Sampling].
 type ToolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -210,8 +210,7 @@ type ToolUse struct {
 	Meta  Meta            `json:"_meta,omitempty"`
 }
 
-// A ToolUseResult tells a model what came of its [ToolUse]. A message that holds one holds
-// nothing else.
+// A ToolUseResult is the result of a [ToolUse]. A message that has one must not have other blocks.
 type ToolUseResult struct {
 	ToolUseID         string          `json:"toolUseId"`
 	Content           []Content       `json:"content"`
@@ -234,7 +233,7 @@ func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	var err error
-	if c.Content, err = decodeList(wire.Content); err != nil {
+	if c.Content, err = decodeContents(wire.Content); err != nil {
 		return fmt.Errorf("content: %w", err)
 	}
 	return nil
@@ -248,23 +247,22 @@ func (c ToolUse) MarshalJSON() ([]byte, error) {
 	if c.Input == nil {
 		c.Input = json.RawMessage(`{}`)
 	}
-	return withType("tool_use", fields(c))
+	return marshalWithType("tool_use", fields(c))
 }
 
 func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	type fields ToolUseResult
 	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
-	return withType("tool_result", fields(c))
+	return marshalWithType("tool_result", fields(c))
 }
 
-// A Root is a folder or file that the person works on.
+// A Root is a directory or file that the user works on.
 type Root struct {
-	URI  string `json:"uri"` // a file: address
+	URI  string `json:"uri"` // a file: URI
 	Name string `json:"name,omitempty"`
 }
 
-// A RootList asks the client what the person works on. The answer is a hint, and
-// no fence around anything.
+// A RootList asks the client for its roots. They are a hint, not an access restriction.
 type RootList struct {
 	Key string // see [Ask]
 
@@ -273,14 +271,12 @@ type RootList struct {
 
 func (l *RootList) name() string { return l.Key }
 
-func (l *RootList) needs() need {
-	return need{capability: "roots", since: Revision20241105}
-}
+func (l *RootList) needs() need { return need{capability: "roots", since: Revision20241105} }
 
-// request has params although none are needed: some clients cannot do without.
+// request returns empty params, because some clients require them.
 func (l *RootList) request(Revision) (string, any, error) { return "roots/list", struct{}{}, nil }
 
-func (l *RootList) answer(raw json.RawMessage) error {
+func (l *RootList) setAnswer(raw json.RawMessage) error {
 	var result struct {
 		Roots *[]Root `json:"roots"`
 	}

@@ -28,8 +28,8 @@ func newServer(o mcp.Options) *mcp.Server {
 	return mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, o)
 }
 
-// What a server has nothing of it does not declare, and its methods are unknown.
-func TestOnlyWhatIsOffered(t *testing.T) {
+// A server does not declare a kind that it has no components of, and its methods are unknown.
+func TestOnlyOfferedMethods(t *testing.T) {
 	prompt := func(schema string) func(*mcp.Server) error {
 		return func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{
@@ -93,7 +93,7 @@ func TestAddRefuses(t *testing.T) {
 		}, `add tool a: input schema: `},
 		{"schema of no object", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"string"}`)}, fixture.Nothing)
-		}, `add tool a: input schema: must say "type":"object" at its root`},
+		}, `add tool a: input schema: must have "type":"object" at its root`},
 		{"broken output schema", func(s *mcp.Server) error {
 			return s.AddTool(mcp.Tool{Name: "a", OutputSchema: json.RawMessage(`{"type":"objekt"}`)}, fixture.Nothing)
 		}, `add tool a: output schema: `},
@@ -121,16 +121,16 @@ func TestAddRefuses(t *testing.T) {
 		}, `add prompt p: input schema: `},
 		{"prompt with a schema of no object", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", InputSchema: json.RawMessage(`{"type":"string"}`)}, get)
-		}, `add prompt p: input schema: must say "type":"object" at its root`},
+		}, `add prompt p: input schema: must have "type":"object" at its root`},
 		{"prompt without handler", func(s *mcp.Server) error { return s.AddPrompt(mcp.Prompt{Name: "p"}, nil) }, `add prompt p: has no handler`},
 		{"prompt with a nameless argument", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {}}}, get)
 		}, `add prompt p: argument 2 has no name`},
 		{"prompt with an argument twice", func(s *mcp.Server) error {
 			return s.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}, {Name: "a"}}}, get)
-		}, `add prompt p: argument "a" stands there twice`},
-		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `completing prompt "p": there is none`},
-		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `completing resource template "a://{x}": there is none`},
+		}, `add prompt p: duplicate argument "a"`},
+		{"completing no prompt", func(s *mcp.Server) error { return s.CompletePrompt("p", nil) }, `set completer: unknown prompt "p"`},
+		{"completing no template", func(s *mcp.Server) error { return s.CompleteResource("a://{x}", nil) }, `set completer: unknown resource template "a://{x}"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What the server provides is in the contexts of all calls, beside what they have themselves.
+// The contexts of all calls have the provided values in addition to their own.
 func TestProvide(t *testing.T) {
 	type key string
 	hook := func(ctx context.Context, _ *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -190,7 +190,7 @@ func TestProvide(t *testing.T) {
 	}
 }
 
-// The hook sees every call, in and out, and what it puts into the context is there.
+// The hook sees every call and its result, and can add values to the context.
 func TestHook(t *testing.T) {
 	type key struct{}
 	var mu sync.Mutex
@@ -236,7 +236,7 @@ func TestHook(t *testing.T) {
 	want := []string{
 		"initialize|||ok",
 		"tools/call|asks|2025-11-25|ok",
-		`tools/call|nobody|2025-11-25|unknown tool "nobody": tools/list names those there are`,
+		`tools/call|nobody|2025-11-25|unknown tool "nobody"; see tools/list`,
 		`no/such/method||2025-11-25|unknown method "no/such/method"`,
 		"ping||2025-11-25|ok",
 		"tools/list||2025-11-25|ok",
@@ -246,7 +246,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// What a hook returns in place of a result is rendered as a result is.
+// The result of a hook is rendered like that of a handler.
 func TestHookAnswers(t *testing.T) {
 	var targets []string
 	s := fixture.New(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -284,8 +284,8 @@ func TestHookAnswers(t *testing.T) {
 	}
 }
 
-// What a client was not told of in the handshake does not exist for it.
-func TestOffersHoldForASession(t *testing.T) {
+// A client cannot use a capability that was not offered in its handshake.
+func TestOffersAreFixedPerSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
 		early := mcptest.Connect(t, s)
@@ -307,7 +307,7 @@ func TestOffersHoldForASession(t *testing.T) {
 	})
 }
 
-// However long it takes to register things one after the other, it is one burst.
+// Changes in quick succession cause one notification.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(mcp.Options{Tools: true})
@@ -323,7 +323,7 @@ func TestBurst(t *testing.T) {
 		if got := c.Received(); len(got) != 1 {
 			t.Errorf("30 changes in 150 ms make %d notifications", len(got))
 		}
-		// A server that never comes to rest still tells of it.
+		// A server that changes continuously still sends notifications.
 		for i := range 100 {
 			s.RemoveTool(fmt.Sprint("t", i%30))
 			if err := s.AddTool(mcp.Tool{Name: fmt.Sprint("t", i%30)}, fixture.Nothing); err != nil {
@@ -339,7 +339,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// A session tells its handlers who is at the other end.
+// Handlers can read the client's description from the session.
 func TestSession(t *testing.T) {
 	s := newServer(mcp.Options{})
 	var session *mcp.Session
@@ -364,8 +364,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// One server, several sessions: each hears of changes, and each in its own revision.
-func TestSessionsBesideEachOther(t *testing.T) {
+// Every session of a server is notified of changes, in its own revision.
+func TestSeveralSessions(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
@@ -385,7 +385,7 @@ func TestSessionsBesideEachOther(t *testing.T) {
 	}
 }
 
-// Registering and calling at the same time is safe; the race detector is the judge.
+// Components may be added during calls. The race detector checks this.
 func TestConcurrentUse(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	var wg sync.WaitGroup

@@ -15,12 +15,12 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A State is how far a session has come.
+// A State is the state of a session.
 type State int32
 
-// The states, in order. A session never goes back.
+// The states, in order. A session never returns to an earlier one.
 const (
-	Created      State = iota // nothing has been agreed on
+	Created      State = iota // initialize has not been received
 	Initializing              // initialize has been answered
 	Operating                 // the client has sent notifications/initialized
 	Shutdown                  // the connection is ending; calls in flight may finish
@@ -30,41 +30,41 @@ func (s State) String() string {
 	return []string{"created", "initializing", "operating", "shutdown"}[s]
 }
 
-// A Session is the conversation with one client, from its handshake to its end. Requests of a
-// revision without a handshake come over the same connection and are not part of it.
+// A Session is a connection with one client, from the handshake on. Stateless requests that use the
+// same connection are not part of the session.
 type Session struct {
 	server    *Server
 	conn      *jsonrpc.Conn
 	log       *slog.Logger
 	state     atomic.Int32
-	level     atomic.Pointer[Level] // nil until the client asks for log messages
+	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes
 	ending    chan struct{} // closed when the connection begins to end
-	stateless bool          // requests stand for themselves, see NewStatelessSession
-	remote    bool          // its client does not see local components
+	stateless bool          // see NewStatelessSession
+	remote    bool          // the client cannot see local components
 	agreed    atomic.Pointer[agreement]
 }
 
-// An agreement is what the handshake came to.
+// An agreement is the result of the handshake.
 type agreement struct {
 	client
 	revision Revision
-	offered  Capabilities // of the server, as this client was told
+	offered  Capabilities // of the server
 }
 
-// agreement returns an empty one before initialize.
+// agreement returns the result of the handshake. It is empty before initialize.
 func (s *Session) agreement() *agreement { return s.agreed.Load() }
 
-// State returns how far the session has come.
+// State returns the state of the session.
 func (s *Session) State() State { return State(s.state.Load()) }
 
-// Revision returns the revision agreed on, or "" before initialize.
+// Revision returns the negotiated revision, or "" before initialize.
 func (s *Session) Revision() Revision { return s.agreement().revision }
 
-// Client returns who the client says it is.
+// Client returns the client's description of itself.
 func (s *Session) Client() Implementation { return s.agreement().info }
 
-// ClientCapabilities returns what the client says it can do.
+// ClientCapabilities returns the capabilities that the client declares.
 func (s *Session) ClientCapabilities() Capabilities { return s.agreement().capabilities }
 
 // end is called when the connection begins to end.
@@ -73,19 +73,19 @@ func (s *Session) end() {
 	close(s.ending)
 }
 
-// handle handles every message of the client. This is the one place where the eras of the protocol
-// are distinguished: a request that names its revision is stateless, any other belongs to a
-// session. Methods do not know which one they serve.
+// handle handles every message of the client. It distinguishes the eras of the protocol: a request
+// that names its revision is stateless, any other belongs to the session. Methods are the same for
+// both.
 //
-// A tools/call passes these functions: newCall reads its params, handshakeRequest or
-// statelessRequest checks that it may be served, serve calls the hook, run the method, callTool the
-// handler of the tool, render and AppendJSON write the result.
+// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether the
+// session serves the request, serve calls the hook, run calls the method, callTool calls the tool's
+// handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
-		return nil, s.notified(req)
+		return nil, s.handleNotification(req)
 	}
-	var intro introduction
-	call, err := s.newCall(ctx, req, &intro)
+	var sp statelessParams
+	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
 		if s.logsCalls(ctx) {
 			s.logCall(call, time.Now(), new(any), &err)
@@ -95,13 +95,13 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 		}
 		return nil, err
 	}
-	if intro.version != nil || s.stateless {
-		return s.statelessRequest(call, &intro)
+	if sp.version != nil || s.stateless {
+		return s.statelessRequest(call, &sp)
 	}
 	return s.handshakeRequest(call)
 }
 
-// serve runs a method for a call, with the hook around it. A refusal, if there is one, replaces the
+// serve runs a method inside the hook. If refusal is not nil, it is returned instead of running the
 // method, so that the hook sees refused calls too.
 func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
 	defer call.end()
@@ -111,8 +111,8 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	}
 	if hook := s.server.o.Hook; hook != nil {
 		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
-		if errors.Is(err, errOpen) {
-			result, err = call.openQuestions() // the hook's own
+		if errors.Is(err, errUnanswered) {
+			result, err = call.openQuestions() // asked by the hook
 		}
 	} else {
 		result, err = call.run(ctx, m, refusal)
@@ -132,7 +132,7 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	if s.server.o.Hook == nil {
 		return result, nil
 	}
-	raw, err := encode(result) // the hook may have made it
+	raw, err := encode(result) // the result may be the hook's
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
@@ -142,7 +142,7 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	return raw, nil
 }
 
-// A rendered result looks different to clients of different revisions.
+// A rendered result depends on the revision of the client.
 type rendered interface {
 	render(*Call) (any, error)
 }
@@ -152,12 +152,12 @@ type cancelledParams struct {
 	Reason    string          `json:"reason"`
 }
 
-// notified takes a notification, and ignores unknown ones.
-func (s *Session) notified(req *jsonrpc.Request) error {
+// handleNotification ignores unknown notifications.
+func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
 		if !s.state.CompareAndSwap(int32(Initializing), int32(Operating)) {
-			return fmt.Errorf("it came in the state %q", s.State())
+			return fmt.Errorf("not expected in state %q", s.State())
 		}
 	case "notifications/cancelled":
 		var p cancelledParams
@@ -169,49 +169,48 @@ func (s *Session) notified(req *jsonrpc.Request) error {
 			return fmt.Errorf("requestId: %w", err)
 		}
 		if s.conn.Cancel(id) {
-			s.log.Debug("the client cancelled a request", "id", id.String(), "reason", p.Reason)
+			s.log.Debug("client cancelled a request", "id", id.String(), "reason", p.Reason)
 		}
 	}
 	return nil
 }
 
-// notify sends a notification. Handlers learn by their context that the connection is gone.
+// notify sends a notification and logs an error. A broken connection also ends the context of each
+// handler.
 func (s *Session) notify(ctx context.Context, method string, params any) {
 	if err := s.conn.Notify(ctx, method, params); err != nil {
-		s.log.Debug("notifying the client", "method", method, "error", err)
+		s.log.Debug("notify client", "method", method, "error", err)
 	}
 }
 
-// A Responder is what a transport hands in with a message, see [Session.Receive].
+// A Responder is the transport's side of a message of [Session.Receive].
 type Responder interface {
 	jsonrpc.Responder
 
-	// CheckRequest compares a request of revision 2026-07-28 with what the transport says about it,
-	// such as headers of HTTP. version is the revision that the request names in its _meta, or ""
-	// if it names none.
+	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as HTTP
+	// headers. version is the revision that the request names in its _meta, or "".
 	CheckRequest(c *Call, version string) error
 
-	// Hold counts n bytes that the server keeps for the session, or for the request if there is no
-	// session, until it ends. A negative n releases some earlier. An error refuses the request.
-	Hold(n int) error
+	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has no
+	// session. A negative n releases memory earlier. An error refuses the request.
+	Reserve(n int) error
 
-	// Attrs returns what the transport knows about a request, for the log.
+	// Attrs returns attributes of the request for the log.
 	Attrs() []slog.Attr
 
-	// Suspend lets the client disconnect and come back for the response after retry, if that is
-	// possible.
+	// Suspend lets the client disconnect and fetch the response after retry, if that is possible.
 	Suspend(retry time.Duration)
 }
 
-// NewSession returns a session for a transport that receives messages one at a time and hands them
-// in with [Session.Receive]. send takes messages that belong to no request; it must not block.
-// Close ends the session. Its client is remote: see [Resource].
+// NewSession returns a session for a transport that passes each message to [Session.Receive]. send
+// sends messages that belong to no request; it must not block. The caller must close the session.
+// Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
 
-// NewStatelessSession returns a session for requests of unrelated clients, each of which names its
-// own revision. Calls see no [Session], and ids of different requests may be equal.
+// NewStatelessSession returns a session for requests of unrelated clients. Each request names its
+// revision. The Session of a [Call] is nil, and requests may have equal ids.
 func (s *Server) NewStatelessSession() *Session {
 	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
 	session.stateless = true
@@ -219,7 +218,7 @@ func (s *Server) NewStatelessSession() *Session {
 }
 
 func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	o.Grace = 24 * time.Hour // Close says when it ends
+	o.Grace = 24 * time.Hour // the caller of Close ends it
 	session := s.newSession(t, o)
 	session.remote = true
 	session.conn.Open(context.Background())
@@ -227,17 +226,17 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
-// Receive handles a message and returns when it has been handled. The context of a request has the
-// values of ctx and ends when ctx does. Messages do not wait for one another.
+// Receive handles a message, concurrently with others. The context of a request has the values of
+// ctx and ends when ctx does.
 func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r Responder) {
 	s.conn.Receive(ctx, m, r)
 }
 
-// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. Calls in flight may
-// finish until hurry is closed; then their contexts end.
-func (s *Session) Close(hurry <-chan struct{}) {
+// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls in
+// flight until skipGrace is closed, and then ends their contexts.
+func (s *Session) Close(skipGrace <-chan struct{}) {
 	s.server.unwatch(s.changes)
-	s.conn.Close(hurry)
+	s.conn.Close(skipGrace)
 }
 
 // A sender is a [jsonrpc.Transport] that only sends.
@@ -247,30 +246,29 @@ func (send sender) Send(msg []byte) error { return send(msg) }
 func (sender) Receive() ([]byte, error)   { return nil, io.EOF }
 func (sender) Close() error               { return nil }
 
-// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, the errors of that
-// revision have status codes of their own.
+// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, it determines the
+// status code.
 type StatelessError struct {
 	Err       error
-	Malformed bool // the request does not say correctly which revision it is of, or what its client can do
+	Malformed bool // the revision or the capabilities in _meta are missing or invalid
 }
 
 func (e *StatelessError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what went wrong.
+// Unwrap returns Err.
 func (e *StatelessError) Unwrap() error { return e.Err }
 
-// NamesRevision reports whether the params of a request name the revision of the request in their
-// _meta.
+// NamesRevision reports whether the _meta of params names a revision.
 func NamesRevision(params json.RawMessage) bool {
 	meta := strictjson.Member(params, "_meta")
 	return strictjson.Member(meta, MetaVersion) != nil
 }
 
-// HasTarget reports whether the params name the target of the call, as a string.
+// HasTarget reports whether the params name the target of the call as a string.
 func (c *Call) HasTarget() bool { return strictjson.First(c.target) == '"' }
 
-// HeaderArguments returns the arguments of a tools/call that headers of HTTP repeat, with their
-// values. The value of a missing argument is nil.
+// HeaderArguments returns the arguments of a tools/call that HTTP headers repeat, with their values.
+// The value of a missing argument is nil.
 func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	return func(yield func(HeaderArgument, json.RawMessage) bool) {
 		t, ok := c.via.server.tools.get(c.Target)
@@ -285,9 +283,9 @@ func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	}
 }
 
-// Suspend lets the client that waits for the call of ctx disconnect and come back for the response
-// after retry. A call that takes minutes then keeps no connection open. Suspend does nothing where
-// that is not possible: over other transports than HTTP, and in revisions other than 2025-11-25.
+// Suspend lets the client disconnect and fetch the response of the call of ctx after retry, so that
+// a call that takes minutes keeps no connection open. It only works over HTTP in revision
+// 2025-11-25; otherwise it does nothing.
 func Suspend(ctx context.Context, retry time.Duration) {
 	c := CallFrom(ctx)
 	if c == nil || c.responder == nil || c.Session == nil || c.Revision < Revision20251125 {

@@ -4,8 +4,8 @@ package mcp
 
 import "os"
 
-// What os.Stdin and os.Stdout stand for is changed, also for those who hold on to
-// them. Code that is not Go can still write between our messages.
+// These functions replace the files behind os.Stdin and os.Stdout, also for packages that have saved
+// the pointers. Code that is not Go can still write between our messages.
 
 func takeStdout() (*os.File, error) {
 	out := new(os.File)
@@ -23,5 +23,5 @@ func takeStdin() (*os.File, error) {
 	return in, nil
 }
 
-// outliveClient has nothing to do here: writing to a client that is gone just fails.
-func outliveClient() {}
+// ignoreSIGPIPE does nothing: this system has no SIGPIPE.
+func ignoreSIGPIPE() {}

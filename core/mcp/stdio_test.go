@@ -25,7 +25,7 @@ const handshake = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// A process is a server that runs as one.
+// A process is a server in a separate process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command is a program of testdata, ready to be started.
+// command returns a program of testdata that is not started yet.
 func command(t *testing.T, program string) *exec.Cmd {
 	t.Helper()
 	dir, err := buildPrograms()()
@@ -132,7 +132,7 @@ func (p *process) next() (id, line string) {
 	return string(m.ID), p.out.Text()
 }
 
-// wait waits for the end of the process, which must be a clean one, and returns what was still said.
+// wait waits for the process to exit with code 0, and returns its remaining output.
 func (p *process) wait(within time.Duration) []string {
 	p.t.Helper()
 	began := time.Now()
@@ -144,7 +144,7 @@ func (p *process) wait(within time.Duration) []string {
 		p.t.Errorf("the process ended with %v\nstandard error:\n%s", err, p.stderr)
 	}
 	if took := time.Since(began); took > within {
-		p.t.Errorf("it took %v to end, more than %v", took, within)
+		p.t.Errorf("the process took %v to exit, more than %v", took, within)
 	}
 	return rest
 }
@@ -166,8 +166,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// A program that prints from init, from main, from a goroutine, from a tool, through the
-// descriptor and from a child process has a conversation in which none of it is seen.
+// Output that a program prints from init, from main, from a goroutine, from a tool, through the
+// descriptor and from a child process does not reach the client.
 func TestStrayPrints(t *testing.T) {
 	t.Parallel()
 	p := start(t, "noisy")
@@ -196,8 +196,8 @@ func TestStrayPrints(t *testing.T) {
 	}
 }
 
-// Without package stdout, what came before the first message is there, a line of
-// its own, and what comes after it is not.
+// Without package stdout, output before ServeStdio reaches the client as separate lines. Later output
+// does not.
 func TestPrintsBeforeServing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "late")
@@ -256,7 +256,7 @@ func TestEndOfProcess(t *testing.T) {
 	}
 }
 
-// A second signal is for those who do not want to wait.
+// A second signal ends the process immediately.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -270,7 +270,7 @@ func TestSecondSignal(t *testing.T) {
 	p.next()
 	ended := make(chan struct{})
 	go func() {
-		// Two at once may arrive as one.
+		// Two signals in quick succession may arrive as one.
 		for tick := time.Tick(50 * time.Millisecond); ; {
 			select {
 			case <-tick:
@@ -289,8 +289,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// A client that goes away without a word, standard error included, does not kill
-// the process half-way: it notices, and ends by itself.
+// If the client closes all pipes, including standard error, the process exits without being killed by
+// a signal.
 func TestClientVanishes(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "noisy")

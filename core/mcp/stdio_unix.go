@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// The descriptors themselves are taken, so that neither a package that holds on to
-// os.Stdout nor code that is not Go can write between our messages.
+// These functions replace the file descriptors, so that neither a package that has saved os.Stdout nor
+// code that is not Go can write between our messages.
 
 func takeStdout() (*os.File, error) {
 	fd, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
@@ -34,9 +34,6 @@ func takeStdin() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "stdin"), nil
 }
 
-// outliveClient sees to it that writing to a client that is gone fails, and does not kill
-// the process: calls are told to stop, and what they still do or log, to a standard error
-// that may be gone too, is done in order.
-func outliveClient() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-}
+// ignoreSIGPIPE makes writes to a disconnected client, or to its standard error, fail instead of
+// killing the process, so that calls can shut down properly.
+func ignoreSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

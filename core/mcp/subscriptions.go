@@ -11,34 +11,34 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A client is told of changes once there has been none for settle, or latest after the first: long
-// enough for a program that registers many components at once.
+// A client is notified when nothing has changed for settleDelay, and at the latest maxDelay after the
+// first change. This combines the changes of a program that registers many components.
 const (
-	settle = 10 * time.Millisecond
-	latest = 200 * time.Millisecond
+	settleDelay = 10 * time.Millisecond
+	maxDelay    = 200 * time.Millisecond
 )
 
-// changes gathers what a client is to be told has changed, so that a burst of
-// changes makes one notification of each kind.
+// changes collects changes for one client, so that a burst of changes causes one notification of each
+// kind.
 type changes struct {
-	wants func(kind string) bool   // whether the client is to be told that a list has changed
-	tell  func(method, uri string) // uri is empty for a list
+	wants  func(kind string) bool   // whether the client wants notifications about a list
+	notify func(method, uri string) // uri is empty for a list
 
 	mu         sync.Mutex
 	lists      map[string]bool // kinds of components, such as tools
-	updated    map[string]bool // addresses of resources
-	subscribed map[string]bool // addresses of resources
+	updated    map[string]bool // URIs of resources
+	subscribed map[string]bool // URIs of resources
 	timer      *time.Timer     // nil while there is nothing to send
 	began      time.Time       // when the timer was first set
 	open       bool            // begin has been called, and close has not
 }
 
-// newChanges returns changes that gather, and are told from begin on.
-func newChanges(wants func(kind string) bool, tell func(method, uri string)) *changes {
-	return &changes{wants: wants, tell: tell, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
+// newChanges returns changes that are collected, and sent after begin.
+func newChanges(wants func(kind string) bool, notify func(method, uri string)) *changes {
+	return &changes{wants: wants, notify: notify, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
 }
 
-// begin lets the client be told, also of what has gathered so far.
+// begin starts notifications, including those of earlier changes.
 func (c *changes) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,15 +48,15 @@ func (c *changes) begin() {
 	}
 }
 
-func (c *changes) list(kind string) {
+func (c *changes) noteList(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lists[kind] = true
 	c.schedule()
 }
 
-// update notes that a resource has changed, if the client has subscribed to it.
-func (c *changes) update(uri string) {
+// noteUpdate records the change of a resource if the client has subscribed to it.
+func (c *changes) noteUpdate(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.subscribed[uri] {
@@ -65,22 +65,22 @@ func (c *changes) update(uri string) {
 	}
 }
 
-// updateAll notes that the resources have changed that the client has subscribed to and that fit.
-func (c *changes) updateAll(fits func(uri string) bool) {
+// noteUpdates records the change of all subscribed resources that match.
+func (c *changes) noteUpdates(match func(uri string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	some := false
+	changed := false
 	for uri := range c.subscribed {
-		if fits(uri) {
-			c.updated[uri], some = true, true
+		if match(uri) {
+			c.updated[uri], changed = true, true
 		}
 	}
-	if some {
+	if changed {
 		c.schedule()
 	}
 }
 
-// subscribe reports whether the subscription is a new one.
+// subscribe reports whether the subscription is new.
 func (c *changes) subscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *changes) subscribe(uri string) bool {
 	return !before
 }
 
-// unsubscribe reports whether there was a subscription.
+// unsubscribe reports whether the subscription existed.
 func (c *changes) unsubscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,16 +102,16 @@ func (c *changes) unsubscribe(uri string) bool {
 // maxSubscribed is the size limit of a URI to subscribe to, in bytes.
 const maxSubscribed = 8 << 10
 
-// subscriptionCost is what a subscription to a resource counts for the memory of a client. It is
-// more than it takes: every change of a resource looks at all subscriptions.
+// subscriptionCost returns the bytes to reserve for a subscription. They exceed its memory, because
+// every change of a resource checks all subscriptions.
 func subscriptionCost(uri string) int { return 1<<10 + len(uri) }
 
-// hold accounts for what is kept for the client of a call, see [Responder].
-func (c *Call) hold(n int) error {
+// reserve counts memory for the client of a call, see [Responder].
+func (c *Call) reserve(n int) error {
 	if c.responder == nil {
 		return nil
 	}
-	return c.responder.Hold(n)
+	return c.responder.Reserve(n)
 }
 
 func (c *changes) schedule() {
@@ -119,9 +119,9 @@ func (c *changes) schedule() {
 	case !c.open:
 	case c.timer == nil:
 		c.began = time.Now()
-		c.timer = time.AfterFunc(settle, c.send)
-	case time.Since(c.began) < latest-settle:
-		c.timer.Reset(settle)
+		c.timer = time.AfterFunc(settleDelay, c.send)
+	case time.Since(c.began) < maxDelay-settleDelay:
+		c.timer.Reset(settleDelay)
 	}
 }
 
@@ -138,11 +138,11 @@ func (c *changes) send() {
 	}
 	for _, kind := range lists {
 		if c.wants(kind) {
-			c.tell("notifications/"+kind+"/list_changed", "")
+			c.notify("notifications/"+kind+"/list_changed", "")
 		}
 	}
 	for _, uri := range updated {
-		c.tell("notifications/resources/updated", uri)
+		c.notify("notifications/resources/updated", uri)
 	}
 }
 
@@ -155,8 +155,8 @@ func (c *changes) close() {
 	}
 }
 
-// sessionChanges tell the client of a session about the lists that it was offered, while the
-// session operates.
+// sessionChanges notify the client of a session about the lists that it was offered, while the
+// session is operating.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreement().offered.Has(kind)
@@ -185,7 +185,7 @@ func (s *Server) unwatch(c *changes) {
 	c.close()
 }
 
-// notificationFilter is what a client wants to be told of, or is going to be.
+// A notificationFilter lists the notifications that a client wants, or gets.
 type notificationFilter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
@@ -201,12 +201,12 @@ type listenParams struct {
 	Notifications *notificationFilter `json:"notifications"`
 }
 
-// listen tells the client of changes until it cancels the request, its credentials or the
-// connection end. What it will be told of is said first: what the server does not offer is left
-// out.
+// listen notifies the client of changes until the client cancels the request, its credentials expire
+// or the connection ends. It first sends the notifications that are granted, which excludes those
+// that the server does not offer.
 func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
 	if p.Notifications == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications, which says what to tell of")
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications")
 	}
 	granted := s.grant(ctx, c, *p.Notifications)
 	meta := Meta{metaPrefix + "subscriptionId": c.req.ID}
@@ -215,7 +215,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 		if uri != "" {
 			params["uri"] = uri
 		}
-		c.tell(method, params)
+		c.notify(method, params)
 	})
 	cost := 0
 	for _, uri := range granted.URIs {
@@ -223,18 +223,18 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 			cost += subscriptionCost(uri)
 		}
 	}
-	if err := c.hold(cost); err != nil {
+	if err := c.reserve(cost); err != nil {
 		return nil, err
 	}
 	s.watch(listener)
 	defer s.unwatch(listener)
-	c.tell("notifications/subscriptions/acknowledged", map[string]any{"_meta": meta, "notifications": granted})
+	c.notify("notifications/subscriptions/acknowledged", map[string]any{"_meta": meta, "notifications": granted})
 	listener.begin()
-	c.req.Release() // and not before: what comes next may change something
-	known, stop := auth.UntilExpiry(ctx)
+	c.req.Release() // not earlier, because the next request may change something
+	authenticated, stop := auth.UntilExpiry(ctx)
 	defer stop()
 	select {
-	case <-known.Done():
+	case <-authenticated.Done():
 	case <-c.via.ending:
 	}
 	select {
@@ -244,7 +244,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 			return nil, context.Cause(ctx)
 		}
 	}
-	if c.responder == nil { // where there is one, its stream ends
+	if c.responder == nil { // over HTTP, the end of the stream is enough
 		c.req.AfterAnswer(func() {
 			c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})
 		})
@@ -252,14 +252,14 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	return map[string]any{"_meta": meta}, nil
 }
 
-// grant is what of a client's wishes can be fulfilled.
-func (s *Server) grant(ctx context.Context, c *Call, wish notificationFilter) notificationFilter {
+// grant returns the requested notifications that the server offers.
+func (s *Server) grant(ctx context.Context, c *Call, requested notificationFilter) notificationFilter {
 	granted := notificationFilter{
-		Tools:     wish.Tools && s.offered("tools"),
-		Prompts:   wish.Prompts && s.offered("prompts"),
-		Resources: wish.Resources && s.offered("resources"),
+		Tools:     requested.Tools && s.offered("tools"),
+		Prompts:   requested.Prompts && s.offered("prompts"),
+		Resources: requested.Resources && s.offered("resources"),
 	}
-	for _, uri := range wish.URIs {
+	for _, uri := range requested.URIs {
 		if _, err := s.lookUp(ctx, c, uri); err == nil && len(uri) <= maxSubscribed {
 			granted.URIs = append(granted.URIs, uri)
 		}

@@ -14,27 +14,27 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Tool is what clients are told about something that a model can call.
+// A Tool describes a tool to clients.
 type Tool struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title,omitempty"`
 	Description  string           `json:"description,omitempty"`
-	InputSchema  json.RawMessage  `json:"inputSchema"`            // an object's schema; nil means any object
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content, if it has one; only revision 2026-07-28 knows others than objects'
+	InputSchema  json.RawMessage  `json:"inputSchema"`            // of an object; nil allows any object
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content; sent before 2026-07-28 only if it is an object
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
 
-	// Scopes are what a caller must be allowed who is known by a token. Others are not asked for
-	// any, and clients are not told of them.
+	// Scopes are the OAuth scopes that the caller's token must have. API keys and stdio bypass them.
+	// They are not sent to clients.
 	Scopes []string `json:"-"`
-	// OwnSchema says that a //petrock:schema directive gives a part of the schemas. Derived code
-	// sets it, and which properties are required is then not compared with the Go types.
+	// OwnSchema means that a //petrock:schema directive sets a part of the schemas. Derived code sets
+	// it. Required properties are then not compared with the Go types.
 	OwnSchema bool `json:"-"`
 }
 
-// ToolAnnotations are hints about what a tool does, for clients that want to warn or ask.
-// A nil hint leaves it to the protocol's default.
+// ToolAnnotations are hints about the behaviour of a tool, for clients that warn or ask the user. A
+// nil hint has the protocol's default.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // false if nil
@@ -43,13 +43,14 @@ type ToolAnnotations struct {
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true if nil
 }
 
-// A ToolHandler runs a tool. The arguments have been checked against the input
-// schema, and are not to be changed in place. An error becomes a result that says so, for
-// the model to read; a [*jsonrpc.Error] or a [jsonrpc.Code] instead fails the request itself.
-// What it returns is not changed, and may be returned again. The context leads to the [Call].
+// A ToolHandler runs a tool. The arguments have been validated against the input schema; do not modify
+// them. An error becomes a result with IsError set, which the model can read. A [*jsonrpc.Error] or a
+// [jsonrpc.Code] fails the request instead. The result is not modified, so a handler may return it
+// again. [CallFrom] returns the call of the context.
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
-// A ToolResult is what a tool returns. Structured content alone is sent as text too.
+// A ToolResult is the result of a tool. If Content is empty, the structured content is also sent as
+// text.
 type ToolResult struct {
 	Content           []Content
 	StructuredContent json.RawMessage // nil if there is none
@@ -57,18 +58,15 @@ type ToolResult struct {
 	Meta              Meta
 }
 
-// TextResult is a result of one block of text.
-func TextResult(text string) *ToolResult {
-	return &ToolResult{Content: []Content{Text{Text: text}}}
-}
+// TextResult returns a result with one text block.
+func TextResult(text string) *ToolResult { return &ToolResult{Content: []Content{Text{Text: text}}} }
 
-// ErrorResult is the result of a tool that could not do its work.
+// ErrorResult returns a result with IsError set and the text of err.
 func ErrorResult(err error) *ToolResult {
 	return &ToolResult{Content: []Content{Text{Text: err.Error()}}, IsError: true}
 }
 
-// Text is the text of the blocks that are text, joined by newlines, or the structured
-// content if there is nothing else.
+// Text returns the text blocks, joined by newlines, or the structured content if there are no blocks.
 func (r *ToolResult) Text() string {
 	if len(r.Content) == 0 {
 		return string(r.StructuredContent)
@@ -89,7 +87,7 @@ func textOf(blocks []Content) string {
 	return text
 }
 
-// Decode fills v, a pointer, from the structured content.
+// Decode decodes the structured content into v, a pointer.
 func (r *ToolResult) Decode(v any) error {
 	if r.StructuredContent == nil {
 		return errors.New("the result has no structured content")
@@ -106,7 +104,7 @@ func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
 	return checkedResult{r}.AppendJSON(dst)
 }
 
-// A checkedResult is one whose structured content is known to be good JSON.
+// A checkedResult is a result whose structured content is known to be valid JSON.
 type checkedResult struct{ *ToolResult }
 
 func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
@@ -144,7 +142,7 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 		var err error
 		switch string(key) {
 		case "content":
-			r.Content, err = decodeList(value)
+			r.Content, err = decodeContents(value)
 		case "structuredContent":
 			r.StructuredContent = slices.Clone(value)
 		case "isError":
@@ -160,27 +158,26 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 }
 
 func (t Tool) forRevision(r Revision) Tool {
-	if r < Revision20251125 {
-		t.Icons = nil
-	}
 	if r < Revision20250618 {
 		if t.Title != "" && (t.Annotations == nil || t.Annotations.Title == "") {
 			var a ToolAnnotations
 			if t.Annotations != nil {
 				a = *t.Annotations
 			}
-			a.Title = t.Title // where this revision has it
+			a.Title = t.Title
 			t.Annotations = &a
 		}
-		t.Title, t.OutputSchema, t.Meta = "", nil, nil
+		t.OutputSchema = nil
 	}
+	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
 	if r < Revision20250326 {
 		t.Annotations = nil
 	}
 	return t
 }
 
-// render shows a result to a client, who may know no structured content, or none but objects.
+// render converts a result for the revision of a call. Structured content must be an object before
+// 2026-07-28, and is not supported before 2025-06-18.
 func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
@@ -192,15 +189,15 @@ func (r *ToolResult) render(c *Call) (any, error) {
 			return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 		}
 	}
-	known := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
-	if known && c.Revision >= Revision20251125 {
+	supported := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
+	if supported && c.Revision >= Revision20251125 {
 		if own := r.StructuredContent; len(own) > 0 && len(own) == len(c.checked) && &own[0] == &c.checked[0] {
 			return checkedResult{r}, nil
 		}
 		return r, nil
 	}
 	rendered := &ToolResult{Content: blocks, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: r.Meta}
-	if !known && r.StructuredContent != nil {
+	if !supported && r.StructuredContent != nil {
 		if len(blocks) == 0 {
 			rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}
 		}
@@ -211,7 +208,7 @@ func (r *ToolResult) render(c *Call) (any, error) {
 
 type tool struct {
 	Tool
-	descriptions
+	descriptionCache
 	pace            jsonrpc.Pace
 	input, output   *schema.Schema // output is nil if none is declared
 	headerArguments []HeaderArgument
@@ -241,10 +238,10 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}
-	return made, encodable(made)
+	return made, checkEncodable(made)
 }
 
-// callTool checks the arguments of a call and runs the handler of the tool. newCall has read the
+// callTool validates the arguments of a call and runs the handler of the tool. newCall has read the
 // params.
 func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	switch strictjson.First(c.target) {
@@ -256,7 +253,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	}
 	t, ok := s.tools.get(c.Target)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q: tools/list names those there are", short(c.Target))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q; see tools/list", short(c.Target))
 	}
 	if len(t.Scopes) > 0 {
 		if err := checkScopes(ctx, t.Scopes); err != nil {
@@ -288,8 +285,8 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 		return result, nil
 	}
 	if err := t.checkOutput(c, result); err != nil {
-		// The tool has run, so the model should learn what is wrong with its result.
-		Logger(ctx).Error("a tool returned an invalid result", "tool", t.Name, "error", err)
+		// The tool has run, so the model should see why its result is invalid.
+		Logger(ctx).Error("tool returned an invalid result", "tool", t.Name, "error", err)
 		return ErrorResult(err), nil
 	}
 	return result, nil
@@ -303,7 +300,7 @@ func isProtocolError(err error) bool {
 
 func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	if result.StructuredContent == nil {
-		return fmt.Errorf("the tool %s declares an output schema and returned no structured content", t.Name)
+		return fmt.Errorf("the tool %s has an output schema but returned no structured content", t.Name)
 	}
 	err := t.output.Validate(result.StructuredContent)
 	if err == nil {
@@ -312,22 +309,22 @@ func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 	}
 	hint := ""
 	if strings.Contains(err.Error(), "must be an array, got null") {
-		hint = "\n(a nil slice is null in JSON: return an empty one)"
+		hint = "\n(a nil slice is null in JSON; return an empty one)"
 	}
-	return fmt.Errorf("the tool %s returned what its output schema does not allow:\n%w%s", t.Name, err, hint)
+	return fmt.Errorf("the result of the tool %s does not match its output schema:\n%w%s", t.Name, err, hint)
 }
 
-// A ScopeError says that a call needs scopes that the caller's token does not have. A handler may
+// A ScopeError means that the caller's token does not have the scopes that a call needs. A handler may
 // return one too.
 type ScopeError struct {
-	Needed []string // all that the call needs
+	Needed []string // all scopes of the call
 }
 
 func (e *ScopeError) Error() string {
 	return "this needs a token with the scopes " + strings.Join(e.Needed, " ")
 }
 
-// Unwrap is what the client is told.
+// Unwrap returns the error response.
 func (e *ScopeError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", e) }
 
 func checkScopes(ctx context.Context, needed []string) error {
@@ -337,7 +334,7 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// ToolScopes returns the scopes that the tools need, by name.
+// ToolScopes returns the scopes of all tools, by name.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {

@@ -27,12 +27,12 @@ import (
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
 
-// update rewrites the expected sides of the transcripts: go test ./core/mcp -run Transcripts -update.
-var update = flag.Bool("update", false, "rewrite the transcripts with what the server says now")
+// update rewrites the transcripts: go test ./core/mcp -run Transcripts -update.
+var update = flag.Bool("update", false, "rewrite the transcripts")
 
-// TestTranscripts holds the conversations of testdata/transcripts. In each archive,
-// "client" is what the client sends, and a section for each revision is the
-// whole conversation: > for what was sent, < for what came back before all was quiet.
+// TestTranscripts replays the sessions of testdata/transcripts. In each archive, the section "client"
+// has the messages of the client, and a section for each revision has the whole session: > marks sent
+// messages, < marks the answers.
 //
 // A line of "client" is sent as it is, with $REVISION replaced, unless it begins with
 //
@@ -44,17 +44,22 @@ var update = flag.Bool("update", false, "rewrite the transcripts with what the s
 //	@add NAME      the server adds a tool of that name
 //	@remove NAME   the server removes it
 //	@updated URI   the server says that a resource has changed
-//	@updated-all T the same for all resources whose addresses begin with T
-//	@stop          the server is told to stop
-//	@eof           the client says no more
+//	@updated-all T the same for all resources whose URIs begin with T
+//	@stop          the server is shut down
+//	@eof           the client closes its input
 //	#              a comment
 //
-// What differs each time is written as $STATE1, $STATE2 and so on for a requestState, and can be sent
-// back so; and as $ID for an elicitationId. $ASKED stands for the id of the latest request of the server.
+// Values that differ in each run are replaced: a requestState by $STATE1, $STATE2 and so on, which the
+// client can also send, and an elicitationId by $ID. $ASKED is the id of the latest request of the
+// server.
 //
-// A section "page" sets the page size, a section "asking" adds the tools that ask, a section "typed" what is
-// made of functions of Go types, a section "only" names the revisions to play, and a section "also" those to play besides as a client without a handshake: requests that do not
-// say so themselves get the _meta that they need.
+// Further sections configure the test:
+//
+//	page           the page size
+//	asking         adds the tools that ask
+//	typed          adds typed Go functions
+//	only           the revisions to run
+//	also           revisions to run without a handshake; the test adds the _meta that they need
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
@@ -80,7 +85,7 @@ func testTranscript(t *testing.T, file string) {
 		t.Run(string(revision), func(t *testing.T) {
 			var got string
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlay(t, section(archive, "page"), section(archive, "asking") != "")
+				p := newSession(t, section(archive, "page"), section(archive, "asking") != "")
 				if section(archive, "typed") != "" {
 					addTyped(t, p.server)
 				}
@@ -129,8 +134,8 @@ func setSection(a *txtar.Archive, name, text string) {
 	a.Files[i].Data = []byte(text)
 }
 
-// A play is a conversation with a server, of which everything is written down.
-type play struct {
+// A session is a connection with a server that records all messages.
+type session struct {
 	t      *testing.T
 	server *mcp.Server
 	in     *io.PipeWriter
@@ -139,14 +144,14 @@ type play struct {
 	stop   context.CancelFunc
 	ended  chan error
 
-	stateless bool     // there is no handshake
-	states    []string // each requestState that has come
+	stateless bool     // without a handshake
+	states    []string // all received requestStates
 	asked     string   // the id of the latest request of the server
 }
 
-func newPlay(t *testing.T, pageSize string, asking bool) *play {
+func newSession(t *testing.T, pageSize string, asking bool) *session {
 	size, _ := strconv.Atoi(strings.TrimSpace(pageSize))
-	p := &play{t: t, server: fixture.New(t, mcp.Options{
+	p := &session{t: t, server: fixture.New(t, mcp.Options{
 		PageSize:     size,
 		Instructions: "Add before you subtract.",
 		Logger:       slog.New(slog.DiscardHandler),
@@ -168,7 +173,7 @@ func newPlay(t *testing.T, pageSize string, asking bool) *play {
 	return p
 }
 
-func (p *play) run(client string) string {
+func (p *session) run(client string) string {
 	for line := range strings.Lines(client) {
 		line = strings.TrimSuffix(line, "\n")
 		if line != "" && line[0] == '#' {
@@ -181,11 +186,11 @@ func (p *play) run(client string) string {
 	if err := <-p.ended; err != nil {
 		p.t.Errorf("serving: %v", err)
 	}
-	p.hear()
+	p.recordOutput()
 	return p.script.String()
 }
 
-func (p *play) step(line string) {
+func (p *session) step(line string) {
 	directive, argument, _ := strings.Cut(line, " ")
 	switch directive {
 	case "@init":
@@ -238,26 +243,26 @@ func (p *play) step(line string) {
 		}
 		sent = strings.ReplaceAll(sent, "$ASKED", cmp.Or(p.asked, "0"))
 		if p.stateless {
-			sent = p.introduce(sent)
+			sent = p.addMeta(sent)
 		}
 		p.send(sent)
 		line = "> " + line
 	}
 	fmt.Fprintln(&p.script, line)
-	p.hear()
+	p.recordOutput()
 }
 
-// revision is the one that the play is about: the last element of the test's name.
-func (p *play) revision() string { return p.t.Name()[strings.LastIndex(p.t.Name(), "/")+1:] }
+// revision returns the revision of the session, which is the last element of the test's name.
+func (p *session) revision() string { return p.t.Name()[strings.LastIndex(p.t.Name(), "/")+1:] }
 
-func (p *play) send(line string) {
+func (p *session) send(line string) {
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
 		p.t.Fatalf("sending %s: %v", line, err)
 	}
 }
 
-// hear writes down what the server said until nothing moves any more.
-func (p *play) hear() {
+// recordOutput records the output of the server until all goroutines are blocked.
+func (p *session) recordOutput() {
 	synctest.Wait()
 	for line := range strings.Lines(p.out.take()) {
 		line = regexp.MustCompile(`"requestState":"[^"]*"`).ReplaceAllStringFunc(line, func(state string) string {
@@ -272,9 +277,9 @@ func (p *play) hear() {
 	}
 }
 
-// introduce adds to a request what those of the stateless era say of themselves, unless it
-// says some of it already, is no request, or no JSON.
-func (p *play) introduce(line string) string {
+// addMeta adds the _meta of the stateless era to a request, unless it has some of it. It does not
+// change notifications and invalid JSON.
+func (p *session) addMeta(line string) string {
 	var message map[string]any
 	d := json.NewDecoder(strings.NewReader(line))
 	d.UseNumber()
@@ -305,7 +310,7 @@ func (p *play) introduce(line string) string {
 	return string(sent)
 }
 
-// output is what the server has written and nobody has looked at.
+// output collects the unread output of the server.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

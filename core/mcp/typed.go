@@ -17,29 +17,28 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// AddTool adds a tool that is a Go function. In is a struct or a map, which is decoded from the
-// arguments; fields that the caller leaves out have the defaults in their schema tags. Out is sent
-// as structured content and as text: a string as it is, anything else as JSON. A nil slice is sent
-// as [] and a nil map as {}. If Out is [ToolResult] or a pointer to one, the function makes the
-// whole result.
+// AddTool adds a tool that is a Go function. In is a struct or a map that the arguments are decoded
+// into; missing fields get the defaults in their schema tags. Out is sent as structured content and
+// as text, which is the string itself for a string and JSON for any other type. nil slices and maps
+// encode as [] and {}. If Out is [ToolResult] or a pointer to one, the function returns the whole
+// result.
 //
-// A schema that t does not have is inferred from the type by [schema.Infer]. A schema that it has
-// must fit the type, see [schema.Schema.CheckType]: a stale or mistyped schema is an error here, not a
-// wrong answer later.
+// A schema that is not set is inferred from the type by [schema.Infer]. A schema that is set must
+// match the type, see [schema.Schema.CheckType]; otherwise AddTool returns an error.
 func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
 	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, infer)
 }
 
-// AddDerivedTool is [AddTool] for derived code. The schemas of t must be present and, unless they are
-// written by hand (OwnSchema), match the function's types exactly: otherwise the derived file is
-// stale, which is an error. A program that adds all its tools this way does not link the code that
-// infers schemas, which makes it about 1 % smaller.
+// AddDerivedTool is [AddTool] for derived code. It requires schemas that match the function's types
+// exactly, unless OwnSchema is set. Otherwise the derived file is stale, and AddDerivedTool returns an
+// error. A program that adds all its tools this way does not link the code that infers schemas, which
+// makes it about 1 % smaller.
 func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
 	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, nil)
 }
 
-// Encoded is the output of a tool that has been encoded as JSON already. The tool's output schema is
-// that of T.
+// Encoded is the output of a tool that is already encoded as JSON. The tool has the output schema of
+// T.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
 type encoded interface {
@@ -50,19 +49,20 @@ type encoded interface {
 func (Encoded[T]) outputType() reflect.Type      { return reflect.TypeFor[T]() }
 func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 
-// A typedTool is a Go function that becomes a tool.
+// A typedTool is a tool that is a Go function.
 type typedTool struct {
 	in, out reflect.Type
 	call    typedCall // nil if the function is nil
 }
 
-// A typedCall calls the function of a tool. The argument points to its input. The compiler
-// generates one for each function, so it is small.
+// A typedCall calls the function of a tool. in points to its input. The compiler generates one for
+// each function, so keep it small.
 type typedCall func(ctx context.Context, in any) (any, error)
 
 type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
 
-// addTyped adds the tool that calls f, for the caller of its caller. infer is nil for derived code.
+// addTyped adds a tool that calls f. infer is nil for derived code. addError finds derived code by the
+// depth of the call stack, so only AddTool and AddDerivedTool may call addTyped.
 func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
 	signature := reflect.TypeOf(f)
 	if reflect.ValueOf(f).IsNil() {
@@ -72,8 +72,8 @@ func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
 	return add(s, &s.tools, t.Name, made, err)
 }
 
-// isDerived reports whether AddPrompt, or a function like it, was called by derived code whose
-// schemas follow from Go types alone.
+// isDerived reports whether derived code called AddPrompt or AddResourceTemplate with a schema that
+// must match the Go type exactly.
 func isDerived(ownSchema bool) bool {
 	if ownSchema {
 		return false
@@ -82,13 +82,13 @@ func isDerived(ownSchema bool) bool {
 	return strings.HasSuffix(file, "_gen.go")
 }
 
-// A misfit is a schema that does not fit the Go type it is for.
-type misfit struct{ error }
+// A mismatch is the error of a schema that does not match its Go type.
+type mismatch struct{ error }
 
-// failed is the error of add. If derived code called AddTool, or a function like it, a misfit means
-// that the code is stale.
-func failed(kind, name string, err error) error {
-	if wrong, ok := errors.AsType[misfit](err); ok {
+// addError returns the error of add. If derived code called AddTool or a similar function, a mismatch
+// means that the code is stale.
+func addError(kind, name string, err error) error {
+	if wrong, ok := errors.AsType[mismatch](err); ok {
 		if _, file, _, _ := runtime.Caller(4); strings.HasSuffix(file, "_gen.go") {
 			return fmt.Errorf("%s is stale: %w; run petrock sync", filepath.Base(file), wrong)
 		}
@@ -96,7 +96,7 @@ func failed(kind, name string, err error) error {
 	return fmt.Errorf("add %s %s: %w", kind, name, err)
 }
 
-// tool is the tool that calls the function. Without infer the schemas are derived from the types.
+// tool returns the tool that calls the function. If infer is nil, t has derived schemas.
 func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
 		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
@@ -125,12 +125,12 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 		return nil, err
 	}
 	if !inferIn {
-		err = fits(made.input, f.in, schema.Input, exact)
+		err = checkFits(made.input, f.in, schema.Input, exact)
 	}
 	if !inferOut && err == nil && out != nil && made.output == nil {
-		err = misfit{fmt.Errorf("%v has no output schema", out)}
+		err = mismatch{fmt.Errorf("%v has no output schema", out)}
 	} else if !inferOut && err == nil && out != nil {
-		err = fits(made.output, out, schema.Output, exact)
+		err = checkFits(made.output, out, schema.Output, exact)
 	}
 	return made, err
 }
@@ -140,14 +140,14 @@ func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
-func fits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
+func checkFits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
 	if err := s.CheckType(t, d, exact); err != nil {
-		return misfit{err}
+		return mismatch{err}
 	}
 	return nil
 }
 
-// output is the type of the structured content, or nil if the function makes the whole result.
+// output returns the type of the structured content, or nil if the function returns the whole result.
 func (f typedTool) output() reflect.Type {
 	switch f.out {
 	case reflect.TypeFor[ToolResult](), reflect.TypeFor[*ToolResult]():
@@ -208,16 +208,15 @@ func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if !s.RootIsObject() {
-		return nil, errors.New(`input schema: must say "type":"object" at its root: arguments are always an object`)
+		return nil, errors.New(`input schema: must have "type":"object" at its root`)
 	}
 	return s, nil
 }
 
-// A textInput is what the arguments of a prompt, or the variables of a template, must be beyond
-// being text, and what completes them.
+// A textInput validates and completes the arguments of a prompt or the variables of a template.
 type textInput struct {
-	schema   *schema.Schema // nil allows everything
-	complete Completer      // by the enums of the schema, unless another is set; may be nil
+	schema   *schema.Schema // nil allows any text
+	complete Completer      // by default suggests the enums of the schema; may be nil
 }
 
 func newTextInput(raw json.RawMessage) (*textInput, error) {
@@ -244,7 +243,7 @@ func newTextInput(raw json.RawMessage) (*textInput, error) {
 	return in, nil
 }
 
-// check reports what is wrong with values, which are what of name.
+// check validates values. what and name describe them in errors.
 func (in *textInput) check(what, name string, values map[string]string) error {
 	if in.schema == nil {
 		return nil
@@ -269,8 +268,8 @@ func textObject(values map[string]string) json.RawMessage {
 	return append(object, '}')
 }
 
-// Provide adds values to the contexts of calls from now on: with returns its context with more
-// values in it. What the context of a call has by itself comes first.
+// Provide adds values to the contexts of further calls. with returns its context with the values
+// added. The values of a request take precedence.
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,7 +281,7 @@ func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.provided.Store(&after)
 }
 
-// value is what was provided for a key, or nil.
+// value returns the provided value for a key, or nil.
 func (s *Server) value(key any) any {
 	if p := s.provided.Load(); p != nil {
 		return (*p).Value(key)

@@ -16,7 +16,7 @@ func addFunc[In, Out any](f func(context.Context, In) (Out, error)) func(*mcp.Se
 	return func(s *mcp.Server) error { return mcp.AddTool(s, mcp.Tool{Name: "f"}, f) }
 }
 
-// What functions of Go types return, and what clients are sent.
+// The outputs of typed functions, and the results that clients get.
 func TestAddTool(t *testing.T) {
 	type point struct {
 		X int8 `json:"x,omitempty"`
@@ -78,7 +78,7 @@ type defaultsInput struct {
 	} `json:"deep,omitempty"`
 }
 
-// Fields that the caller leaves out have their defaults, whether the schema is inferred or given.
+// Missing fields have their defaults, whether the schema is inferred or set.
 func TestAddToolDefaults(t *testing.T) {
 	const given = `{"type":"object","properties":{"size":{"type":"integer","default":9},"sort":{"default":"name"},"deep":{"type":"object","properties":{"on":{"type":"boolean","default":true},"at":{}}}}}`
 	echo := func(_ context.Context, in defaultsInput) (defaultsInput, error) {
@@ -110,8 +110,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Whatever the params of tools/call are, the handler runs only for arguments that the
-// schema allows, and sees in Go what stands in JSON.
+// For any params of tools/call, the handler runs only for arguments that the schema allows, and gets
+// them decoded correctly.
 func FuzzCallTool(f *testing.F) {
 	f.Add([]byte(`{"name":"add","arguments":{"a":1,"b":2}}`))
 	f.Add([]byte(`{"name":"add","arguments":{"a":1,"A":3,"b":2}}`))
@@ -140,7 +140,7 @@ func FuzzCallTool(f *testing.F) {
 		if !ran {
 			return
 		}
-		// The model: decode with encoding/json into a map, which knows no letter case rules.
+		// The reference: decode with encoding/json into a map, whose keys are case-sensitive.
 		var p struct {
 			Arguments map[string]any `json:"arguments"`
 		}

@@ -21,7 +21,7 @@ type searchOutput struct {
 	Limit int      `json:"limit"`
 }
 
-// search finds nothing, and says so by a nil slice.
+// search finds nothing and returns a nil slice.
 func search(_ context.Context, in searchInput) (searchOutput, error) {
 	return searchOutput{Found: in.Tags, Limit: in.Limit}, nil
 }
@@ -54,7 +54,7 @@ func note(_ context.Context, in noteInput) (noteInput, error) {
 	return in, nil
 }
 
-// addTyped adds to a server what derived code would: components made of functions of Go types.
+// addTyped adds typed Go functions to a server, as derived code does.
 func addTyped(t *testing.T, s *mcp.Server) {
 	const (
 		searchIn  = `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","default":20},"tags":{"type":"array","items":{"type":"string"}}},"required":["query"],"additionalProperties":false}`

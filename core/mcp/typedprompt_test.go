@@ -15,7 +15,7 @@ func addPromptFunc[In any, Out mcp.PromptOutput](f func(context.Context, In) (Ou
 	return func(s *mcp.Server) error { return mcp.AddPrompt(s, mcp.Prompt{Name: "p"}, f) }
 }
 
-// What functions of Go types return for a prompt, and what clients are sent.
+// The outputs of typed prompt functions, and the results that clients get.
 func TestAddPrompt(t *testing.T) {
 	messages := []mcp.PromptMessage{{Role: mcp.RoleAssistant, Content: mcp.Text{Text: "a"}}}
 	whole := mcp.PromptResult{Description: "d", Messages: messages}
@@ -75,7 +75,7 @@ func TestAddPromptArguments(t *testing.T) {
 	}
 }
 
-// Who is set to complete an argument does it, and not the schema.
+// A completer takes precedence over the enums of the schema.
 func TestCompleterBeforeChoices(t *testing.T) {
 	s := newServer(mcp.Options{})
 	addTyped(t, s)

@@ -15,14 +15,14 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// addResourceOf adds a resource that is out, or fails.
+// addResourceOf adds a resource that returns out or an error.
 func addResourceOf[Out any](out Out, err error) func(*mcp.Server) error {
 	return func(s *mcp.Server) error {
 		return mcp.AddResource(s, mcp.Resource{URI: "a://a", Name: "a"}, func(context.Context) (Out, error) { return out, err })
 	}
 }
 
-// What functions of Go types return for a resource, and what clients are sent.
+// The outputs of typed resource functions, and the results that clients get.
 func TestAddResource(t *testing.T) {
 	one := mcp.ResourceContents{URI: "a://b", Text: "own"}
 	type contents = []mcp.ResourceContents
@@ -88,7 +88,7 @@ func TestAddResourceTemplate(t *testing.T) {
 	}
 }
 
-// What cannot be read cannot be followed either.
+// A client cannot subscribe to a resource that it cannot read.
 func TestSubscribeChecksVariables(t *testing.T) {
 	s := newServer(mcp.Options{})
 	addTyped(t, s)

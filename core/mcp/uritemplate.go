@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A uriTemplate matches addresses against a pattern: the part of RFC 6570 that
-// can be read backwards without guessing.
+// A uriTemplate matches URIs against a template. It supports the part of RFC 6570 that can be matched
+// unambiguously:
 //
 //	{name}       one or more characters other than / ? #, unless they are escaped
 //	{+name}      one or more characters of any kind
-//	{?a,b}       at the end: query parameters, each of them optional
+//	{?a,b}       at the end: optional query parameters
 type uriTemplate struct {
 	path  *regexp.Regexp
 	names []string // of the variables in the path
@@ -28,7 +28,7 @@ func parseURITemplate(text string) (*uriTemplate, error) {
 	for {
 		literal, tail, found := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			return nil, fmt.Errorf("URI template %q: a } without its {", text)
+			return nil, fmt.Errorf("URI template %q: } without {", text)
 		}
 		pattern.WriteString(regexp.QuoteMeta(literal))
 		if !found {
@@ -36,7 +36,7 @@ func parseURITemplate(text string) (*uriTemplate, error) {
 		}
 		expression, after, closed := strings.Cut(tail, "}")
 		if !closed {
-			return nil, fmt.Errorf("URI template %q: a { without its }", text)
+			return nil, fmt.Errorf("URI template %q: { without }", text)
 		}
 		group, err := t.expression(expression, after == "")
 		if err != nil {
@@ -59,12 +59,12 @@ func parseURITemplate(text string) (*uriTemplate, error) {
 	return t, nil
 }
 
-// expression takes what stands between braces and returns the pattern for it.
+// expression parses the text between braces and returns its regular expression.
 func (t *uriTemplate) expression(e string, last bool) (string, error) {
 	names, to, group := []string{e}, &t.names, `([^/?#]+)`
 	if list, ok := strings.CutPrefix(e, "?"); ok {
 		if !last {
-			return "", fmt.Errorf("{%s} must stand at the end", e)
+			return "", fmt.Errorf("{%s} must be at the end", e)
 		}
 		names, to, group = strings.Split(list, ","), &t.query, ""
 	} else if name, ok := strings.CutPrefix(e, "+"); ok {
@@ -72,22 +72,20 @@ func (t *uriTemplate) expression(e string, last bool) (string, error) {
 	}
 	for _, name := range names {
 		if slices.Contains(t.variables(), name) {
-			return "", fmt.Errorf("{%s}: the variable %s stands there twice", e, name)
+			return "", fmt.Errorf("{%s}: duplicate variable %s", e, name)
 		}
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" {
-			return "", fmt.Errorf("{%s} is not understood: use {name}, {+name} or, at the end, {?a,b}", e)
+			return "", fmt.Errorf("{%s} is not supported; use {name}, {+name} or, at the end, {?a,b}", e)
 		}
 		*to = append(*to, name)
 	}
 	return group, nil
 }
 
-func (t *uriTemplate) variables() []string {
-	return slices.Concat(t.names, t.query)
-}
+func (t *uriTemplate) variables() []string { return slices.Concat(t.names, t.query) }
 
-// match reports whether uri fits, and returns the values of the variables in it,
-// percent-decoded. A query variable that is not there is not in the map.
+// match reports whether uri matches, and returns the values of the variables, percent-decoded. The map
+// omits missing query parameters.
 func (t *uriTemplate) match(uri string) (map[string]string, bool) {
 	path, query := uri, ""
 	if len(t.query) > 0 {

@@ -8,7 +8,7 @@ import (
 func TestURITemplate(t *testing.T) {
 	tests := []struct {
 		template, uri string
-		want          map[string]string // nil means that it does not fit
+		want          map[string]string // nil if it does not match
 	}{
 		{"note://{id}", "note://7", map[string]string{"id": "7"}},
 		{"note://{id}", "note://", nil},

@@ -241,9 +241,9 @@ func (e *exchange) wait() {
 	}
 }
 
-// Hold implements [mcp.Responder]: a session holds memory until it ends, a subscription as long as
+// Reserve implements [mcp.Responder]: a session holds memory until it ends, a subscription as long as
 // this exchange.
-func (e *exchange) Hold(n int) error {
+func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))
 	}

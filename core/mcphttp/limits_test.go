@@ -150,7 +150,7 @@ func TestLongSubscription(t *testing.T) {
 	s := newSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
-	if !strings.Contains(a.body, "9007 bytes, and the limit for a subscription is 8192") {
+	if !strings.Contains(a.body, "9007 bytes (limit 8192 for a subscription)") {
 		t.Errorf("it gives %s %q", a.Status, a.body)
 	}
 }

@@ -25,7 +25,7 @@ func TestCallLog(t *testing.T) {
 		{"with arguments", callOf("1", "greets", ""), nil, true, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=1 params="{\"name\":\"greets\"}"`},
 		{"a tool that fails", callOf("2", "fails", ""), nil, false, `msg=call method=tools/call tool=fails caller=127.0.0.1 session=SESSION outcome=failed request=2 error="no such note"`},
 		{"a tool that panics", callOf("3", "panics", ""), nil, false, `msg=call method=tools/call tool=panics caller=127.0.0.1 session=SESSION outcome=panic request=3`},
-		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=4 error="unknown tool \"flies\": tools/list names those there are"`},
+		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=4 error="unknown tool \"flies\"; see tools/list"`},
 		{"params that are no object", `{"jsonrpc":"2.0","id":6,"method":"tools/list","params":[]}`, nil, false, `msg=call method=tools/list caller=127.0.0.1 session=SESSION outcome=error request=6 error="params must be an object, got an array"`},
 		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(modern("resources/read", "note://readme"), "X-Test-User: ann"), false,
 			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request="\"x\""`},

@@ -54,7 +54,7 @@ func TestServe(t *testing.T) {
 	client := mcptest.Serve(t, register("add"), register("plus"))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add said %s", got)
+		t.Errorf("add returned %s", got)
 	}
 
 	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A failing is a test that notes why it failed, and goes on no further.
+// A failing test records why it failed, and stops.
 type failing struct {
 	testing.TB
 	why string
@@ -82,7 +82,7 @@ func TestServeFails(t *testing.T) {
 	go func() {
 		defer close(done)
 		mcptest.Serve(f, register("add"), register("add"), func(*mcp.Server) error {
-			t.Error("it goes on after an error")
+			t.Error("the test continues after an error")
 			return nil
 		})
 	}()
@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add said %s", got)
+		t.Errorf("add returned %s", got)
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {

@@ -13,19 +13,18 @@ import (
 
 // An Example is the input of a component and the result that a test expects.
 //
-// The input of a tool or a prompt and the output of a tool are JSON: a string is JSON text, and any
-// other value is encoded. A Go value is the better choice, because renaming one of its fields also
-// renames it in the test. JSON text is for what no Go value encodes to, such as a missing field or
-// one of the wrong type.
+// The input of a tool or a prompt, and the output of a tool, are JSON: a string is JSON text, and any
+// other value is encoded. Prefer Go values, so that renaming a field also renames it in the test. Use
+// JSON text for input that no Go value encodes to, such as a missing field or a wrong type.
 type Example struct {
-	Name   string // what it shows, for [testing.T.Run]
+	Name   string // for [testing.T.Run]
 	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string
-	Output any    // result of a tool; text of a prompt or a resource, as a string; nil or "" if any result will do
-	Error  string // a part of the expected error; "" if the call has to succeed
+	Output any    // result of a tool; text of a prompt or a resource, as a string; nil or "" accepts any result
+	Error  string // a part of the expected error; "" expects success
 }
 
-// CheckTool calls a tool as an example says. It fails t if the result differs. Outputs are
-// compared as JSON: the order of properties and the way in which numbers are written do not matter.
+// CheckTool calls a tool with the input of an example. It fails t if the result differs. Outputs are
+// compared as JSON values: the order of properties and the notation of numbers do not matter.
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.ToolResult
@@ -40,7 +39,7 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	e.check(t, name, got, err, sameJSON)
 }
 
-// CheckPrompt fills in a prompt as an example says. It fails t if the result differs.
+// CheckPrompt gets a prompt with the input of an example. It fails t if the result differs.
 func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.PromptResult
@@ -54,7 +53,7 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 	e.check(t, name, strings.Join(texts, "\n"), err, sameText)
 }
 
-// CheckResource reads the URI that an example says. It fails t if the result differs.
+// CheckResource reads the URI of an example. It fails t if the result differs.
 func (c *Client) CheckResource(t testing.TB, e Example) {
 	t.Helper()
 	var result struct {
@@ -80,20 +79,20 @@ func (e Example) check(t testing.TB, name, got string, err error, same func(got,
 	}
 	switch {
 	case e.Error != "" && err == nil:
-		t.Errorf("%s gives %s\nwant an error with %q in it", name, got, e.Error)
+		t.Errorf("%s returns %s\nwant an error that contains %q", name, got, e.Error)
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
-		t.Errorf("%s says: %v\nwant an error with %q in it", name, err, e.Error)
+		t.Errorf("%s fails: %v\nwant an error that contains %q", name, err, e.Error)
 	case e.Error == "" && err != nil:
 		if want != "" {
 			want = "\nwant " + want
 		}
-		t.Errorf("%s says: %v%s", name, err, want)
+		t.Errorf("%s fails: %v%s", name, err, want)
 	case e.Error == "" && want != "" && !same(got, want):
-		t.Errorf("%s gives %s\nwant %s", name, got, want)
+		t.Errorf("%s returns %s\nwant %s", name, got, want)
 	}
 }
 
-// callParams are the parameters of a call with arguments, which are left out if they are nil.
+// callParams returns the params of a call. nil arguments are omitted.
 func callParams(name string, arguments any) map[string]any {
 	if text, ok := arguments.(string); ok {
 		arguments = json.RawMessage(text)
@@ -106,7 +105,8 @@ func callParams(name string, arguments any) map[string]any {
 
 func sameText(got, want string) bool { return got == want }
 
-// sameJSON reports whether two texts are the same value in JSON, or the same if one is none.
+// sameJSON reports whether two texts are the same JSON value. If want is not valid JSON, it compares
+// the texts.
 func sameJSON(got, want string) bool {
 	constant, err := schema.Compile(`{"const":` + want + `}`)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// The test of a tool: a server in memory, calls, and what a client gets.
+// The test of a tool: a server in memory, calls and their results.
 func ExampleServe() {
 	type input struct {
 		Name string `json:"name" schema:"min=1"`

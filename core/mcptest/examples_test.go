@@ -12,13 +12,13 @@ import (
 	"github.com/petrock/petrock/core/mcptest"
 )
 
-// Errorf notes why the test failed.
+// Errorf records why the test failed.
 func (f *failing) Errorf(format string, args ...any) { f.why += fmt.Sprintf(format, args...) }
 
-// Fatalf notes why the test failed, and ends its goroutine.
+// Fatalf records why the test failed, and ends its goroutine.
 func (f *failing) Fatalf(format string, args ...any) { f.Fatal(fmt.Sprintf(format, args...)) }
 
-// offer registers a prompt and a resource beside the tools.
+// offer registers a prompt and a resource in addition to the tools.
 func offer(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddPrompt(s, mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}}}, func(_ context.Context, in struct {
@@ -39,27 +39,27 @@ func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		check   func(testing.TB, mcptest.Example)
 		example mcptest.Example
-		why     string // it fails
+		why     string // the expected failure
 	}{
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: ` { "sum" : 5.0 } `}, ""},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
 		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{5}}, ""},
 		{tool, mcptest.Example{Input: &addInput{2, 3}, Output: map[string]any{"sum": 5}}, ""},
-		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add gives {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add returns {\"sum\":5}\nwant {\"sum\":6}"},
 		{tool, mcptest.Example{Input: map[string]int{"a": 2}, Error: "invalid arguments"}, ""},
 		{tool, mcptest.Example{Error: "invalid arguments"}, ""},
 		{tool, mcptest.Example{Name: "odd", Input: addInput{2, 3}, Output: func() {}}, `encode the output of example "odd"`},
-		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add gives {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add returns {\"sum\":5}\nwant {\"sum\":6}"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":5,"more":null}`}, "want"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{`}, "want {"},
 		{tool, mcptest.Example{Input: `{"a":2}`, Error: "invalid arguments"}, ""},
-		{tool, mcptest.Example{Input: `{"a":2}`, Error: "no such number"}, `want an error with "no such number" in it`},
-		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add gives {\"sum\":5}\nwant an error"},
+		{tool, mcptest.Example{Input: `{"a":2}`, Error: "no such number"}, `want an error that contains "no such number"`},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add returns {\"sum\":5}\nwant an error"},
 		{tool, mcptest.Example{Input: `{"a":2}`, Output: `{"sum":2}`}, "want {\"sum\":2}"},
 		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Ann"}, ""},
-		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet gives Greet Ann\nwant Greet Bob"},
+		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet returns Greet Ann\nwant Greet Bob"},
 		{resource, mcptest.Example{Input: "note://one", Output: "first"}, ""},
-		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one gives first\nwant second"},
+		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one returns first\nwant second"},
 		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
 	} {
 		f := &failing{TB: t}
@@ -72,12 +72,12 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A panic fails an example, whatever it expects of a result.
+// A panic fails an example that accepts any result.
 func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(t, offer)
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
-	if !strings.Contains(f.why, "fall says: internal error in tools/call: it panicked: no floor (mcptest/examples_test.go:30)") {
-		t.Errorf("it fails with %q", f.why)
+	if !strings.Contains(f.why, "fall fails: internal error in tools/call: panic: no floor (mcptest/examples_test.go:30)") {
+		t.Errorf("the example fails with %q", f.why)
 	}
 }

@@ -3,7 +3,7 @@
 //	client := mcptest.Serve(t, tools.Register)
 //	result := client.CallTool("add", tools.AddInput{A: 2, B: 3})
 //	if got := result.Text(); got != `{"sum":5}` {
-//		t.Errorf("add said %s", got)
+//		t.Errorf("add returned %s", got)
 //	}
 //
 // An [Example] is a row of a table-driven test.
@@ -15,10 +15,10 @@
 //		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
 //	}
 //
-// [Serve] makes a server, [Connect] connects to an existing one, both with a [client.InProcess]
+// [Serve] creates a server; [Connect] connects to an existing one. Both use a [client.InProcess]
 // client. Calls go through the whole protocol: arguments are validated, and results are rendered
-// for the revision. The functions of [Options] answer questions of the server. Errors of the
-// protocol fail the test, except those of [Client.Call]. The connection ends with the test.
+// for the revision. The functions of [Options] answer questions of the server. Protocol errors fail
+// the test, except those of [Client.Call]. The connection ends with the test.
 package mcptest
 
 import (
@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,12 +37,12 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Options configure the client of [ConnectWith]. Revision defaults to the newest that has a handshake.
+// Options configure the client of [ConnectWith]. Revision defaults to [mcp.LatestHandshake].
 type Options = client.Options
 
 // A Client is connected to a server under test.
 type Client struct {
-	Revision     mcp.Revision // that client and server have agreed on
+	Revision     mcp.Revision // as negotiated
 	Server       mcp.Implementation
 	Capabilities mcp.Capabilities // of the server
 	Instructions string
@@ -49,11 +50,11 @@ type Client struct {
 	t             testing.TB
 	client        *client.Client
 	notifications *inbox
-	panics        *panicLog // nil unless the server is one of Serve
+	panics        *panicLog // nil unless Serve created the server
 }
 
-// Serve connects to a new server, after calling each of register with it. An error of one of them fails
-// the test. The server logs to the output of the test.
+// Serve creates a server, calls each of register with it, and connects to it. An error of register
+// fails the test. The server logs to the output of the test.
 func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 	t.Helper()
 	panics := &panicLog{Handler: slog.NewTextHandler(t.Output(), nil)}
@@ -74,7 +75,7 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 	return ConnectWith(t, s, Options{})
 }
 
-// ConnectWith connects to s with the given options. The connection ends with the test.
+// ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
 	if o.Revision == "" {
@@ -84,7 +85,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
 	if o.Timeout == 0 {
-		o.Timeout = time.Hour // go test has a timeout of its own
+		o.Timeout = time.Hour // go test has its own timeout
 	}
 	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}}
 	forward := o.Notification
@@ -108,9 +109,9 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	return c
 }
 
-// Call sends a request and decodes its result into result, which may be nil. An error of the server
-// is a [*jsonrpc.Error]. If the server is one of [Serve], the error of a call that panicked says
-// where.
+// Call sends a request and decodes its result into result, which may be nil. An error response is a
+// [*jsonrpc.Error]. If [Serve] created the server, the error of a call that panicked has the position
+// of the panic.
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.t.Context(), method, params, result)
 }
@@ -135,8 +136,8 @@ func (c *Client) Notify(method string, params any) {
 	}
 }
 
-// CallTool calls a tool. Arguments are a Go value or, as a string, JSON text; nil omits them. A result
-// with IsError set is a result; an error of the protocol fails the test.
+// CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol error
+// fails the test; a result with IsError set does not.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
 	var result mcp.ToolResult
@@ -153,7 +154,7 @@ func (c *Client) ReadResource(uri string) []mcp.ResourceContents {
 	return noError(c, "resources/read", contents, err)
 }
 
-// GetPrompt fills in a prompt.
+// GetPrompt returns a prompt with its arguments filled in.
 func (c *Client) GetPrompt(name string, arguments map[string]string) *mcp.PromptResult {
 	c.t.Helper()
 	result, err := c.client.GetPrompt(c.t.Context(), name, arguments)
@@ -188,7 +189,7 @@ func (c *Client) Prompts() []mcp.Prompt {
 	return noError(c, "prompts/list", all, err)
 }
 
-// noError returns v. It fails the test if there is an error.
+// noError returns v. It fails the test if err is not nil.
 func noError[T any](c *Client, method string, v T, err error) T {
 	c.t.Helper()
 	if err := c.addPanic(err); err != nil {
@@ -203,13 +204,12 @@ type Notification struct {
 	Params json.RawMessage
 }
 
-// nextTimeout is how long Next waits.
-const nextTimeout = 10 * time.Second
-
-// Next returns the next notification with this method. It waits for one, and keeps all others.
+// Next returns the next notification with this method. It waits up to ten seconds, and keeps all
+// other notifications.
 func (c *Client) Next(method string) Notification {
+	const timeout = 10 * time.Second
 	c.t.Helper()
-	timer := time.NewTimer(nextTimeout)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {
 		n, more, ok := c.notifications.take(method)
@@ -219,7 +219,7 @@ func (c *Client) Next(method string) Notification {
 		select {
 		case <-more:
 		case <-timer.C:
-			c.t.Fatalf("the server sent no %s within %v", method, nextTimeout)
+			c.t.Fatalf("the server sent no %s within %v", method, timeout)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (c *Client) Next(method string) Notification {
 func (c *Client) Received() []Notification {
 	c.notifications.mu.Lock()
 	defer c.notifications.mu.Unlock()
-	return append([]Notification(nil), c.notifications.list...)
+	return slices.Clone(c.notifications.list)
 }
 
 type inbox struct {
@@ -245,14 +245,13 @@ func (b *inbox) put(n Notification) {
 	b.more = make(chan struct{})
 }
 
-// take returns the first notification with this method. If there is none, the channel is closed by the
-// next put.
+// take returns the first notification with this method. If there is none, the next put closes more.
 func (b *inbox) take(method string) (n Notification, more <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, n := range b.list {
 		if n.Method == method {
-			b.list = append(b.list[:i], b.list[i+1:]...)
+			b.list = slices.Delete(b.list, i, i+1)
 			return n, nil, true
 		}
 	}
@@ -282,11 +281,11 @@ func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last = fmt.Sprintf("it panicked: %s (%s)", value, at)
+	l.last = fmt.Sprintf("panic: %s (%s)", value, at)
 	return nil
 }
 
-// take returns the last panic as text, and forgets it. It returns "" if there is none.
+// take returns and clears the last panic, or returns "".
 func (l *panicLog) take() string {
 	if l == nil {
 		return ""
@@ -298,8 +297,8 @@ func (l *panicLog) take() string {
 	return text
 }
 
-// origin finds the place of a panic in a stack trace, such as tools/add.go:18: the first line below the
-// panic that is not in the runtime.
+// origin returns the position of a panic in a stack trace, such as tools/add.go:18. It is the first
+// line after the panic that is not in the runtime.
 func origin(stack string) string {
 	lines := strings.Split(stack, "\n")
 	panicked := false
@@ -313,5 +312,5 @@ func origin(stack string) string {
 			return path.Join(path.Base(dir), file)
 		}
 	}
-	return "an unknown place"
+	return "unknown position"
 }

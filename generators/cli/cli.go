@@ -182,6 +182,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	root.SetErr(env.Err)
 	root.SetArgs(args)
 	mcpcli.Strict(root)
+	extendHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}

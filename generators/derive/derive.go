@@ -1,6 +1,6 @@
 // Package derive derives code from plain Go: the registration of tools, resources, prompts and
 // features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages in
-// generators/devserver/docs document the Go code and directives that it reads.
+// generators/docs document the Go code and directives that it reads.
 //
 // A schema describes what encoding/json reads and writes. It equals the schema that [schema.Infer]
 // infers by reflection, plus facts from source: comments are descriptions, and a type with constants is

@@ -6,12 +6,10 @@ package devserver
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
@@ -114,7 +113,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
-Never edit *_gen.go files. Read petrock://docs/tools, /features, /fields, /directives, /testing and /generators before you write code by hand.`
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; resources/list has the other pages.`
 	return text
 }
 
@@ -173,9 +172,6 @@ const (
 	historyURI = "petrock://history"
 )
 
-//go:embed docs/*.md
-var pages embed.FS
-
 func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
 		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "Layout and components of the project.", MIMEType: "text/markdown"},
@@ -190,17 +186,9 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 				return string(text), err
 			})),
 	}
-	entries, err := pages.ReadDir("docs")
-	all = append(all, err)
-	for _, entry := range entries {
-		text, err := pages.ReadFile(path.Join("docs", entry.Name()))
-		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
-		name := strings.TrimSuffix(entry.Name(), ".md")
-		uri := "petrock://docs/" + name
-		all = append(all, err, s.AddResource(mcp.Resource{URI: uri, Name: "docs/" + name, Description: title, MIMEType: "text/markdown"},
-			func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
-				return []mcp.ResourceContents{{URI: uri, MIMEType: "text/markdown", Text: string(text)}}, nil
-			}))
+	for _, page := range docs.Pages() {
+		resource := mcp.Resource{URI: "petrock://docs/" + page.Topic, Name: "docs/" + page.Topic, Description: page.Title, MIMEType: "text/markdown"}
+		all = append(all, mcp.AddResource(s, resource, func(context.Context) (string, error) { return page.Text, nil }))
 	}
 	return errors.Join(all...)
 }

@@ -135,7 +135,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	}
 	place, _ := derive.PlaceOf(derive.Tool)
 	if ref.dir == place.Dir {
-		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/devserver/docs/tools.md", ref)
+		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/docs/tools.md", ref)
 	}
 	pkg, err := e.compiled(ctx, ref.dir)
 	if err != nil {

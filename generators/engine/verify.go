@@ -91,7 +91,7 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 
 // panicked returns the source lines around a panic, if a message names a position in a planned file.
 func (p *plan) panicked(said string) string {
-	found := regexp.MustCompile(`it panicked: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
+	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
 	if found == nil {
 		return ""
 	}

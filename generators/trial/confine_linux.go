@@ -6,22 +6,22 @@ import (
 	"unsafe"
 )
 
-// Constants of Landlock; see landlock(7). Its system calls have these numbers on all architectures
-// but mips, where the kernel knows no calls with these numbers.
+// Constants of Landlock; see landlock(7). The system calls have these numbers on all architectures
+// except mips, where these numbers are unused.
 const (
 	landlockCreateRuleset = 444
 	landlockAddRule       = 445
 	landlockRestrictSelf  = 446
 
 	writeFile   = 1 << 1
-	removeAndMk = 0x1ff << 4 // from removing a folder to making a symbolic link
+	removeAndMk = 0x1ff << 4 // all rights from removing a folder to creating a symbolic link
 	refer       = 1 << 13    // to move or link into another folder; from version 2 on
 	truncate    = 1 << 14    // from version 3 on
 
 	scopeSignal = 1 << 1 // signals to processes outside; from version 6 on
 )
 
-// landlockVersion returns the version of Landlock that the kernel supports, 0 if none.
+// landlockVersion returns the version of Landlock that the kernel supports; 0 if none.
 func landlockVersion() int {
 	const version = 1
 	n, _, errno := syscall.RawSyscall(landlockCreateRuleset, 0, 0, version)
@@ -32,11 +32,11 @@ func landlockVersion() int {
 }
 
 // confine prevents this thread and the processes that it starts from writing outside a folder, and
-// from sending signals to other processes. It returns the version of Landlock that does so, 0 if
-// none: before 3 files can be truncated, before 6 signals can be sent. Modes, owners and times of
-// files can always be changed.
+// from sending signals to other processes. It returns the version of Landlock, 0 if none. Before version
+// 3 files can be truncated, before version 6 signals can be sent. Modes, owners and times of files can
+// always be changed.
 //
-// The thread must be locked and must end afterwards: the restriction cannot be lifted.
+// The restriction cannot be lifted: the thread must be locked, and must end afterwards.
 func confine(folder string) int {
 	version := landlockVersion()
 	if version == 0 {
@@ -52,11 +52,11 @@ func confine(folder string) int {
 	if version >= 6 {
 		rules.scoped = scopeSignal
 	}
-	made, _, errno := syscall.RawSyscall(landlockCreateRuleset, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
+	fd, _, errno := syscall.RawSyscall(landlockCreateRuleset, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
 	if errno != 0 {
 		return 0
 	}
-	ruleset := int(made)
+	ruleset := int(fd)
 	defer syscall.Close(ruleset)
 	if !allow(ruleset, folder, rules.files) {
 		return 0
@@ -64,17 +64,17 @@ func confine(folder string) int {
 	for _, device := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
 		allow(ruleset, device, rules.files&(writeFile|truncate))
 	}
-	if control(setNoNewPrivs, 1) != nil {
+	if prctl(setNoNewPrivs, 1) != nil {
 		return 0
 	}
-	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, made, 0, 0)
+	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, fd, 0, 0)
 	if errno != 0 {
 		return 0
 	}
 	return version
 }
 
-// allow permits accesses below a path in a ruleset, and reports whether that succeeded.
+// allow permits access below a path in a ruleset, and reports whether it succeeded.
 func allow(ruleset int, path string, access uint64) bool {
 	file, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// LandlockVersion is what the system knows of Landlock.
+// LandlockVersion returns the version of Landlock that the system supports.
 func LandlockVersion() int { return landlockVersion() }
 
-// StartSupervisor starts a supervisor, which has to fail, and returns the error.
+// StartSupervisor returns the error of starting a supervisor that must fail.
 func StartSupervisor(timeout time.Duration, args ...string) error {
-	_, err := supervise(&exec.Cmd{Args: args}, orders{}, timeout)
+	_, err := supervise(&exec.Cmd{Args: args}, supervisorConfig{}, timeout)
 	return err
 }
 
-// Unenforced lists what is not enforced with the most that a system can do, but for namespaces and
-// the shield of the supervisor.
-func Unenforced(isolated, shielded bool) []string {
-	p := process{orders: orders{Isolated: isolated}, started: started{Confined: true, Frozen: true, Shielded: shielded}}
+// Unenforced returns the unenforced limits on a system that supports everything else.
+func Unenforced(isolated, signalsBlocked bool) []string {
+	p := process{config: supervisorConfig{Isolated: isolated}, started: started{Confined: true, ReadOnly: true, SignalsBlocked: signalsBlocked}}
 	return p.unenforced(Limits{})
 }

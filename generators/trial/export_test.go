@@ -7,7 +7,7 @@ import (
 )
 
 // A Program is the tests of a package, built once to be run many times.
-type Program struct{ laid laid }
+type Program struct{ dir buildDir }
 
 // BuildTests is the first half of Test.
 func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typecheck.Diagnostic, error) {
@@ -17,19 +17,19 @@ func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typeche
 
 // Run is the second half of Test.
 func (p *Program) Run(ctx context.Context, test string, l Limits) (*Report, error) {
-	return p.laid.run(ctx, test, l.complete())
+	return p.dir.run(ctx, test, l.complete())
 }
 
-// ProgramIn is one that was built in a temporary folder.
-func ProgramIn(dir string) *Program { return &Program{laid{dir: dir}} }
+// ProgramIn returns a program that was built in a temporary folder.
+func ProgramIn(dir string) *Program { return &Program{buildDir{dir: dir}} }
 
-// Dir is the temporary folder.
-func (p *Program) Dir() string { return p.laid.dir }
+// Dir returns the temporary folder.
+func (p *Program) Dir() string { return p.dir.dir }
 
-// Remove removes all there is of it.
-func (p *Program) Remove() error { return p.laid.remove() }
+// Remove removes the temporary folder.
+func (p *Program) Remove() error { return p.dir.remove() }
 
-// Parse makes a report of what a process printed that ended with a status.
+// Parse returns the report for the output and exit code of a process.
 func Parse(test, printed string, status int, l Limits) *Report {
 	l = l.complete()
 	out := newOutput(l.Output)
@@ -39,6 +39,6 @@ func Parse(test, printed string, status int, l Limits) *Report {
 		rest = rest[n:]
 	}
 	report := &Report{}
-	out.end(test).fill(report, exit{status: status, words: "signal: killed"}, l)
+	out.end(test).fill(report, exit{status: status, description: "signal: killed"}, l)
 	return report
 }

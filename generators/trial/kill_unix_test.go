@@ -9,22 +9,22 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// What a test starts ends with it.
+// Child processes end with the test.
 func testLeavesChild(t *testing.T, s stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestLeavesChild", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed {
 		t.Fatalf("%+v %v", r, err)
 	}
-	s.hungUp(t, nil)
+	s.checkDisconnect(t, nil)
 }
 
-// Somebody else may end a test, too.
+// A signal may end a test.
 func testKillsItself(t *testing.T, _ stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestKillsItself", trial.Limits{Time: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary(r), badSecond("was ended by the system (signal: killed)"); got != want || r.Passed {
+	if got, want := summary(r), badSecond("was terminated (signal: killed)"); got != want || r.Passed {
 		t.Errorf("passed: %v\n%snot\n%s", r.Passed, got, want)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// Tests that behave in many ways, of one program that is built once.
+// TestRun builds one program, and runs tests of it that behave in many ways.
 func TestRun(t *testing.T) {
 	s := newStage(t)
 	program := s.program(t)
 	t.Run("behaviour", func(t *testing.T) { testBehaviour(t, program) })
 	t.Run("loops", func(t *testing.T) { testLoops(t, program) })
 	t.Run("messages are cut", func(t *testing.T) { testMessagesAreCut(t, program) })
-	t.Run("writes elsewhere", func(t *testing.T) { testWritesElsewhere(t, s, program) })
+	t.Run("writes outside", func(t *testing.T) { testWritesOutside(t, s, program) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, s, program) })
-	for name, test := range testsOfSystem() {
+	for name, test := range systemTests() {
 		t.Run(name, func(t *testing.T) { test(t, s, program) })
 	}
 }
@@ -30,7 +30,7 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 		limits  trial.Limits
 		passed  bool
 		summary string
-		printed string // the beginning of it
+		printed string // prefix
 	}{
 		{test: "TestAdd", passed: true, summary: "one and two: true\nnone: true\n"},
 		{test: "TestWrong", summary: "one: true\ntwo: false \"Add(7, 1) = 0\\nwant 8\"\nthree: true\n", printed: "on a Sunday?"},
@@ -41,40 +41,41 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 		{test: "TestPrintsOn", summary: badSecond("printed more than 64 KiB"), printed: "and on\nand on\n"},
 		{test: "TestPrintsMuch", passed: true, summary: "example one: true\nexample two: true\nexample three: true\n", printed: "much much"},
 		{test: "TestPrintsMuch", limits: trial.Limits{Output: 16 << 10}, summary: badSecond("printed more than 16 KiB"), printed: "much much"},
-		{test: "TestExitsWith0", summary: badSecond("ended the process with status 0 (os.Exit)"), printed: "panic: unexpected call to os.Exit(0)"},
-		{test: "TestExitsWith3", summary: badSecond("ended the process with status 3 (os.Exit)")},
-		{test: "TestPretends", summary: "example one: true\nexample two: true\nwhat runs after TestPretends ended the process with status 3 (os.Exit)\n"},
+		{test: "TestExitsWith0", summary: badSecond("ended the process with exit code 0 (os.Exit)"), printed: "panic: unexpected call to os.Exit(0)"},
+		{test: "TestExitsWith3", summary: badSecond("ended the process with exit code 3 (os.Exit)")},
+		{test: "TestPretends", summary: "example one: true\nexample two: true\ncode that runs after TestPretends ended the process with exit code 3 (os.Exit)\n"},
 		{test: "TestPanics", summary: badSecond("panicked: runtime error: index out of range [5] with length 0"), printed: "panic: runtime error: index"},
 		{test: "TestPanicsElsewhere", summary: badSecond("panicked: elsewhere"), printed: "on its way: panic: elsewhere"},
 		{test: "TestPanicsItself", summary: "TestPanicsItself: false\nexample one: true\nTestPanicsItself panicked: between two examples\n", printed: "panic: between"},
 		{test: "TestHome", passed: true, summary: "example one: true\nexample two: true\nexample three: true\n"},
 	} {
 		t.Run(c.test, func(t *testing.T) {
-			c.limits.Time = time.Minute // there may be much else to do here
+			c.limits.Time = time.Minute // the machine may be busy
 			r, err := program.Run(t.Context(), c.test, c.limits)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := summary(r); got != c.summary || r.Passed != c.passed {
-				t.Errorf("passed: %v\n%sand not %v\n%s", r.Passed, got, c.passed, c.summary)
+				t.Errorf("got passed %v\n%swant %v\n%s", r.Passed, got, c.passed, c.summary)
 			}
 			if !strings.HasPrefix(r.Printed, c.printed) || c.printed == "" && r.Printed != "" {
-				t.Errorf("it printed %q, not %q", r.Printed, c.printed)
+				t.Errorf("printed %q, want %q", r.Printed, c.printed)
 			}
 			if cut := strings.Contains(r.Printed, "… (cut"); cut != strings.Contains(c.summary, "printed more") {
 				t.Errorf("cut: %v", cut)
 			}
 			if c.limits.Output = max(c.limits.Output, 64<<10); len(r.Printed) > c.limits.Output+100 {
-				t.Errorf("it keeps %d bytes", len(r.Printed))
+				t.Errorf("printed has %d bytes", len(r.Printed))
 			}
 			if r.Took <= 0 {
-				t.Errorf("it took %v", r.Took)
+				t.Errorf("took %v", r.Took)
 			}
 		})
 	}
 }
 
-// A test that does not end is ended. If there is much else to do here, it takes time to begin.
+// A test that does not end is killed. On a busy machine it may be killed before it starts; then the next
+// limit is tried.
 func testLoops(t *testing.T, program *trial.Program) {
 	for _, limit := range []string{"300 ms", "3 s", "30 s"} {
 		d, err := time.ParseDuration(strings.ReplaceAll(limit, " ", ""))
@@ -85,7 +86,7 @@ func testLoops(t *testing.T, program *trial.Program) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Ended == "what runs before TestLoops did not end within "+limit {
+		if r.Ended == "code that runs before TestLoops did not end within "+limit {
 			continue
 		}
 		if got, want := summary(r), badSecond("did not end within "+limit); got != want || r.Passed || r.Took < d {
@@ -93,10 +94,10 @@ func testLoops(t *testing.T, program *trial.Program) {
 		}
 		return
 	}
-	t.Error("it never began")
+	t.Error("the test never started")
 }
 
-// What a test says is cut, which is no reason to end it.
+// Long messages are cut. They do not end the test.
 func testMessagesAreCut(t *testing.T, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestSaysMuch", trial.Limits{Time: time.Minute, Output: 4 << 10})
 	if err != nil {
@@ -105,12 +106,12 @@ func testMessagesAreCut(t *testing.T, program *trial.Program) {
 	if r.Passed || r.Ended != "" || len(r.Cases) != 3 || !r.Cases[2].Passed {
 		t.Fatalf("%+v", r)
 	}
-	if said := r.Cases[1].Messages[0]; len(said) > 4<<10+20 || !strings.HasSuffix(said, "… (cut)") {
-		t.Errorf("%d bytes: %s", len(said), said)
+	if message := r.Cases[1].Messages[0]; len(message) > 4<<10+20 || !strings.HasSuffix(message, "… (cut)") {
+		t.Errorf("%d bytes: %s", len(message), message)
 	}
 }
 
-func testWritesElsewhere(t *testing.T, s stage, program *trial.Program) {
+func testWritesOutside(t *testing.T, s stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestWritesOutside", trial.Limits{Time: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -118,10 +119,10 @@ func testWritesElsewhere(t *testing.T, s stage, program *trial.Program) {
 	t.Logf("confined: %v", r.IsConfined())
 	if r.IsConfined() {
 		if outside := read(t, s.outside); !maps.Equal(outside, map[string]string{"old": "file: old"}) {
-			t.Errorf("it changes %v", outside)
+			t.Errorf("outside was changed: %v", outside)
 		}
 		if r.Passed || len(r.Cases[1].Messages) != 5 {
-			t.Errorf("it is told %q", r.Cases[1].Messages)
+			t.Errorf("messages: %q", r.Cases[1].Messages)
 		}
 	}
 	r, err = program.Run(t.Context(), "TestWritesAbove", trial.Limits{Time: time.Minute})
@@ -129,21 +130,21 @@ func testWritesElsewhere(t *testing.T, s stage, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if r.Passed == r.IsConfined() {
-		t.Errorf("confined, but allowed to: %+v", r)
+		t.Errorf("confined, but not refused: %+v", r)
 	}
 	for name := range read(t, program.Dir()) {
 		if strings.HasPrefix(name, "run-") {
-			t.Errorf("it leaves %s", name)
+			t.Errorf("temporary file is left: %s", name)
 		}
 	}
 }
 
 func testCancel(t *testing.T, s stage, program *trial.Program) {
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { // as soon as it runs
-		if line, err := s.calls.Accept(); err == nil {
-			line.Read(make([]byte, 1))
-			line.Close()
+	go func() { // as soon as the test runs
+		if conn, err := s.calls.Accept(); err == nil {
+			conn.Read(make([]byte, 1))
+			conn.Close()
 		}
 		cancel()
 	}()
@@ -151,9 +152,9 @@ func testCancel(t *testing.T, s stage, program *trial.Program) {
 		t.Errorf("%+v %v", r, err)
 	}
 	if _, err := trial.Test(ctx, s.Options, "tools", "TestAdd", trial.Limits{}); err != context.Canceled {
-		t.Errorf("building: %v", err)
+		t.Errorf("Test: %v", err)
 	}
 	if _, err := trial.Build(ctx, s.Options, "cmd/weather"); err != context.Canceled {
-		t.Errorf("building a program: %v", err)
+		t.Errorf("Build: %v", err)
 	}
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// A stage is a project, what is planned for it, and what is around it.
+// A stage is a project with planned files, and its surroundings.
 type stage struct {
 	trial.Options
-	outside string       // a folder that has nothing to do with it, and holds a file "old"
-	calls   net.Listener // whom its tests can call
+	outside string       // a folder outside the project, with a file "old"
+	calls   net.Listener // its tests connect to it
 }
 
-// newStage makes a stage. In the end it sees that the project is as it was, and that nothing is
-// left in the folder for temporary files.
+// newStage creates a stage. When the test ends, it checks that the project is unchanged and the
+// temporary folder empty.
 func newStage(t *testing.T) stage {
 	t.Helper()
 	for name, value := range map[string]string{"GOWORK": "off", "GOFLAGS": "", "SECRET": "x"} {
@@ -57,10 +57,10 @@ func newStage(t *testing.T) stage {
 	}
 	t.Cleanup(func() {
 		if after := read(t, s.Root); !maps.Equal(before, after) {
-			t.Errorf("the project is not as it was: %v", after)
+			t.Errorf("the project was changed: %v", after)
 		}
 		if left := read(t, temporary); len(left) > 0 {
-			t.Errorf("it leaves %v", slices.Sorted(maps.Keys(left)))
+			t.Errorf("temporary files are left: %v", slices.Sorted(maps.Keys(left)))
 		}
 	})
 	return s
@@ -73,7 +73,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// read is what is below a folder: files with what they hold, and folders.
+// read returns the files below a folder, with their content, and the folders.
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -95,12 +95,12 @@ func read(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// program is the tests of the stage's package, built.
+// program builds the tests of the stage's package.
 func (s stage) program(t *testing.T) *trial.Program {
 	t.Helper()
 	program, found, err := trial.BuildTests(t.Context(), s.Options, "tools")
 	if err != nil || len(found) > 0 {
-		t.Fatalf("building: %v %v", found, err)
+		t.Fatalf("build: %v %v", found, err)
 	}
 	t.Cleanup(func() {
 		if err := program.Remove(); err != nil {
@@ -110,29 +110,29 @@ func (s stage) program(t *testing.T) *trial.Program {
 	return program
 }
 
-// hungUp sees that somebody called, and that the line is dead after something was done, if there is
-// something to do.
-func (s stage) hungUp(t *testing.T, do func()) {
+// checkDisconnect waits for a connection, calls do if it is not nil, and checks that the peer has
+// disconnected.
+func (s stage) checkDisconnect(t *testing.T, do func()) {
 	t.Helper()
 	s.calls.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
-	line, err := s.calls.Accept()
+	conn, err := s.calls.Accept()
 	if err != nil {
-		t.Fatalf("nobody called: %v", err)
+		t.Fatalf("no connection: %v", err)
 	}
-	defer line.Close()
-	line.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := line.Read(make([]byte, 1)); err != nil {
-		t.Errorf("nobody spoke: %v", err)
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Errorf("no data: %v", err)
 	}
 	if do != nil {
 		do()
 	}
-	if _, err := line.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("whoever called is still there: %v", err)
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the peer is still connected: %v", err)
 	}
 }
 
-// summary is a report in few words: each case, what it said, and how it all ended.
+// summary returns the cases of a report, with their messages, and how the process ended.
 func summary(r *trial.Report) string {
 	var b strings.Builder
 	for _, c := range r.Cases {
@@ -151,7 +151,7 @@ func summary(r *trial.Report) string {
 	return b.String()
 }
 
-// badSecond is the summary of a test whose second example ends the process.
+// badSecond returns the summary of a test whose second example ends the process.
 func badSecond(ended string) string {
 	return "example one: true\nexample two: false\nexample two " + ended + "\n"
 }

@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// ownTimeout is the value of -test.timeout: none, since the test ends with this process. Without a
-// timer, the runtime detects deadlocks.
+// ownTimeout returns the value of -test.timeout: none, because the test ends with this process. Without
+// a timer, the runtime detects deadlocks.
 func ownTimeout(time.Duration) time.Duration { return 0 }
 
-// handshake limits how long a supervisor may take to start the test.
-const handshake = 10 * time.Second
+// startTimeout limits how long a supervisor may take to start the test.
+const startTimeout = 10 * time.Second
 
 // A process is a running test below its supervisor.
 type process struct {
 	supervisor *exec.Cmd
-	line       *os.File // closed to end the test
+	socket     *os.File // closed to end the test
 	reports    *json.Decoder
-	orders     orders
+	config     supervisorConfig
 	started    started
-	wasBig     bool // it used too much memory when last looked at
+	wasBig     bool // used too much memory at the last check
 }
 
-// start starts a test below a supervisor, in namespaces of its own if the system permits that. On
-// mips it does not try: the numbers in freeze and Supervise are those of other architectures.
+// start starts a test with a supervisor, in new namespaces if the system permits. On mips it does not try
+// namespaces: mips has other numbers for the system calls of mountReadOnly and Supervise.
 func start(test *exec.Cmd, folder string, l Limits) (*process, error) {
 	if os.Args[0] == supervisorName {
 		return nil, errors.New("the program that runs trials does not call trial.Supervise first")
@@ -40,22 +40,22 @@ func start(test *exec.Cmd, folder string, l Limits) (*process, error) {
 	var p *process
 	err := errors.ErrUnsupported
 	if !strings.HasPrefix(runtime.GOARCH, "mips") {
-		p, err = supervise(test, orders{folder, l.Memory, true, l.NoNet}, handshake)
+		p, err = supervise(test, supervisorConfig{folder, l.Memory, true, l.NoNet}, startTimeout)
 	}
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		p, err = supervise(test, orders{Folder: folder, Memory: l.Memory}, handshake)
+		p, err = supervise(test, supervisorConfig{Folder: folder, Memory: l.Memory}, startTimeout)
 	}
 	return p, err
 }
 
-// supervise starts this program once more, as the supervisor of a test. It fails if the supervisor
-// does not answer within the timeout.
-func supervise(test *exec.Cmd, o orders, timeout time.Duration) (*process, error) {
+// supervise starts another process of this program as the supervisor of a test. It fails if the
+// supervisor does not answer within the timeout.
+func supervise(test *exec.Cmd, o supervisorConfig, timeout time.Duration) (*process, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	line, other := os.NewFile(uintptr(ends[0]), "line"), os.NewFile(uintptr(ends[1]), "line")
+	socket, other := os.NewFile(uintptr(ends[0]), "supervisor"), os.NewFile(uintptr(ends[1]), "supervisor")
 	defer other.Close()
 	attributes := &syscall.SysProcAttr{Setsid: true}
 	if o.Isolated {
@@ -68,52 +68,52 @@ func supervise(test *exec.Cmd, o orders, timeout time.Duration) (*process, error
 		const netAdmin, sysAdmin = 12, 21
 		attributes.AmbientCaps = []uintptr{netAdmin, sysAdmin}
 	}
-	p := &process{line: line, reports: json.NewDecoder(line), orders: o, supervisor: &exec.Cmd{
+	p := &process{socket: socket, reports: json.NewDecoder(socket), config: o, supervisor: &exec.Cmd{
 		Path: "/proc/self/exe", Args: append([]string{supervisorName}, test.Args...), Dir: test.Dir, Env: test.Env,
 		Stdout: test.Stdout, Stderr: test.Stderr, ExtraFiles: []*os.File{other}, SysProcAttr: attributes,
 	}}
 	if err := p.supervisor.Start(); err != nil {
-		line.Close()
+		socket.Close()
 		return nil, err
 	}
-	other.Close() // so that reading ends with the supervisor
-	json.NewEncoder(line).Encode(o)
-	line.SetReadDeadline(time.Now().Add(timeout))
+	other.Close() // so that reads end with the supervisor
+	json.NewEncoder(socket).Encode(o)
+	socket.SetReadDeadline(time.Now().Add(timeout))
 	err = p.reports.Decode(&p.started)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("starting its supervisor: %w; the program that runs trials must call trial.Supervise first", err)
+		err = fmt.Errorf("start supervisor: %w; the program that runs trials must call trial.Supervise first", err)
 	case p.started.Errno != 0:
-		err = fmt.Errorf("starting it: %w", p.started.Errno)
+		err = fmt.Errorf("start test: %w", p.started.Errno)
 	default:
-		line.SetReadDeadline(time.Time{})
+		socket.SetReadDeadline(time.Time{})
 		return p, nil
 	}
-	p.supervisor.Process.Kill() // it may not read the line; the test ends with it
+	p.supervisor.Process.Kill() // the test ends with it
 	p.wait()
 	return nil, err
 }
 
-// kill ends the test and its children, which takes a moment.
+// kill kills the test and its children. It does not wait for them.
 func (p *process) kill() {
-	if p.orders.Isolated {
-		p.supervisor.Process.Kill() // the kernel kills all of its PID namespace
+	if p.config.Isolated {
+		p.supervisor.Process.Kill() // the kernel kills its whole PID namespace
 		return
 	}
-	p.line.Close()
+	p.socket.Close()
 }
 
-// wait waits until the test and its children have ended, and returns how the test ended.
-func (p *process) wait() (status int, words string) {
+// wait waits for the test and its children, and returns the exit status of the test.
+func (p *process) wait() (status int, description string) {
 	e := ended{-1, "its supervisor was killed"}
 	p.reports.Decode(&e)
 	p.supervisor.Wait()
-	p.line.Close()
-	return e.Status, e.Words
+	p.socket.Close()
+	return e.Status, e.Description
 }
 
-// exceeds returns which limit the test and its children exceed.
-func (p *process) exceeds(l Limits) stop {
+// exceeds returns the limit that the test and its children exceed.
+func (p *process) exceeds(l Limits) stopReason {
 	processes := descendants(p.supervisor.Process.Pid)
 	memory := int64(0)
 	counted := map[uint64]bool{} // memfds by inode
@@ -123,10 +123,10 @@ func (p *process) exceeds(l Limits) stop {
 	wasBig := p.wasBig
 	p.wasBig = memory > l.Memory
 	switch {
-	case len(processes) > mostProcesses:
-		return tooMany
-	case p.wasBig && (wasBig || len(processes) == 1): // a process that is about to execute shares its parent's memory
-		return tooBig
+	case len(processes) > maxProcesses:
+		return tooManyProcesses
+	case p.wasBig && (wasBig || len(processes) == 1): // between fork and exec, a process shares its parent's memory
+		return tooMuchMemory
 	}
 	return notStopped
 }
@@ -144,8 +144,7 @@ func resident(pid int) (size int64) {
 	return size
 }
 
-// memfds returns the memory of the files without a name in memory that a process has open, without
-// those that were counted already.
+// memfds returns the memory of the open memfds of a process, without those that were already counted.
 func memfds(pid int, counted map[uint64]bool) (size int64) {
 	dir := fmt.Sprintf("/proc/%d/fd/", pid)
 	files, _ := os.ReadDir(dir)
@@ -160,16 +159,16 @@ func memfds(pid int, counted map[uint64]bool) (size int64) {
 	return size
 }
 
-// unenforced lists the limits that the system could not enforce.
+// unenforced returns the limits that the system could not enforce.
 func (p *process) unenforced(l Limits) []string {
 	_, err := os.Stat("/proc/thread-self/children")
 	all := []string{}
 	for limit, held := range map[string]bool{
-		limitChildren:   p.orders.Isolated || err == nil && p.started.Shielded,
+		limitChildren:   p.config.Isolated || err == nil && p.started.SignalsBlocked,
 		limitMemory:     err == nil,
 		limitWrites:     p.started.Confined,
-		limitAttributes: p.started.Frozen,
-		limitNetwork:    p.orders.Offline || !l.NoNet,
+		limitAttributes: p.started.ReadOnly,
+		limitNetwork:    p.config.Offline || !l.NoNet,
 	} {
 		if !held {
 			all = append(all, limit)

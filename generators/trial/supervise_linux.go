@@ -15,45 +15,45 @@ import (
 	"unsafe"
 )
 
-// A supervisor is the parent of a test: the calling program, started once more under this name.
+// supervisorName is the name under which this program is started as a supervisor.
 const supervisorName = "petrock-trial"
 
-// orders are what a supervisor reads first from its line to petrock. When petrock closes the line,
-// or ends, the test ends.
-type orders struct {
-	Folder   string // the only one that the test may write to
+// A supervisorConfig is the first message on the socket from petrock to a supervisor. When petrock
+// closes the socket, or ends, the test ends.
+type supervisorConfig struct {
+	Folder   string // the only folder that the test may write to
 	Memory   int64
-	Isolated bool // the supervisor is the first process of its own namespaces
-	Offline  bool // one of them is a network namespace
+	Isolated bool // the supervisor is the first process of new namespaces
+	Offline  bool // including a network namespace
 }
 
-// started is what a supervisor reports before the test runs.
+// A started message reports the start of the test.
 type started struct {
-	Confined bool          // writes outside the folder are refused
-	Frozen   bool          // so are changes of modes, owners and times
-	Shielded bool          // Landlock refuses signals to the supervisor
-	Errno    syscall.Errno // why the test could not be started; 0 if it was
+	Confined       bool          // writes outside the folder are refused
+	ReadOnly       bool          // changes of modes, owners and times are refused too
+	SignalsBlocked bool          // Landlock refuses signals to the supervisor
+	Errno          syscall.Errno // why the test was not started; 0 if it was
 }
 
-// ended is what a supervisor reports when the test has ended.
+// An ended message reports the end of the test.
 type ended struct {
-	Status int    // exit code; negative if a signal ended the test
-	Words  string // the signal, if there was one
+	Status      int    // exit code; negative if a signal ended the test
+	Description string // the signal, if there was one
 }
 
-// Supervise runs a test and returns true, if a trial started this process for that. A program that
-// runs trials calls it first, and exits if it returns true.
+// Supervise runs a test and returns true if a trial started this process as a supervisor. A program that
+// runs trials must call it first, and exit if it returns true.
 func Supervise() bool {
 	if os.Args[0] != supervisorName {
 		return false
 	}
 	const fd = 3
 	syscall.CloseOnExec(fd)
-	signal.Notify(make(chan os.Signal, 1)) // the test cannot end it
-	runtime.LockOSThread()                 // what follows restricts this thread, and the test that it starts
-	line := os.NewFile(fd, "line")
-	read, report := json.NewDecoder(line), json.NewEncoder(line)
-	var o orders
+	signal.Notify(make(chan os.Signal, 1)) // ignore signals, so that the test cannot end the supervisor
+	runtime.LockOSThread()                 // restrictions apply to this thread and the test that it starts
+	socket := os.NewFile(fd, "supervisor")
+	read, report := json.NewDecoder(socket), json.NewEncoder(socket)
+	var o supervisorConfig
 	if err := read.Decode(&o); err != nil {
 		return true
 	}
@@ -65,18 +65,18 @@ func Supervise() bool {
 		raiseLoopback()
 	}
 	if o.Isolated {
-		s.Frozen = errors.Join(freeze(o.Folder), dropCapabilities()) == nil
+		s.ReadOnly = errors.Join(mountReadOnly(o.Folder), dropCapabilities()) == nil
 	} else {
-		control(setChildSubreaper, 1)
+		prctl(setChildSubreaper, 1)
 	}
 	version := confine(o.Folder)
-	s.Confined, s.Shielded = version >= 3 || s.Frozen, version >= 6
-	lower(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
-	lower(syscall.RLIMIT_FSIZE, uint64(o.Memory))
-	lower(syscall.RLIMIT_CORE, 0)
-	if s.Frozen {
-		const processesAndThreads = 6               // on all architectures but mips
-		lower(processesAndThreads, 8*mostProcesses) // of this user namespace, unless the user is root
+	s.Confined, s.SignalsBlocked = version >= 3 || s.ReadOnly, version >= 6
+	lowerLimit(syscall.RLIMIT_DATA, 2*uint64(o.Memory))
+	lowerLimit(syscall.RLIMIT_FSIZE, uint64(o.Memory))
+	lowerLimit(syscall.RLIMIT_CORE, 0)
+	if s.ReadOnly {
+		const processesAndThreads = 6                   // on all architectures but mips
+		lowerLimit(processesAndThreads, 8*maxProcesses) // of this user namespace, unless the user is root
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
 		s.Errno = syscall.EINVAL
@@ -86,20 +86,20 @@ func Supervise() bool {
 		return true
 	}
 	go func() {
-		read.Decode(new(orders)) // returns when the line is closed
+		read.Decode(new(supervisorConfig)) // returns when petrock closes the socket
 		cmd.Process.Kill()
 	}()
 	status := waitFor(cmd.Process.Pid)
-	cmd.Process.Release() // its id may be that of another process by now
+	cmd.Process.Release() // another process may have its id by now
 	if !o.Isolated {
-		endChildren()
+		killDescendants()
 	}
 	report.Encode(ended{status.ExitStatus(), "signal: " + status.Signal().String()})
 	return true
 }
 
-// waitFor waits until a child ends. Until then it reaps the orphans that this process adopts, or
-// they would count as processes of the test.
+// waitFor waits for a child. Meanwhile it reaps orphans, which would otherwise count as processes of the
+// test.
 func waitFor(child int) (status syscall.WaitStatus) {
 	for {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -116,17 +116,16 @@ const (
 	setNoNewPrivs     = 38
 )
 
-func control(operation, value uintptr) error {
+func prctl(operation, value uintptr) error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, operation, value, 0, 0, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
-// freeze makes all that is mounted read-only in this mount namespace, but for a folder, which
-// becomes the working directory. /proc shows the processes of this PID namespace alone, if the
-// system permits that.
-func freeze(folder string) error {
+// mountReadOnly makes all mounts in this mount namespace read-only, except a folder, which becomes the
+// working directory. If the system permits, /proc shows only the processes of this PID namespace.
+func mountReadOnly(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
 		const mountSetattr = 442 // on all architectures but mips; path is absolute
@@ -156,10 +155,10 @@ func freeze(folder string) error {
 	return os.Chdir(folder)
 }
 
-// dropCapabilities takes the capabilities of this thread in its user namespace, also from what it
-// executes as root. Other processes cannot trace this one, whose other threads keep theirs.
+// dropCapabilities drops the capabilities of this thread and of programs that it executes. Other threads
+// keep theirs, so it also prevents other processes from tracing this one.
 func dropCapabilities() error {
-	if err := errors.Join(control(setDumpable, 0), control(setNoNewPrivs, 1)); err != nil {
+	if err := errors.Join(prctl(setDumpable, 0), prctl(setNoNewPrivs, 1)); err != nil {
 		return err
 	}
 	const version3 = 0x20080522
@@ -189,17 +188,17 @@ func raiseLoopback() {
 	syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(socket), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
 }
 
-// lower lowers a resource limit of this process. Errors are ignored.
-func lower(resource int, most uint64) {
-	limit := syscall.Rlimit{Max: most}
+// lowerLimit lowers a resource limit of this process. Errors are ignored.
+func lowerLimit(resource int, value uint64) {
+	limit := syscall.Rlimit{Max: value}
 	syscall.Getrlimit(resource, &limit)
-	limit.Max = min(limit.Max, most)
+	limit.Max = min(limit.Max, value)
 	limit.Cur = limit.Max
 	syscall.Setrlimit(resource, &limit)
 }
 
-// endChildren kills all processes below this one, which adopts orphans, until there are none.
-func endChildren() {
+// killDescendants kills all descendants of this process, which adopts orphans, until none are left.
+func killDescendants() {
 	for {
 		for _, pid := range descendants(os.Getpid()) {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -217,7 +216,7 @@ func endChildren() {
 	}
 }
 
-// descendants returns the ids of the processes below one.
+// descendants returns the ids of all descendants of a process.
 func descendants(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {

@@ -21,29 +21,28 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// testsOfSystem are the tests of what this system can do.
-func testsOfSystem() map[string]func(*testing.T, stage, *trial.Program) {
+// systemTests returns the tests for this operating system.
+func systemTests() map[string]func(*testing.T, stage, *trial.Program) {
 	return map[string]func(*testing.T, stage, *trial.Program){
-		"leaves a child":    testLeavesChild,
-		"kills itself":      testKillsItself,
-		"kills its parent":  testKillsParent,
-		"grows":             testGrows,
-		"confined":          testConfined,
-		"others are free":   testOthersAreFree,
-		"many at once":      testManyAtOnce,
-		"ends with petrock": testEndsWithPetrock,
-		"isolated":          testHostile,
-		"not isolated":      testHostileNotIsolated,
+		"leaves a child":           testLeavesChild,
+		"kills itself":             testKillsItself,
+		"kills its parent":         testKillsParent,
+		"grows":                    testGrows,
+		"confined":                 testConfined,
+		"threads are not confined": testThreadsAreNotConfined,
+		"concurrent":               testConcurrent,
+		"ends with petrock":        testEndsWithPetrock,
+		"isolated":                 testHostile,
+		"not isolated":             testHostileNotIsolated,
 	}
 }
 
-// testHostile runs tests that try to leave their confinement, in namespaces if this system permits
-// them.
+// testHostile runs tests that try to escape, in namespaces if this system permits them.
 func testHostile(t *testing.T, s stage, program *trial.Program) {
 	hostile(t, s, func(test string, l trial.Limits) (*trial.Report, error) { return program.Run(t.Context(), test, l) })
 }
 
-// testHostileNotIsolated does the same in a process that may not make namespaces.
+// testHostileNotIsolated does the same in a process that may not create namespaces.
 func testHostileNotIsolated(t *testing.T, s stage, program *trial.Program) {
 	hostile(t, s, func(test string, l trial.Limits) (*trial.Report, error) {
 		limits, err := json.Marshal(l)
@@ -59,7 +58,7 @@ func testHostileNotIsolated(t *testing.T, s stage, program *trial.Program) {
 		}
 		out, err := petrock.Output()
 		if err != nil {
-			t.Skipf("this system permits no user namespaces either: %v", err)
+			t.Skipf("user namespaces are not permitted: %v", err)
 		}
 		var r trial.Report
 		return &r, json.Unmarshal(out, &r)
@@ -74,7 +73,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 			t.Fatal(err)
 		}
 		t.Logf("took %v; not enforced: %q", r.Took, r.Unenforced)
-		if trial.LandlockVersion() >= 6 && slices.Contains(r.Unenforced, "ending all child processes") {
+		if trial.LandlockVersion() >= 6 && slices.Contains(r.Unenforced, "killing all child processes") {
 			t.Error("Landlock does not protect the supervisor")
 		}
 		return r
@@ -92,15 +91,15 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 				limits.Memory = 0
 			}
 			if got := summary(attempt(t, test)); got != want {
-				t.Errorf("%snot\n%s", got, want)
+				t.Errorf("got\n%swant\n%s", got, want)
 			}
 			if test == "TestDetaches" {
 				for range 5 {
-					s.hungUp(t, nil)
+					s.checkDisconnect(t, nil)
 				}
 			}
 			if left := processesBelow(t, os.TempDir()); len(left) > 0 {
-				t.Errorf("it leaves %q", left)
+				t.Errorf("processes are left: %q", left)
 			}
 		})
 	}
@@ -116,7 +115,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 			t.Fatal(err)
 		}
 		changed := before.Mode() != after.Mode() || before.ModTime() != after.ModTime()
-		if enforced := !slices.Contains(r.Unenforced, "no changes of mode, owner and times outside its folder"); enforced == changed || enforced != r.Passed {
+		if enforced := !slices.Contains(r.Unenforced, "no changes of modes, owners or times outside the temporary folder"); enforced == changed || enforced != r.Passed {
 			t.Errorf("enforced: %v, changed: %v\n%s", enforced, changed, summary(r))
 		}
 		os.Chmod(old, before.Mode())
@@ -137,7 +136,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 	})
 }
 
-// processesBelow returns the programs in a folder that run.
+// processesBelow returns the running programs below a folder.
 func processesBelow(t *testing.T, dir string) (programs []string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
@@ -152,7 +151,7 @@ func processesBelow(t *testing.T, dir string) (programs []string) {
 	return programs
 }
 
-// A test that needs more memory than it may have ends soon, and says so.
+// A test that exceeds the memory limit is killed.
 func testGrows(t *testing.T, _ stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestGrows", trial.Limits{Time: time.Minute, Memory: 256 << 20})
 	if err != nil {
@@ -169,11 +168,11 @@ func testConfined(t *testing.T, _ stage, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if version := trial.LandlockVersion(); version >= 3 && !r.IsConfined() {
-		t.Errorf("with version %d of Landlock, it is not confined", version)
+		t.Errorf("not confined, with Landlock version %d", version)
 	}
 }
 
-// A confined test reaches nobody else: this process survives it.
+// A confined test cannot send signals to this process.
 func testKillsParent(t *testing.T, _ stage, program *trial.Program) {
 	version := trial.LandlockVersion()
 	r, err := program.Run(t.Context(), "TestKillsParent", trial.Limits{Time: time.Minute})
@@ -185,13 +184,13 @@ func testKillsParent(t *testing.T, _ stage, program *trial.Program) {
 		want = "example one: true\nexample two: false \"it could\"\nexample three: true\n"
 	}
 	if got := summary(r); got != want {
-		t.Errorf("with version %d of Landlock:\n%snot\n%s", version, got, want)
+		t.Errorf("with Landlock version %d: got\n%swant\n%s", version, got, want)
 	}
 }
 
-// Of the threads of this process, none is confined afterwards: more than there are of them are
-// held at the same time, and each of them may write, and is as it was.
-func testOthersAreFree(t *testing.T, _ stage, program *trial.Program) {
+// A trial confines no thread of this process. The test locks more threads than existed before, and checks
+// that each can write and has its old privileges.
+func testThreadsAreNotConfined(t *testing.T, _ stage, program *trial.Program) {
 	privileges := regexp.MustCompile(`NoNewPrivs:\s*\d`)
 	state := func() string {
 		status, err := os.ReadFile("/proc/thread-self/status")
@@ -230,8 +229,8 @@ func testOthersAreFree(t *testing.T, _ stage, program *trial.Program) {
 	group.Wait()
 }
 
-// Several can run at the same time.
-func testManyAtOnce(t *testing.T, _ stage, program *trial.Program) {
+// Trials can run concurrently.
+func testConcurrent(t *testing.T, _ stage, program *trial.Program) {
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
@@ -244,7 +243,7 @@ func testManyAtOnce(t *testing.T, _ stage, program *trial.Program) {
 	group.Wait()
 }
 
-// TestMain makes this process one that runs a program of another, for testEndsWithPetrock.
+// TestMain runs a test of another process's program if the environment names one.
 func TestMain(m *testing.M) {
 	if slices.Contains(os.Args, withoutSupervise) {
 		time.Sleep(time.Hour)
@@ -274,16 +273,17 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A test that can kill its supervisor can leave children: that of a PID namespace cannot be killed.
+// A test that can kill its supervisor can leave children. It cannot kill the supervisor of a PID
+// namespace.
 func TestUnenforcedChildren(t *testing.T) {
-	for _, test := range []struct{ isolated, shielded, enforced bool }{
+	for _, test := range []struct{ isolated, signalsBlocked, enforced bool }{
 		{true, true, true},
 		{true, false, true},
 		{false, true, true},
 		{false, false, false},
 	} {
-		got := trial.Unenforced(test.isolated, test.shielded)
-		if enforced := !slices.Contains(got, "ending all child processes"); enforced != test.enforced {
+		got := trial.Unenforced(test.isolated, test.signalsBlocked)
+		if enforced := !slices.Contains(got, "killing all child processes"); enforced != test.enforced {
 			t.Errorf("%+v: not enforced: %q", test, got)
 		}
 	}
@@ -300,14 +300,14 @@ func TestWithoutSupervise(t *testing.T) {
 	}
 }
 
-// If petrock is killed, so is what it runs.
+// If petrock is killed, the test is killed too.
 func testEndsWithPetrock(t *testing.T, s stage, program *trial.Program) {
 	petrock := exec.Command(os.Args[0])
 	petrock.Env = append(os.Environ(), "TRIAL_PROGRAM="+program.Dir())
 	if err := petrock.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.hungUp(t, func() {
+	s.checkDisconnect(t, func() {
 		petrock.Process.Kill()
 		petrock.Wait()
 	})

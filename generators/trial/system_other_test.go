@@ -8,5 +8,5 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// testsOfSystem are none: all that is ended here is the process itself.
-func testsOfSystem() map[string]func(*testing.T, stage, *trial.Program) { return nil }
+// systemTests returns none: this system ends only the process itself.
+func systemTests() map[string]func(*testing.T, stage, *trial.Program) { return nil }

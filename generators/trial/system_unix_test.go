@@ -8,8 +8,8 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// testsOfSystem are the tests of what this system can do.
-func testsOfSystem() map[string]func(*testing.T, stage, *trial.Program) {
+// systemTests returns the tests for this operating system.
+func systemTests() map[string]func(*testing.T, stage, *trial.Program) {
 	return map[string]func(*testing.T, stage, *trial.Program){
 		"leaves a child": testLeavesChild,
 		"kills itself":   testKillsItself,

@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// capacity is how many times the limit of output is read: test names and messages count too.
+// capacity is how many times the output limit is read, because it includes test names and messages.
 const capacity = 16
 
-// An output collects what a process prints, up to its capacity. Write may be called while another
-// goroutine calls end.
+// An output collects the output of a process, up to its capacity. Write and end may be called
+// concurrently.
 type output struct {
-	loud chan struct{} // closed when the process has printed too much, unless it is crashing
+	overflow chan struct{} // closed when the process prints too much, except during a crash
 
 	mu    sync.Mutex
-	limit int // of what is kept of the code's own output
+	limit int // of the code's own output
 	text  []byte
 	over  bool // the process printed more than the capacity
 	ended bool
 }
 
-func newOutput(limit int) *output { return &output{loud: make(chan struct{}), limit: limit} }
+func newOutput(limit int) *output { return &output{overflow: make(chan struct{}), limit: limit} }
 
-// Write appends as many bytes as there is room for.
+// Write appends bytes up to the capacity, and drops the rest.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -38,13 +38,13 @@ func (o *output) Write(b []byte) (int, error) {
 	if len(b) > room && !o.over {
 		o.over = true
 		if crashLine(o.text) == "" {
-			close(o.loud)
+			close(o.overflow)
 		}
 	}
 	return len(b), nil
 }
 
-// end returns what was printed, and drops what is printed later.
+// end returns the transcript. Later output is dropped.
 func (o *output) end(test string) *transcript {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,34 +52,35 @@ func (o *output) end(test string) *transcript {
 	return readTranscript(test, o.text, o.over, o.limit)
 }
 
-// A transcript is what a test printed with -test.v=test2json: lines of the testing package, which
-// begin with a marker, messages of the test, and whatever its code prints between these. Since code
-// may print the same as the testing package, it counts only together with how the process ended.
+// A transcript is the output of a test with -test.v=test2json: lines of the testing package, which start
+// with a marker, messages of the test, and the output of its code. Code can imitate the testing package,
+// so a pass counts only together with the exit code.
 type transcript struct {
 	test  string // the test that ran
-	limit int    // of messages, and of printed
+	limit int    // of messages and of printed, each
 
-	records []*record // of the test and its subtests, in the order in which they began
-	byName  map[string]*record
-	current *record // the test that runs
-	saying  *record // the test whose message continues; nil if none does
-	blamed  *record // the innermost of the tests that failed last
-	said    int     // bytes of messages
-	printed []byte  // what the code printed
-	over    bool    // more was printed than is kept
-	final   string  // the last word of the testing package, PASS or FAIL
-	crash   string  // the first line of the last crash: "panic: …"
-	message *regexp.Regexp
+	records    []*record // of the test and its subtests, in the order of their start
+	byName     map[string]*record
+	current    *record // the running test
+	speaker    *record // the test whose message may continue on the next line; may be nil
+	lastFailed *record // the innermost of the tests that failed last
+
+	messageBytes int
+	printed      []byte // by the code
+	over         bool   // the output was cut
+	final        string // the final line of the testing package, PASS or FAIL
+	crash        string // the first line of the last crash: "panic: …"
+	message      *regexp.Regexp
 }
 
-// A record is what is known of a test or a subtest.
+// A record is the result of a test or a subtest.
 type record struct {
 	name     string // full name, as the testing package writes it
 	verdict  string // PASS, FAIL or SKIP, once it has ended
 	messages []string
 }
 
-// marker begins a line of the testing package. It also ends the line before it.
+// marker starts a line of the testing package. It also ends the line before it.
 const marker = 0x16
 
 func readTranscript(test string, text []byte, over bool, limit int) *transcript {
@@ -87,7 +88,7 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 		test: test, limit: limit, byName: map[string]*record{},
 		message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: `),
 	}
-	for len(text) > 0 && (!t.over || t.crash != "") { // the test that prints too much is the last
+	for len(text) > 0 && (!t.over || t.crash != "") { // a test that prints too much is the last
 		end := len(text)
 		if at := bytes.IndexByte(text, '\n'); at >= 0 {
 			end = at + 1
@@ -104,29 +105,29 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 
 func (t *transcript) readLine(line []byte) {
 	if line[0] == marker && t.readFrame(line[1:]) {
-		t.saying = nil
+		t.speaker = nil
 		return
 	}
-	if more, ok := bytes.CutPrefix(line, []byte("        ")); ok && t.saying != nil {
-		t.say(more)
+	if more, ok := bytes.CutPrefix(line, []byte("        ")); ok && t.speaker != nil {
+		t.addMessage(more)
 		return
 	}
-	t.saying = nil
+	t.speaker = nil
 	at := t.message.FindIndex(line)
 	if at == nil || t.current == nil {
 		t.print(line)
 		return
 	}
 	t.print(line[:at[0]])
-	t.saying = t.current
-	t.saying.messages = append(t.saying.messages, "")
-	t.say(line[at[1]:])
+	t.speaker = t.current
+	t.speaker.messages = append(t.speaker.messages, "")
+	t.addMessage(line[at[1]:])
 }
 
-// print keeps what the code printed, up to the limit.
+// print records output of the code, up to the limit.
 func (t *transcript) print(b []byte) {
 	if line := crashLine(b); line != "" && (t.crash == "" || !strings.HasPrefix(line, "SIG")) {
-		t.crash = line // a signal may follow the reason
+		t.crash = line // not a signal that follows the reason
 	}
 	room := t.limit - len(t.printed)
 	t.over = t.over || len(b) > room
@@ -149,21 +150,21 @@ func crashLine(text []byte) string {
 	return strings.TrimSpace(line)
 }
 
-// say adds to the last message of the test that is speaking, up to the limit.
-func (t *transcript) say(b []byte) {
-	messages := t.saying.messages
+// addMessage appends to the last message of the speaker, up to the limit.
+func (t *transcript) addMessage(b []byte) {
+	messages := t.speaker.messages
 	last := &messages[len(messages)-1]
-	switch room := t.limit - t.said; {
+	switch room := t.limit - t.messageBytes; {
 	case room <= 0 && *last == "":
-		t.saying.messages = messages[:len(messages)-1]
-		t.saying = nil
+		t.speaker.messages = messages[:len(messages)-1]
+		t.speaker = nil
 	case room <= 0:
 	case len(b) > room:
 		*last += string(b[:room]) + "… (cut)"
-		t.said = t.limit
+		t.messageBytes = t.limit
 	default:
 		*last += string(b)
-		t.said += len(b)
+		t.messageBytes += len(b)
 	}
 }
 
@@ -174,7 +175,7 @@ func (t *transcript) readFrame(line []byte) bool {
 		return false
 	}
 	if text == "PASS" || text == "FAIL" {
-		t.final, t.current, t.blamed = text, nil, nil
+		t.final, t.current, t.lastFailed = text, nil, nil
 		return true
 	}
 	if verdict, name, ok := cutReport(text); ok {
@@ -186,10 +187,10 @@ func (t *transcript) readFrame(line []byte) bool {
 	}
 	const width = len("=== PAUSE ")
 	action, name := text[:min(len(text), width)], text[min(len(text), width):]
-	t.blamed = nil
+	t.lastFailed = nil
 	switch action {
 	case "=== RUN   ":
-		t.current = t.begin(name)
+		t.current = t.addRecord(name)
 	case "=== NAME  ", "=== CONT  ":
 		t.current = t.byName[name]
 	case "=== PAUSE ":
@@ -209,7 +210,7 @@ func cutReport(text string) (verdict, name string, ok bool) {
 	return verdict, name, ok && (verdict == "PASS" || verdict == "FAIL" || verdict == "SKIP")
 }
 
-// setVerdict notes how a test ended. A panic ends its parent tests too.
+// setVerdict records the verdict of a test. A panic ends its parent tests too.
 func (t *transcript) setVerdict(verdict, name string) {
 	r := t.byName[name]
 	if r == nil {
@@ -220,14 +221,14 @@ func (t *transcript) setVerdict(verdict, name string) {
 	}
 	switch {
 	case verdict != "FAIL":
-		t.blamed = nil
-	case t.blamed == nil || !strings.HasPrefix(t.blamed.name, name+"/"):
-		t.blamed = r
+		t.lastFailed = nil
+	case t.lastFailed == nil || !strings.HasPrefix(t.lastFailed.name, name+"/"):
+		t.lastFailed = r
 	}
 	t.current = t.parent(name)
 }
 
-// parent is the test that a subtest belongs to, or nil. Names may contain slashes.
+// parent returns the parent of a subtest, or nil. Names may contain slashes.
 func (t *transcript) parent(name string) *record {
 	for at := strings.LastIndexByte(name, '/'); at >= 0; at = strings.LastIndexByte(name[:at], '/') {
 		if r := t.byName[name[:at]]; r != nil {
@@ -237,8 +238,8 @@ func (t *transcript) parent(name string) *record {
 	return nil
 }
 
-// begin returns the record of a test that begins; nil for tests other than the one that runs.
-func (t *transcript) begin(name string) *record {
+// addRecord returns the record of a test that starts; nil if it is not the requested test or a subtest.
+func (t *transcript) addRecord(name string) *record {
 	if name != t.test && !strings.HasPrefix(name, t.test+"/") {
 		return nil
 	}
@@ -251,75 +252,75 @@ func (t *transcript) begin(name string) *record {
 	return r
 }
 
-// A stop is why the process was killed.
-type stop int
+// A stopReason is why the process was killed.
+type stopReason int
 
 const (
-	notStopped stop = iota
-	tooSlow
-	tooLoud
-	tooBig
-	tooMany
+	notStopped stopReason = iota
+	timedOut
+	tooMuchOutput
+	tooMuchMemory
+	tooManyProcesses
 	cancelled
 )
 
 type exit struct {
-	stopped stop
-	status  int    // exit code; negative if a signal ended the process
-	words   string // the system's description
+	stopped     stopReason
+	status      int    // exit code; negative if a signal ended the process
+	description string // from the system
 }
 
-// crash is the exit code of a Go process that panics.
-const crash = 2
+// crashStatus is the exit code of a Go process that panics.
+const crashStatus = 2
 
-// fill completes a report from the transcript and from how the process ended.
+// fill completes a report from the transcript and the exit of the process.
 func (t *transcript) fill(r *Report, e exit, l Limits) {
-	if e.stopped == notStopped && t.over && (e.status != crash || t.crash == "") {
-		e.stopped = tooLoud // it ended before it was killed
+	if e.stopped == notStopped && t.over && (e.status != crashStatus || t.crash == "") {
+		e.stopped = tooMuchOutput // the process ended before it was killed
 	}
 	if ended := t.ended(e, l); ended != "" {
-		r.Ended = t.who() + " " + ended
+		r.Ended = t.subject() + " " + ended
 	}
 	r.Passed = r.Ended == "" && e.status == 0 && t.passed()
 	r.Cases = t.cases()
 	r.Printed = strings.ToValidUTF8(string(t.printed), "\uFFFD")
 	if t.over {
-		r.Printed += "\n… (cut: more than " + inBytes(int64(t.limit)) + " was printed)\n"
+		r.Printed += "\n… (cut: more than " + formatSize(int64(t.limit)) + " was printed)\n"
 	}
 }
 
-// who names the test that failed last, or that runs, as the subject of a sentence.
-func (t *transcript) who() string {
+// subject names the test that failed last or is running, as the subject of a sentence.
+func (t *transcript) subject() string {
 	switch {
-	case t.blamed != nil:
-		return t.title(t.blamed)
+	case t.lastFailed != nil:
+		return t.title(t.lastFailed)
 	case t.current != nil:
 		return t.title(t.current)
 	case len(t.records) == 0:
-		return "what runs before " + t.test
+		return "code that runs before " + t.test
 	}
-	return "what runs after " + t.test
+	return "code that runs after " + t.test
 }
 
-// ended explains why the process ended before its test, without a subject; empty if it did not.
+// ended returns why the process ended early, without a subject; else empty.
 func (t *transcript) ended(e exit, l Limits) string {
 	switch {
-	case e.stopped == tooSlow:
-		return "did not end within " + inWords(l.Time)
-	case e.stopped == tooLoud:
-		return "printed more than " + inBytes(int64(l.Output))
-	case e.stopped == tooBig:
-		return "needed more than " + inBytes(l.Memory) + " of memory"
-	case e.stopped == tooMany:
-		return "started more than " + strconv.Itoa(mostProcesses) + " processes"
+	case e.stopped == timedOut:
+		return "did not end within " + formatDuration(l.Time)
+	case e.stopped == tooMuchOutput:
+		return "printed more than " + formatSize(int64(l.Output))
+	case e.stopped == tooMuchMemory:
+		return "needed more than " + formatSize(l.Memory) + " of memory"
+	case e.stopped == tooManyProcesses:
+		return "started more than " + strconv.Itoa(maxProcesses) + " processes"
 	case e.status < 0:
-		return "was ended by the system (" + e.words + ")"
-	case e.status == crash && t.crash != "":
+		return "was terminated (" + e.description + ")"
+	case e.status == crashStatus && t.crash != "":
 		return crashed(t.crash, l)
 	case t.final == "PASS" && e.status == 0, t.final == "FAIL" && e.status == 1:
 		return ""
 	}
-	return "ended the process with status " + strconv.Itoa(e.status) + " (os.Exit)"
+	return "ended the process with exit code " + strconv.Itoa(e.status) + " (os.Exit)"
 }
 
 func crashed(line string, l Limits) string {
@@ -327,18 +328,18 @@ func crashed(line string, l Limits) string {
 	text, _, _ = strings.Cut(text, " [recovered")
 	switch {
 	case strings.HasPrefix(text, "unexpected call to os.Exit(0)"):
-		return "ended the process with status 0 (os.Exit)"
+		return "ended the process with exit code 0 (os.Exit)"
 	case strings.HasPrefix(text, "test timed out after"):
-		return "did not end within " + inWords(l.Time)
+		return "did not end within " + formatDuration(l.Time)
 	case kind == "panic":
 		return "panicked: " + text
 	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
-		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // a thread needs memory, too
-		return "needed more than " + inBytes(l.Memory) + " of memory"
+		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // threads need memory
+		return "needed more than " + formatSize(l.Memory) + " of memory"
 	case text == "stack overflow":
-		return "overflowed the stack: it calls itself without end"
+		return "overflowed the stack: infinite recursion"
 	case strings.Contains(text, "deadlock"):
-		return "waits for ever: " + text
+		return "is deadlocked: " + text
 	}
 	return "crashed: " + strings.TrimPrefix(line, "fatal error: ")
 }
@@ -357,18 +358,19 @@ func (t *transcript) passed() bool {
 	return true
 }
 
-// cases returns the subtests, and the test if it has no subtests, or messages, or failed by itself.
+// cases returns the subtests. It includes the test if it has messages or no subtests, or if it failed
+// although its subtests passed.
 func (t *transcript) cases() []Case {
 	var cases []Case
-	sound := true // no subtest failed
+	subtestsPassed := true
 	for _, r := range t.records {
 		if r.name != t.test {
 			cases = append(cases, t.asCase(r))
-			sound = sound && (r.verdict == "PASS" || r.verdict == "SKIP")
+			subtestsPassed = subtestsPassed && (r.verdict == "PASS" || r.verdict == "SKIP")
 		}
 	}
 	test := t.byName[t.test]
-	if test != nil && (len(cases) == 0 || len(test.messages) > 0 || sound && test.verdict != "PASS") {
+	if test != nil && (len(cases) == 0 || len(test.messages) > 0 || subtestsPassed && test.verdict != "PASS") {
 		cases = append([]Case{t.asCase(test)}, cases...)
 	}
 	return cases

@@ -8,15 +8,15 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// lines are lines of the testing package, with the marker before each.
+// lines returns lines of the testing package, each after a marker.
 func lines(text ...string) string { return "\x16" + strings.Join(text, "\n\x16") + "\n" }
 
-// printed is what processes may print, by name, and the status with which they end.
+// printed has outputs of processes, with their exit codes and the expected report.
 func printed() map[string]struct {
 	text   string
 	status int
-	want   string // the summary, with "passed" before it if it did
-	rest   string // what the code printed
+	want   string // the summary, after "passed" if the test passed
+	rest   string // output of the code
 } {
 	begin := lines("=== RUN   TestX", "=== RUN   TestX/a_case")
 	type c = struct {
@@ -28,11 +28,11 @@ func printed() map[string]struct {
 	return map[string]c{
 		"passes":         {begin + lines("--- PASS: TestX/a_case (0.00s)", "=== NAME  TestX", "--- PASS: TestX (0.00s)", "=== NAME  ", "PASS"), 0, "passed\na case: true\n", ""},
 		"as before 1.20": {begin + lines("--- PASS: TestX (0.00s)", "    --- PASS: TestX/a_case (0.00s)", "PASS"), 0, "passed\na case: true\n", ""},
-		"only says so":   {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)", "PASS"), 1, "a case: true\nwhat runs after TestX ended the process with status 1 (os.Exit)\n", ""},
+		"only says so":   {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)", "PASS"), 1, "a case: true\ncode that runs after TestX ended the process with exit code 1 (os.Exit)\n", ""},
 		"of another":     {strings.ReplaceAll(begin+lines("--- PASS: TestX (0.00s)", "PASS"), "TestX", "TestY"), 0, "", ""},
-		"no last word":   {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)"), 0, "a case: true\nwhat runs after TestX ended the process with status 0 (os.Exit)\n", ""},
-		"half a word":    {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)") + "\x16PASS", 0, "a case: true\nwhat runs after TestX ended the process with status 0 (os.Exit)\n", "\x16PASS"},
-		"no marker":      {strings.ReplaceAll(begin+lines("--- PASS: TestX (0.00s)", "PASS"), "\x16", ""), 0, "what runs before TestX ended the process with status 0 (os.Exit)\n", "=== RUN   TestX\n=== RUN   TestX/a_case\n--- PASS: TestX (0.00s)\nPASS\n"},
+		"no last word":   {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)"), 0, "a case: true\ncode that runs after TestX ended the process with exit code 0 (os.Exit)\n", ""},
+		"half a word":    {begin + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)") + "\x16PASS", 0, "a case: true\ncode that runs after TestX ended the process with exit code 0 (os.Exit)\n", "\x16PASS"},
+		"no marker":      {strings.ReplaceAll(begin+lines("--- PASS: TestX (0.00s)", "PASS"), "\x16", ""), 0, "code that runs before TestX ended the process with exit code 0 (os.Exit)\n", "=== RUN   TestX\n=== RUN   TestX/a_case\n--- PASS: TestX (0.00s)\nPASS\n"},
 		"one unended":    {begin + lines("--- PASS: TestX (0.00s)", "PASS"), 0, "a case: false\n", ""},
 		"then not":       {begin + lines("--- FAIL: TestX/a_case (0.00s)", "--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)", "PASS"), 0, "a case: false\n", ""},
 		"slashes":        {lines("=== RUN   TestX", "=== RUN   TestX/a/b", "--- PASS: TestX/a/b (0.00s)") + "panic: x\n", 2, "TestX: false\na/b: true\nTestX panicked: x\n", "panic: x\n"},
@@ -42,15 +42,15 @@ func printed() map[string]struct {
 		"parallel": {lines("=== RUN   TestX", "=== RUN   TestX/a", "=== PAUSE TestX/a", "=== NAME  TestX", "=== RUN   TestX/b", "=== PAUSE TestX/b", "=== CONT  TestX/a", "=== CONT  TestX/b", "=== NAME  TestX/a") + "    x_test.go:1: bad\n" + lines("--- FAIL: TestX/a (0.00s)", "=== NAME  TestX/b") + "fatal error: concurrent map writes\n", 2,
 			"a: false \"bad\"\nb: false\nb crashed: concurrent map writes\n", "fatal error: concurrent map writes\n"},
 		"marker within": {begin + "a\x16b\x16\x16\n" + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)", "=== NAME  ", "PASS"), 0, "passed\na case: true\n", "a\x16b\x16\x16\n"},
-		"stack":         {begin + "runtime: goroutine stack exceeds 1000000000-byte limit\nfatal error: stack overflow\n", 2, "a case: false\na case overflowed the stack: it calls itself without end\n", "runtime: goroutine stack exceeds 1000000000-byte limit\nfatal error: stack overflow\n"},
+		"stack":         {begin + "runtime: goroutine stack exceeds 1000000000-byte limit\nfatal error: stack overflow\n", 2, "a case: false\na case overflowed the stack: infinite recursion\n", "runtime: goroutine stack exceeds 1000000000-byte limit\nfatal error: stack overflow\n"},
 		"threads":       {begin + "runtime: failed to create new OS thread (have 9 already; errno=11)\nfatal error: newosproc\n", 2, "a case: false\na case needed more than 1 GiB of memory\n", "runtime: failed to create new OS thread (have 9 already; errno=11)\nfatal error: newosproc\n"},
 		"threads of C":  {begin + "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n", 2, "a case: false\na case needed more than 1 GiB of memory\n", "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n"},
 		"quits":         {begin + "SIGQUIT: quit\n", 2, "a case: false\na case crashed: SIGQUIT: quit\n", "SIGQUIT: quit\n"},
-		"deadlock":      {begin + "fatal error: all goroutines are asleep - deadlock!\n", 2, "a case: false\na case waits for ever: all goroutines are asleep - deadlock!\n", "fatal error: all goroutines are asleep - deadlock!\n"},
+		"deadlock":      {begin + "fatal error: all goroutines are asleep - deadlock!\n", 2, "a case: false\na case is deadlocked: all goroutines are asleep - deadlock!\n", "fatal error: all goroutines are asleep - deadlock!\n"},
 		"timeout":       {begin + "panic: test timed out after 15s\n", 2, "a case: false\na case did not end within 10 s\n", "panic: test timed out after 15s\n"},
 		"old panic":     {begin + "panic: a [recovered]\n\tpanic: b\n", 2, "a case: false\na case panicked: b\n", "panic: a [recovered]\n\tpanic: b\n"},
-		"signal":        {begin, -1, "a case: false\na case was ended by the system (signal: killed)\n", ""},
-		"at once":       {"", 7, "what runs before TestX ended the process with status 7 (os.Exit)\n", ""},
+		"signal":        {begin, -1, "a case: false\na case was terminated (signal: killed)\n", ""},
+		"at once":       {"", 7, "code that runs before TestX ended the process with exit code 7 (os.Exit)\n", ""},
 		"no text":       {begin + "\xff\xfe" + lines("--- PASS: TestX/a_case (0.00s)", "--- PASS: TestX (0.00s)", "=== NAME  ", "PASS"), 0, "passed\na case: true\n", "\uFFFD"},
 	}
 }
@@ -64,16 +64,16 @@ func TestParse(t *testing.T) {
 				got = "passed\n" + got
 			}
 			if got != c.want {
-				t.Errorf("it says\n%snot\n%s", got, c.want)
+				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 			if r.Printed != c.rest {
-				t.Errorf("of what was printed it keeps %q, not %q", r.Printed, c.rest)
+				t.Errorf("printed %q, want %q", r.Printed, c.rest)
 			}
 		})
 	}
 }
 
-// A crash explains more than that it prints much, and what is very long is read to its end.
+// A crash is reported instead of too much output, and a long transcript is read to its end.
 func TestParseLong(t *testing.T) {
 	begin := lines("=== RUN   TestX")
 	long := strings.Repeat("x", 200<<10)
@@ -99,8 +99,7 @@ func TestParseLong(t *testing.T) {
 	}
 }
 
-// Whatever is printed, nothing passes that the testing package did not let pass, and nothing that
-// ended in another way.
+// A report passes only if the testing package printed a pass and the exit code is 0.
 func FuzzParse(f *testing.F) {
 	for _, c := range printed() {
 		f.Add(c.text, c.status, 0)
@@ -114,25 +113,25 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("status %d passes: %+v", status, r)
 		}
 		if !r.Passed && status == 0 && text != "" && r.Ended == "" && len(r.Cases) == 0 && strings.Contains(text, "\x16=== RUN   TestX\n") {
-			t.Errorf("it neither passed, nor is there a reason why not: %+v", r)
+			t.Errorf("no pass, and no reason: %+v", r)
 		}
 		if limit <= 0 {
 			limit = 64 << 10
 		}
-		kept := len(r.Printed)
+		total := len(r.Printed)
 		for _, c := range r.Cases {
 			if r.Passed && !c.Passed && !c.Skipped {
-				t.Errorf("it passes, and %s does not", c.Name)
+				t.Errorf("the report passes, but %s does not", c.Name)
 			}
 			for _, message := range c.Messages {
-				kept += len(message)
+				total += len(message)
 				if !utf8.ValidString(message) {
-					t.Errorf("%q is no text", message)
+					t.Errorf("%q is not valid UTF-8", message)
 				}
 			}
 		}
-		if kept > 3*(2*limit+200) || !utf8.ValidString(r.Printed) { // what is no text becomes longer
-			t.Errorf("it keeps %d bytes", kept)
+		if total > 3*(2*limit+200) || !utf8.ValidString(r.Printed) { // invalid UTF-8 becomes longer
+			t.Errorf("%d bytes", total)
 		}
 	})
 }

@@ -1,17 +1,17 @@
 // Package trial builds and runs a test of a project with planned files, without writing to the project.
-// The test runs as a separate process with limits on time, memory and output, in an empty folder that
-// is removed afterwards.
+// The test runs in a separate process, in an empty temporary folder, with limits on time, memory and
+// output.
 //
-// On Linux a supervisor, which is the calling program once more, starts the test in user, mount,
-// PID and IPC namespaces: all file systems but the folder are read-only, and all processes end with
-// the supervisor. If the system permits no namespaces, Landlock refuses writes, the supervisor
-// adopts and kills orphans, and modes, owners and times of files can be changed. On other Unix
-// systems only processes in the test's process group end with it, on Windows only the test.
-// [Report] lists what was not enforced.
+// On Linux a supervisor, which is another process of the calling program, starts the test in user,
+// mount, PID and IPC namespaces. Only the temporary folder is writable, and all processes end with the
+// supervisor. Without namespaces, Landlock refuses writes, and the supervisor kills orphans, but modes,
+// owners and times of files can be changed. On other Unix systems only the processes in the test's
+// process group end with it; on Windows only the test ends. [Report] lists the limits that were not
+// enforced.
 //
-// It protects against mistakes, not against malicious code: the test can read files, connect to
-// Unix sockets and, without [Limits.NoNet], use the network. The size of each file is limited, not
-// that of all files together.
+// The package protects against mistakes, not against malicious code. The test can read files, connect
+// to Unix sockets and, without [Limits.NoNet], use the network. The size of each file is limited, but
+// not the total size.
 package trial
 
 import (
@@ -35,17 +35,17 @@ import (
 type Options struct {
 	Root    string            // the project's folder
 	Flags   []string          // for the go command
-	Planned map[string][]byte // planned files by path from the root, with slashes; nil for a deleted file
+	Planned map[string][]byte // planned files by slash-separated path from the root; nil for a deleted file
 	Step    func(string)      // reports progress; may be nil
 }
 
 // A Report is the result of a test.
 type Report struct {
 	Passed      bool
-	Diagnostics []typecheck.Diagnostic // compile and link errors; if there are any, the test was not run
-	Cases       []Case                 // started subtests, in order; also the test if it has no subtests, or messages
-	Printed     string                 // standard output and standard error, crash messages included
-	Ended       string                 // why the process ended before its test, in one sentence; empty if it did not
+	Diagnostics []typecheck.Diagnostic // compile and link errors; if any, the test is not run
+	Cases       []Case                 // started subtests; also the test if it has messages or no subtests
+	Printed     string                 // standard output and standard error, including crash messages
+	Ended       string                 // why the process ended early, in one sentence; else empty
 	Unenforced  []string               // limits that the system could not enforce
 	Took        time.Duration          // how long it ran
 }
@@ -53,27 +53,27 @@ type Report struct {
 // IsConfined reports whether the system prevented writes outside the test's temporary folder.
 func (r *Report) IsConfined() bool { return !slices.Contains(r.Unenforced, limitWrites) }
 
-// A Case is a subtest. Underscores in names are spaces, because the testing package replaces spaces.
+// A Case is a subtest. Underscores in its name are shown as spaces: the testing package replaces spaces.
 type Case struct {
 	Name     string
 	Passed   bool
 	Skipped  bool     // neither passed nor failed
-	Messages []string // of t.Error and t.Log, without positions
+	Messages []string // of t.Error and t.Log, without file and line
 }
 
-// Test builds the tests of the package in a folder, named from the root with slashes, and runs one of
-// them with its subtests. Failures of the code are in the report; the error is about the go command,
-// the system, a missing test, or that of ctx.
+// Test builds the tests of the package in dir, a slash-separated path from the root, and runs one of
+// them with its subtests. Failures of the code are in the report. The error is that of the go command,
+// the system or ctx, or reports a missing test.
 func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *Report, err error) {
 	if !token.IsIdentifier(test) {
-		return nil, fmt.Errorf("%q is no name of a test; give one such as TestAdd", test)
+		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
 	}
 	o.step("building the tests of " + dir)
 	program, found, err := build(ctx, o, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = also(err, program.remove()) }()
+	defer func() { err = joinErrors(err, program.remove()) }()
 	if len(found) > 0 {
 		return &Report{Diagnostics: found}, nil
 	}
@@ -81,34 +81,34 @@ func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *R
 	return program.run(ctx, test, l.complete())
 }
 
-// Build builds the program in a folder, named from the root with slashes, and discards it. It returns
+// Build builds the program in dir, a slash-separated path from the root, and discards it. It returns
 // compile and link errors.
 func Build(ctx context.Context, o Options, dir string) (found []typecheck.Diagnostic, err error) {
 	o.step("building " + dir)
-	laid, err := overlay(o, dir)
+	b, err := newBuildDir(o, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = also(err, laid.remove()) }()
-	return typecheck.Build(ctx, laid.options(o.Flags), "build", "-buildvcs=false", "-o", os.DevNull)
+	defer func() { err = joinErrors(err, b.remove()) }()
+	return typecheck.Build(ctx, b.options(o.Flags), "build", "-buildvcs=false", "-o", os.DevNull)
 }
 
-func (o Options) step(what string) {
+func (o Options) step(text string) {
 	if o.Step != nil {
-		o.Step(what)
+		o.Step(text)
 	}
 }
 
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
-// Memory is enforced on Linux only: a test that uses more is killed, where resident memory and open
-// memfds of its children count too, and no file may be larger. On other systems it is a soft limit
-// (GOMEMLIMIT). A test with more than 512 processes is killed, on Linux only.
+// On Linux a test that uses more memory, or more than 512 processes, is killed. Memory includes the
+// resident memory and open memfds of child processes, and is also the maximum size of a file. On other
+// systems Memory is a soft limit (GOMEMLIMIT), and the number of processes is not limited.
 type Limits struct {
 	Time   time.Duration // default 10 s
 	Memory int64         // in bytes; default 1 GiB
 	Output int           // bytes of standard output and standard error; default 64 KiB, at most 64 MiB
-	NoNet  bool          // without network, if the system permits that
+	NoNet  bool          // disables the network, if the system permits
 }
 
 // The defaults and maximum of Limits.
@@ -116,7 +116,7 @@ const (
 	DefaultTime   = 10 * time.Second
 	defaultMemory = 1 << 30
 	defaultOutput = 64 << 10
-	mostOutput    = 64 << 20
+	maxOutput     = 64 << 20
 )
 
 // complete returns l with defaults for zero fields.
@@ -130,20 +130,20 @@ func (l Limits) complete() Limits {
 	if l.Output <= 0 {
 		l.Output = defaultOutput
 	}
-	l.Output = min(l.Output, mostOutput)
+	l.Output = min(l.Output, maxOutput)
 	return l
 }
 
-// inWords formats a duration: 10 s, 500 ms.
-func inWords(d time.Duration) string {
+// formatDuration formats a duration as 10 s or 500 ms.
+func formatDuration(d time.Duration) string {
 	if d%time.Second == 0 {
 		return fmt.Sprintf("%d s", d/time.Second)
 	}
 	return fmt.Sprintf("%d ms", d.Milliseconds())
 }
 
-// inBytes formats a size: 64 KiB, 1 GiB.
-func inBytes(n int64) string {
+// formatSize formats a size as 64 KiB or 1 GiB.
+func formatSize(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB"}
 	unit := 0
 	for unit < len(units)-1 && n >= 1<<10 && n%(1<<10) == 0 {
@@ -153,10 +153,10 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%d %s", n, units[unit])
 }
 
-// environ returns the environment of a test: the few variables that programs need, with home and
-// temporary folders in one folder. Other variables, such as credentials, are not passed on.
+// environ returns the environment of a test. It passes on only variables that programs need, and so no
+// credentials. folder is the home and temporary folder.
 func environ(folder string, l Limits) []string {
-	along := []string{
+	inherited := []string{
 		"PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
 		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 	}
@@ -164,73 +164,73 @@ func environ(folder string, l Limits) []string {
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		name = strings.ToUpper(name) // Windows ignores case
-		if slices.Contains(along, name) || strings.HasPrefix(name, "LC_") {
+		if slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, pair)
 		}
 	}
 	for _, name := range []string{"HOME", "TMPDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "PWD"} {
 		env = append(env, name+"="+folder)
 	}
-	// Go collects garbage before it reaches the limit.
+	// Below the limit, so that Go collects garbage before the test is killed.
 	return append(env, fmt.Sprintf("GOMEMLIMIT=%d", l.Memory/8*7))
 }
 
 // build builds the tests of a package. It returns compile errors as diagnostics.
-func build(ctx context.Context, o Options, dir string) (l laid, found []typecheck.Diagnostic, err error) {
-	if l, err = overlay(o, dir); err != nil {
-		return laid{}, nil, err
+func build(ctx context.Context, o Options, dir string) (b buildDir, found []typecheck.Diagnostic, err error) {
+	if b, err = newBuildDir(o, dir); err != nil {
+		return buildDir{}, nil, err
 	}
-	// Flags from GOFLAGS such as -race need more memory or print. Without debug information it links faster.
-	found, err = typecheck.Build(ctx, l.options(o.Flags), "test", "-c", "-vet=off", "-race=false", "-cover=false", "-ldflags=-w", "-o", l.program())
+	// Flags in GOFLAGS such as -race need more memory or print. -w makes linking faster.
+	found, err = typecheck.Build(ctx, b.options(o.Flags), "test", "-c", "-vet=off", "-race=false", "-cover=false", "-ldflags=-w", "-o", b.program())
 	if err == nil && len(found) == 0 {
-		if _, missing := os.Stat(l.program()); missing != nil {
+		if _, missing := os.Stat(b.program()); missing != nil {
 			err = fmt.Errorf("package %s has no tests", dir)
 		}
 	}
 	if err != nil {
-		return laid{}, nil, also(err, l.remove())
+		return buildDir{}, nil, joinErrors(err, b.remove())
 	}
-	return l, found, nil
+	return b, found, nil
 }
 
-// laid is a temporary folder with the planned files and the overlay file for the go command. Both paths
-// are absolute and without symbolic links, like those that the go command prints.
-type laid struct {
+// A buildDir is a temporary folder with the planned files and the overlay file for the go command. Its
+// paths are absolute and without symbolic links, as the go command prints them.
+type buildDir struct {
 	root string // of the project
 	dir  string // the temporary folder
-	pkg  string // folder of the package, from the root with slashes
+	pkg  string // slash-separated path of the package from the root
 }
 
-func overlay(o Options, pkg string) (l laid, err error) {
-	l.pkg = pkg
-	if err := there(o, pkg); err != nil {
-		return laid{}, err
+func newBuildDir(o Options, pkg string) (b buildDir, err error) {
+	b.pkg = pkg
+	if err := checkPackageDir(o, pkg); err != nil {
+		return buildDir{}, err
 	}
-	if l.root, err = real(o.Root); err != nil {
-		return laid{}, fmt.Errorf("looking for the project: %w", err)
+	if b.root, err = realPath(o.Root); err != nil {
+		return buildDir{}, fmt.Errorf("find the project: %w", err)
 	}
-	made, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "petrock-trial-")
+	temp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "petrock-trial-")
 	if err == nil {
-		l.dir, err = real(made)
+		b.dir, err = realPath(temp)
 	}
 	if err == nil {
-		err = l.write(o.Planned)
+		err = b.write(o.Planned)
 	}
 	if err != nil {
-		err = fmt.Errorf("laying out the planned files: %w", errors.Join(err, remove(made)))
+		err = fmt.Errorf("write the planned files: %w", errors.Join(err, remove(temp)))
 	}
-	return l, err
+	return b, err
 }
 
-// there returns an error if a folder neither exists nor is planned.
-func there(o Options, dir string) error {
+// checkPackageDir returns an error if a folder neither exists nor is planned.
+func checkPackageDir(o Options, dir string) error {
 	if !fs.ValidPath(dir) {
-		return fmt.Errorf("%q is no path from the root of the project", dir)
+		return fmt.Errorf("%q is not a path from the root of the project", dir)
 	}
 	planned := false
 	for name, text := range o.Planned {
 		if !fs.ValidPath(name) {
-			return fmt.Errorf("%q is no path from the root of the project", name)
+			return fmt.Errorf("%q is not a path from the root of the project", name)
 		}
 		planned = planned || text != nil && path.Dir(name) == dir
 	}
@@ -238,12 +238,12 @@ func there(o Options, dir string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(dir))); err != nil {
-		return fmt.Errorf("looking for package %s: %w", dir, err)
+		return fmt.Errorf("find package %s: %w", dir, err)
 	}
 	return nil
 }
 
-func real(name string) (string, error) {
+func realPath(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return "", err
@@ -251,11 +251,11 @@ func real(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-func (l laid) write(planned map[string][]byte) error {
+func (b buildDir) write(planned map[string][]byte) error {
 	replace := map[string]string{}
 	for name, text := range planned {
 		name = filepath.FromSlash(name)
-		inProject, file := filepath.Join(l.root, name), filepath.Join(l.files(), name)
+		inProject, file := filepath.Join(b.root, name), filepath.Join(b.files(), name)
 		if text == nil {
 			replace[inProject] = "" // deleted
 			continue
@@ -272,29 +272,29 @@ func (l laid) write(planned map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(l.config(), text, 0o600)
+	return os.WriteFile(b.config(), text, 0o600)
 }
 
-func (l laid) files() string   { return filepath.Join(l.dir, "files") }
-func (l laid) config() string  { return filepath.Join(l.dir, "overlay.json") }
-func (l laid) program() string { return filepath.Join(l.dir, "program.exe") } // Windows needs the extension
+func (b buildDir) files() string   { return filepath.Join(b.dir, "files") }
+func (b buildDir) config() string  { return filepath.Join(b.dir, "overlay.json") }
+func (b buildDir) program() string { return filepath.Join(b.dir, "program.exe") } // Windows needs the extension
 
 // options returns the options to build the package with the overlay. Diagnostics name planned files by
-// their paths in the project.
-func (l laid) options(flags []string) typecheck.BuildOptions {
+// their path in the project.
+func (b buildDir) options(flags []string) typecheck.BuildOptions {
 	return typecheck.BuildOptions{
-		Dir:      l.root,
-		Roots:    []string{l.root, l.files()},
-		Patterns: []string{"./" + l.pkg},
-		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+l.config()),
-		Env:      []string{"PWD=" + l.root}, // or the go command would use a path with links
+		Dir:      b.root,
+		Roots:    []string{b.root, b.files()},
+		Patterns: []string{"./" + b.pkg},
+		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+b.config()),
+		Env:      []string{"PWD=" + b.root}, // otherwise the go command uses a path with symbolic links
 	}
 }
 
-func (l laid) remove() error { return remove(l.dir) }
+func (b buildDir) remove() error { return remove(b.dir) }
 
-// remove removes a folder that tests have written to. It changes modes of unreadable folders, and
-// retries: Windows keeps programs open for a moment after they end.
+// remove removes a folder that tests have written to. It makes folders readable, and retries, because
+// Windows keeps a program open for a moment after it ends.
 func remove(dir string) error {
 	err := os.RemoveAll(dir)
 	for pause := time.Millisecond; err != nil && pause < time.Second; pause *= 2 {

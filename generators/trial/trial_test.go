@@ -12,11 +12,11 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// From planned files to a report, in a project that a link leads to.
+// Test goes from planned files to a report, in a project behind a symbolic link.
 func TestWhole(t *testing.T) {
 	s := newStage(t)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(s.Root, link); err == nil { // not everybody may on Windows
+	if err := os.Symlink(s.Root, link); err == nil { // may be forbidden on Windows
 		s.Root = link
 	}
 	var steps []string
@@ -26,10 +26,10 @@ func TestWhole(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	if want := []string{"building the tests of tools", "running TestAdd"}; !slices.Equal(steps, want) {
-		t.Errorf("its steps are %q", steps)
+		t.Errorf("steps: %q", steps)
 	}
 
-	new := maps.Clone(s.Planned) // a package whose folder is not there
+	new := maps.Clone(s.Planned) // a package whose folder does not exist
 	new["features/sums/sums_test.go"] = []byte("package sums\n\nimport (\n\t\"testing\"\n\n\t\"weather/tools\"\n)\n\nfunc TestSums(t *testing.T) {\n\tif tools.Add(1, 2) != 3 {\n\t\tt.Fatal(\"the old file counts\")\n\t}\n}\n")
 	r, err = trial.Test(t.Context(), trial.Options{Root: s.Root, Planned: new}, "features/sums", "TestSums", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed || summary(r) != "TestSums: true\n" {
@@ -53,7 +53,7 @@ func TestDoesNotCompile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := trial.Options{Root: s.Root, Planned: maps.Clone(s.Planned)}
 			if o.Planned[c.file] = []byte(c.text); c.text == "" {
-				delete(o.Planned, c.file) // which is wrong as it is
+				delete(o.Planned, c.file) // the file in the project has the error
 			}
 			r, err := trial.Test(t.Context(), o, "tools", "TestAdd", trial.Limits{})
 			if err != nil || r.Passed || len(r.Cases) > 0 || len(r.Diagnostics) == 0 {
@@ -64,7 +64,7 @@ func TestDoesNotCompile(t *testing.T) {
 				got = append(got, d.Package+": "+d.String())
 			}
 			if !slices.ContainsFunc(got, func(d string) bool { return strings.HasPrefix(d, c.want) }) {
-				t.Errorf("it says\n%s\nnot\n%s", strings.Join(got, "\n"), c.want)
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), c.want)
 			}
 		})
 	}
@@ -83,18 +83,18 @@ func TestBuild(t *testing.T) {
 	s.Planned["cmd/weather/main.go"] = []byte("package main\n")
 	found, err = trial.Build(t.Context(), s.Options, "cmd/weather")
 	if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "function main is undeclared") {
-		t.Errorf("it does not link: %v %v", found, err)
+		t.Errorf("link error: %v %v", found, err)
 	}
 }
 
 func TestNothingToRun(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ dir, test, want string }{
-		{"tools", "TestGone", "there is no test TestGone in tools"},
-		{"tools", "Test|.*", `"Test|.*" is no name of a test`},
+		{"tools", "TestGone", "package tools has no test TestGone"},
+		{"tools", "Test|.*", `"Test|.*" is not a test name`},
 		{"cmd/weather", "TestAdd", "package cmd/weather has no tests"},
-		{"gone", "TestAdd", "looking for package gone: "},
-		{"../tools", "TestAdd", `"../tools" is no path from the root`},
+		{"gone", "TestAdd", "find package gone: "},
+		{"../tools", "TestAdd", `"../tools" is not a path from the root`},
 	} {
 		r, err := trial.Test(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -102,7 +102,7 @@ func TestNothingToRun(t *testing.T) {
 		}
 	}
 	s.Planned["../x.go"] = []byte("package x\n")
-	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is no path`) {
+	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
 		t.Errorf("a file outside: %v", err)
 	}
 }

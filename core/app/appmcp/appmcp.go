@@ -29,15 +29,15 @@ type Feature struct {
 // Options configure [Register]. The zero value has good defaults.
 type Options struct {
 	// RemoteResources offers the app's resources to remote clients too, such as those of HTTP. By
-	// default only local clients, such as that of standard input and output, see them. They show
-	// the inputs and results of all commands. To read the log and the workers with a token, a
-	// caller needs the scopes of all tools of the features.
+	// default only local clients, such as the one on stdio, see them. They show the inputs and
+	// outputs of all commands. To read the log and the workers, a token needs the scopes of all
+	// tools of the features.
 	RemoteResources bool
 }
 
 // Register adds the tools of all features, and the app's resources. store is the store of the app.
-// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask]
-// too. While the app runs, clients that have subscribed to a resource are notified of changes.
+// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
+// Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
@@ -46,14 +46,14 @@ func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ..
 			errs = append(errs, f.Register(s, a))
 		}
 	}
-	errs = append(errs, registerResources(s, a, store, !o.RemoteResources, added(before, s.ToolScopes())))
+	errs = append(errs, registerResources(s, a, store, !o.RemoteResources, addedScopes(before, s.ToolScopes())))
 	s.Provide(func(ctx context.Context) context.Context { return app.With(ctx, a) })
-	a.Watch(func() { s.ResourcesUpdated(shows) })
+	a.Watch(func() { s.ResourcesUpdated(isAppResource) })
 	return errors.Join(errs...)
 }
 
-// added returns the scopes of tools that were added since before.
-func added(before, now map[string][]string) []string {
+// addedScopes returns the scopes of the tools that are in now but not in before.
+func addedScopes(before, now map[string][]string) []string {
 	var all []string
 	for name, scopes := range now {
 		if _, ok := before[name]; !ok {
@@ -64,15 +64,15 @@ func added(before, now map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// shows reports whether a URI, without its query, is one of the app's resources.
-func shows(uri string) bool {
-	place, _, _ := strings.Cut(uri, "?")
-	return place == logURI || place == featuresURI || place == workersURI
+// isAppResource reports whether a URI, without its query, is one of the app's resources.
+func isAppResource(uri string) bool {
+	base, _, _ := strings.Cut(uri, "?")
+	return base == logURI || base == featuresURI || base == workersURI
 }
 
-// Do returns a command as a function for [mcp.AddTool]. If the call has an idempotencyKey in _meta,
-// the command gets that key. Identified callers have separate keys: one does not see the result of
-// another that chose the same key.
+// Do returns a function for [mcp.AddTool] that executes a command. The member idempotencyKey of the
+// call's _meta is the idempotency key of the command. Authenticated callers have separate keys: they
+// cannot see each other's results.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (mcp.Encoded[Out], error) {
 	return func(ctx context.Context, c C) (mcp.Encoded[Out], error) {
 		ctx, err := WithKey(ctx)
@@ -84,7 +84,7 @@ func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C
 	}
 }
 
-// Ask returns a query as a function for [mcp.AddTool].
+// Ask returns a function for [mcp.AddTool] that answers a query.
 func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q) (mcp.Encoded[Out], error) {
 	return func(ctx context.Context, q Q) (mcp.Encoded[Out], error) {
 		raw, err := app.Read[S, Out](ctx, a, q)
@@ -92,8 +92,8 @@ func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q
 	}
 }
 
-// WithKey returns ctx with the idempotency key of its call, if it has one. It is for tools that
-// execute one command: they return the same result when they are called again.
+// WithKey returns ctx with the idempotency key of its call, if it has one. A tool that executes one
+// command with it returns the same result when the call is retried.
 func WithKey(ctx context.Context) (context.Context, error) {
 	call := mcp.CallFrom(ctx)
 	if call == nil || call.Meta == nil {
@@ -108,7 +108,7 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		case !ok:
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must be a string, got %s", strictjson.Describe(value))
 		case key == "":
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty; leave it out to execute the command each time")
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.idempotencyKey must not be empty; omit it to execute the command each time")
 		}
 		ctx = app.WithKeyOf(ctx, auth.From(ctx).Principal(), key)
 		return nil
@@ -123,27 +123,26 @@ const (
 	workersURI  = "app://workers"
 )
 
-// asJSON is the MIME type of the resources.
-const asJSON = "application/json"
+const mimeJSON = "application/json"
 
-// registerResources adds the app's resources. The log and the workers need scopes.
+// registerResources adds the app's resources. The log and the workers require the scopes.
 func registerResources(s *mcp.Server, a *app.App, store app.Store, local bool, scopes []string) error {
 	return errors.Join(
 		s.AddResource(mcp.Resource{
-			URI: logURI, Name: "log", Title: "The log", MIMEType: asJSON, Local: local, Scopes: scopes,
-			Description: "The executed commands, oldest first, a page at a time; next is the URI of the next page.",
+			URI: logURI, Name: "log", Title: "Event log", MIMEType: mimeJSON, Local: local, Scopes: scopes,
+			Description: "The executed commands, oldest first, in pages. Read the URI in next for the next page.",
 		}, readLog(store)),
 		s.AddResourceTemplate(mcp.ResourceTemplate{
-			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "The log after an event", MIMEType: asJSON, Local: local, Scopes: scopes,
-			Description: "The commands that were executed after the event with the sequence number after (default 0), at most limit of them (default 100, maximum 1000, fewer if they are big).",
+			URITemplate: logURI + "{?after,limit}", Name: "log_after", Title: "Event log after an event", MIMEType: mimeJSON, Local: local, Scopes: scopes,
+			Description: "The commands executed after the event with the sequence number after (default 0). limit is the maximum number of events (default 100, maximum 1000); a page of large events has fewer.",
 		}, readLog(store)),
 		mcp.AddResource(s, mcp.Resource{
-			URI: featuresURI, Name: "features", Title: "The features", MIMEType: asJSON, Local: local,
-			Description: "The features of the application, with their commands, queries and workers. A feature with stuck answers no calls; stuck says why.",
+			URI: featuresURI, Name: "features", Title: "Features", MIMEType: mimeJSON, Local: local,
+			Description: "The features of the application, with their commands, queries and workers. If stuck is set, calls of the feature fail; stuck is the reason.",
 		}, a.Status),
 		mcp.AddResource(s, mcp.Resource{
-			URI: workersURI, Name: "workers", Title: "The workers", MIMEType: asJSON, Local: local, Scopes: scopes,
-			Description: "The position of each worker, what it fails on, and the events that it has set aside.",
+			URI: workersURI, Name: "workers", Title: "Workers", MIMEType: mimeJSON, Local: local, Scopes: scopes,
+			Description: "The position of each worker in the log, its last error, and the events that it has set aside after repeated failures.",
 		}, func(ctx context.Context) (workersPage, error) {
 			all, err := app.Workers(ctx, store)
 			return workersPage{all}, err
@@ -156,22 +155,22 @@ type workersPage struct {
 	Workers []app.WorkerStatus `json:"workers"`
 }
 
-// Limits of a page of the log: events by default and at most, and bytes after which it ends.
+// Limits of a page of the log.
 const (
-	defaultPage = 100
+	defaultPage = 100 // events
 	maxPage     = 1000
-	maxBytes    = 1 << 20
+	maxBytes    = 1 << 20 // the page ends with the event that exceeds it
 )
 
 // A logPage is a page of app://log.
 type logPage struct {
 	Events []app.Record `json:"events"`
-	Last   int64        `json:"last"` // number of the last event of the whole log
+	Last   int64        `json:"last"` // sequence number of the last event of the log
 	Next   string       `json:"next"` // URI of the next page
 }
 
-// readLog returns a handler for pages of the log. It reads the store, and so shows events too that
-// the app cannot apply.
+// readLog returns a handler for pages of the log. It reads the store, so it also shows events that the
+// app cannot apply.
 func readLog(store app.Store) mcp.ResourceHandler {
 	return func(ctx context.Context, uri string, variables map[string]string) ([]mcp.ResourceContents, error) {
 		page, err := readPage(ctx, store, uri, variables)
@@ -180,22 +179,21 @@ func readLog(store app.Store) mcp.ResourceHandler {
 		}
 		raw, err := strictjson.Marshal(page)
 		if err != nil {
-			return nil, fmt.Errorf("encoding the log: %w", err)
+			return nil, fmt.Errorf("encode the log: %w", err)
 		}
 		return []mcp.ResourceContents{{Text: string(raw)}}, nil
 	}
 }
 
-// readPage reads the page that a URI asks for.
 func readPage(ctx context.Context, store app.Store, uri string, variables map[string]string) (*logPage, error) {
 	if err := checkQuery(uri); err != nil {
 		return nil, err
 	}
-	after, err := number(variables, "after", 0, 0, math.MaxInt64)
+	after, err := intVariable(variables, "after", 0, 0, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := number(variables, "limit", defaultPage, 1, maxPage)
+	limit, err := intVariable(variables, "limit", defaultPage, 1, maxPage)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +201,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	bytes := 0
 	for record, err := range store.Records(ctx, after) {
 		if err != nil {
-			return nil, fmt.Errorf("reading the log: %w", err)
+			return nil, fmt.Errorf("read the log: %w", err)
 		}
 		page.Events = append(page.Events, record)
 		after = record.Seq
@@ -216,13 +214,13 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		page.Next += fmt.Sprintf("&limit=%d", limit)
 	}
 	if page.Last, err = store.Last(ctx); err != nil {
-		return nil, fmt.Errorf("reading the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	return page, nil
 }
 
-// number returns a variable of a URI that is an integer, or the default.
-func number(variables map[string]string, name string, fallback, least, most int64) (int64, error) {
+// intVariable returns an integer variable of a URI, or the default.
+func intVariable(variables map[string]string, name string, fallback, least, most int64) (int64, error) {
 	text, ok := variables[name]
 	if !ok {
 		return fallback, nil
@@ -237,8 +235,8 @@ func number(variables map[string]string, name string, fallback, least, most int6
 	return n, nil
 }
 
-// checkQuery returns an error for unknown or repeated parameters: a mistyped after would show the
-// wrong page.
+// checkQuery returns an error for unknown or repeated parameters. Ignoring a mistyped one would return
+// the wrong page.
 func checkQuery(uri string) error {
 	parsed, err := url.Parse(uri)
 	if err != nil {
@@ -246,7 +244,7 @@ func checkQuery(uri string) error {
 	}
 	for name, values := range parsed.Query() {
 		if name != "after" && name != "limit" || len(values) > 1 {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the parameters are after and limit, once each, got %q", logURI, parsed.RawQuery)
+			return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: unknown or repeated parameter in %q; the parameters are after and limit", logURI, parsed.RawQuery)
 		}
 	}
 	return nil

@@ -115,7 +115,7 @@ func TestTools(t *testing.T) {
 // Other tools of the server use the features too, in every revision, and see what clients have done.
 func TestOtherTools(t *testing.T) {
 	client := apptest.Serve(t, posts())
-	client.Offer(func(s *mcp.Server) error {
+	client.Register(func(s *mcp.Server) error {
 		return mcp.AddTool(s, mcp.Tool{Name: "twice"}, func(ctx context.Context, in create) (string, error) {
 			for _, title := range []string{in.Title, in.Title + " again"} {
 				if _, err := app.Do(ctx, create{title}); err != nil {
@@ -219,7 +219,7 @@ func TestLog(t *testing.T) {
 		"app://log?limit=1001":        "limit must be an integer from 1 to 1000",
 		"app://log?limit=":            "limit must be an integer from 1 to 1000",
 		"app://log?aftr=3":            "the parameters are after and limit",
-		"app://log?after=3&after=999": "the parameters are after and limit, once each",
+		"app://log?after=3&after=999": "unknown or repeated parameter in",
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
@@ -291,7 +291,7 @@ func TestUpdates(t *testing.T) {
 	}
 	for _, uri := range want {
 		if told := client.Next("notifications/resources/updated"); !strings.Contains(string(told.Params), `"`+uri+`"`) {
-			t.Errorf("it tells of %s, and not of %s", told.Params, uri)
+			t.Errorf("notified of %s, want %s", told.Params, uri)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func TestKeysOfCallers(t *testing.T) {
 	if other := write("eve", "one"); !strings.Contains(other, "already") {
 		t.Errorf("another caller has %s", other)
 	}
-	if wrong := write("ann", "two"); !strings.Contains(wrong, `the idempotency key \"1\" was used for another command`) {
+	if wrong := write("ann", "two"); !strings.Contains(wrong, `idempotency key \"1\" was used for another command`) {
 		t.Errorf("another command with the key says %s", wrong)
 	}
 }

@@ -23,11 +23,11 @@ func TestAmendmentIsTried(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
-			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this, event ") || !strings.Contains(err.Error(), "to record it anyway, add --force") {
-				t.Errorf("it says %v", err)
+			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record the change anyway, add --force") {
+				t.Errorf("got error %v", err)
 			}
 			if strings.Contains(err.Error(), "NAME log") {
-				t.Errorf("it names no program: %v", err)
+				t.Errorf("the error does not name the program: %v", err)
 			}
 			if after := must(t, dir, "log"); after != before {
 				t.Errorf("the log is\n%s", after)
@@ -36,7 +36,7 @@ func TestAmendmentIsTried(t *testing.T) {
 				t.Errorf("by force it says\n%s", out)
 			}
 			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
-				t.Error("by force nothing is recorded")
+				t.Error("--force recorded nothing")
 			}
 		})
 	}
@@ -59,10 +59,10 @@ func TestRestore(t *testing.T) {
 		`app/amended event 1 is read as posts/drop: wrong`)
 	for _, seq := range []string{"1", "2"} {
 		if out := must(t, dir, "log", "restore", seq, "--reason", "right"); !strings.Contains(out, "Event "+seq+", posts/create, is read as it was recorded from now on.") {
-			t.Errorf("it says\n%s", out)
+			t.Errorf("got output\n%s", out)
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
-		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" is read as it was recorded: there is nothing to undo") {
+		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" has no amendment to undo") {
 			t.Errorf("once more it says %v", err)
 		}
 	}
@@ -86,9 +86,9 @@ func TestRestoreIsTried(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 	must(t, dir, "log", "skip", "2", "--reason", "never used")
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
-	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
+	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "no amendment to undo") {
 		t.Errorf("of an event that was not amended it says %v", err)
 	}
 	must(t, dir, "replay")

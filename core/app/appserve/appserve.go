@@ -3,6 +3,7 @@
 package appserve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 )
 
-// Data is the event log of a server's features. It implements serve.Extension.
+// Data serves features from an event log in the data folder. It implements serve.Extension.
 type Data struct {
 	program  string
 	features []appmcp.Feature
@@ -31,7 +32,7 @@ type Data struct {
 	dir      string // value of --data
 }
 
-// New returns the data of a program with these features.
+// New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
 }
@@ -39,7 +40,7 @@ func New(program string, features ...appmcp.Feature) *Data {
 // Flags adds --data to a command and its subcommands, and --app-resources to serve.
 func (d *Data) Flags(cmd *cobra.Command) {
 	if cmd.Name() == "serve" {
-		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and results of all commands")
+		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
 	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "data folder (default $"+d.variable()+", or data in the project, or the user's data folder)")
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
@@ -61,7 +62,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 	if err != nil {
 		return nil, err
 	}
-	store, err := d.make(ctx, dir)
+	store, err := d.create(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 		stop()
 		background.Wait()
 		if err := store.Close(); err != nil {
-			return fmt.Errorf("closing the data in %s: %w", dir, err)
+			return fmt.Errorf("close the data in %s: %w", dir, err)
 		}
 		return nil
 	}, nil
@@ -93,7 +94,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	}
 	events, err := store.Last(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	log.Info("data", "folder", dir, "events", events)
 	return a.Run, nil
@@ -102,11 +103,11 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 // app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
 	o.Program = d.program
-	return app.Open(ctx, store, o, d.plain()...)
+	return app.Open(ctx, store, o, d.appFeatures()...)
 }
 
-// plain returns the features without their tools.
-func (d *Data) plain() []app.Feature {
+// appFeatures returns the features without their tools.
+func (d *Data) appFeatures() []app.Feature {
 	var features []app.Feature
 	for _, f := range d.features {
 		features = append(features, f.Feature)
@@ -114,19 +115,19 @@ func (d *Data) plain() []app.Feature {
 	return features
 }
 
-// fileName is the file of the event log.
+// fileName is the name of the event log in the data folder.
 const fileName = "log.db"
 
-// make opens the event log in a folder, and creates both if needed.
-func (d *Data) make(ctx context.Context, dir string) (*sqlite.Store, error) {
+// create opens the event log in a folder, and creates both if needed.
+func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.wayOut())
+		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
 	}
 	return d.open(ctx, filepath.Join(dir, fileName))
 }
 
-// with calls f with the event log, which must exist.
-func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) error {
+// withStore calls f with the event log, which must exist.
+func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
 		return err
@@ -134,15 +135,15 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 	file := filepath.Join(dir, fileName)
 	_, noLock := os.Stat(file + ".lock")
 	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist) && noLock == nil: // opening says which events are lost
+	case errors.Is(err, fs.ErrNotExist) && noLock == nil: // events are lost; open returns the error
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.wayOut())
+		return fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
 	case err != nil:
-		return fmt.Errorf("looking for the data: %w; %s", err, d.wayOut())
+		return fmt.Errorf("find the data: %w; %s", err, d.dirHint())
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file; %s", file, d.wayOut())
+		return fmt.Errorf("%s is not a file; %s", file, d.dirHint())
 	case info.Size() == 0:
-		return fmt.Errorf("read %s: the file is empty; restore a backup of it, or %s", file, d.wayOut())
+		return fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
 	}
 	store, err := d.open(ctx, file)
 	if err != nil {
@@ -155,23 +156,9 @@ func (d *Data) with(ctx context.Context, f func(store *sqlite.Store) error) erro
 func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.wayOut())
+		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
 	}
 	return store, nil
-}
-
-// find returns an event of the log.
-func find(ctx context.Context, store app.Store, seq int64) (app.Record, error) {
-	for record, err := range store.Records(ctx, seq-1) {
-		if err != nil {
-			return app.Record{}, fmt.Errorf("reading the log: %w", err)
-		}
-		if record.Seq == seq {
-			return record, nil
-		}
-		break
-	}
-	return app.Record{}, fmt.Errorf("the log has no event %d", seq)
 }
 
 // variable returns the environment variable for the data folder.
@@ -180,14 +167,10 @@ func (d *Data) variable() string { return project.Variable(d.program, "data") }
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist.
 func (d *Data) folder() (string, error) {
-	given := d.dir
-	if given == "" {
-		given = os.Getenv(d.variable())
-	}
-	if given != "" {
+	if given := cmp.Or(d.dir, os.Getenv(d.variable())); given != "" {
 		dir, err := filepath.Abs(given)
 		if err != nil {
-			return "", fmt.Errorf("finding the folder %s: %w; give it as an absolute path", given, err)
+			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)
 		}
 		return dir, nil
 	}
@@ -196,21 +179,21 @@ func (d *Data) folder() (string, error) {
 		return filepath.Join(root, "data"), nil
 	}
 	if !errors.Is(err, project.ErrNone) {
-		return "", fmt.Errorf("find the project, for its data folder: %w; %s", err, d.wayOut())
+		return "", fmt.Errorf("find the data folder of the project: %w; %s", err, d.dirHint())
 	}
 	home, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
-		return "", fmt.Errorf("finding a folder for the data: %w; %s", err, d.wayOut())
+		return "", fmt.Errorf("find the data folder: %w; %s", err, d.dirHint())
 	}
 	return filepath.Join(home, d.program), nil
 }
 
-// wayOut is the remedy for a data folder that cannot be used.
-func (d *Data) wayOut() string {
-	return fmt.Sprintf("name one with --data DIR, or with the environment variable %s", d.variable())
+// dirHint returns the remedy for a data folder that cannot be used.
+func (d *Data) dirHint() string {
+	return fmt.Sprintf("use --data DIR or set %s to another folder", d.variable())
 }
 
-// userData returns the user's data folder of an operating system.
+// userData returns the folder for the user's data on an operating system.
 func userData(system string, getenv func(string) string, home func() (string, error)) (string, error) {
 	variable, below := "XDG_DATA_HOME", filepath.Join(".local", "share")
 	switch system {
@@ -234,8 +217,8 @@ func userData(system string, getenv func(string) string, home func() (string, er
 // amendedType is the type of events that amend others.
 const amendedType = "app/amended"
 
-// shown returns an event with its amendment.
-func shown(r app.Record, amendments map[int64]app.Amendment) shownEvent {
+// withAmendment returns an event with its amendment.
+func withAmendment(r app.Record, amendments map[int64]app.Amendment) shownEvent {
 	e := shownEvent{Record: r}
 	if am, ok := amendments[r.Seq]; ok {
 		e.Amendment = &am
@@ -243,31 +226,31 @@ func shown(r app.Record, amendments map[int64]app.Amendment) shownEvent {
 	return e
 }
 
-// mark describes the amendment of an event, for the end of its line.
-func (e shownEvent) mark() string {
+// note returns the amendment of an event as text, for the end of its line.
+func (e shownEvent) note() string {
 	if e.Amendment == nil {
 		return ""
 	}
-	how := meaning(*e.Amendment)
+	how := describe(*e.Amendment)
 	if restores(*e.Amendment, e.Record) {
 		how = "restored"
 	}
-	return fmt.Sprintf("  (%s: %s)", how, short(e.Amendment.Reason, 300))
+	return fmt.Sprintf("  (%s: %s)", how, shorten(e.Amendment.Reason, 300))
 }
 
-// text returns the data of an event for the table, or a description of an amendment.
+// text returns the data of an event, or the description of an amendment.
 func (e shownEvent) text() string {
 	var am app.Amendment
 	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
 		return string(e.Data)
 	}
-	return fmt.Sprintf("event %d is %s: %s", am.Seq, meaning(am), short(am.Reason, 300))
+	return fmt.Sprintf("event %d is %s: %s", am.Seq, describe(am), shorten(am.Reason, 300))
 }
 
-// meaning describes in a few words how an amended event is read.
-func meaning(am app.Amendment) string {
+// describe returns how an amended event is read.
+func describe(am app.Amendment) string {
 	if am.Skip {
 		return "skipped"
 	}
-	return "read as " + short(am.Type, 60)
+	return "read as " + shorten(am.Type, 60)
 }

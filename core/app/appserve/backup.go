@@ -21,9 +21,9 @@ import (
 func (d *Data) newBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the data to a file, also while servers run",
-		Long: `Copy the data to a new file, consistently, also while servers run. To restore it, stop all servers and put
-the file into an empty data folder as ` + fileName + `.`,
+		Short: "Back up the data to a file",
+		Long: `Back up the data to a new file. Servers can keep running. To restore the backup, stop all servers
+and copy it as ` + fileName + ` into an empty data folder.`,
 		Example: d.examples("backup " + d.program + "-monday.db"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,29 +31,29 @@ the file into an empty data folder as ` + fileName + `.`,
 			if err != nil {
 				return fmt.Errorf("find %s: %w; use an absolute path", args[0], err)
 			}
-			if err := free(file); err != nil {
+			if err := checkTarget(file); err != nil {
 				return err
 			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				if err := store.Backup(cmd.Context(), file); err != nil {
-					return fmt.Errorf("copying the data to %s: %w", file, err)
+					return err
 				}
 				info, err := os.Stat(file)
 				if err != nil {
-					return fmt.Errorf("read the copy: %w", err)
+					return fmt.Errorf("read the backup: %w", err)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Copied to %s, %d bytes.\n", file, info.Size())
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Backed up to %s, %d bytes.\n", file, info.Size())
 				return err
 			})
 		},
 	}
 }
 
-// free returns an error if a file exists, or its folder does not.
-func free(file string) error {
+// checkTarget returns an error if a file exists, or its folder does not.
+func checkTarget(file string) error {
 	switch _, err := os.Lstat(file); {
 	case err == nil:
-		return fmt.Errorf("%s already exists; name another file, or remove it", file)
+		return fmt.Errorf("%s already exists; choose another file, or remove it", file)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("create backup: %w", err)
 	}
@@ -68,7 +68,7 @@ type replayReport struct {
 	Events    int64               `json:"events"`
 	Seconds   float64             `json:"seconds"`
 	PerSecond float64             `json:"perSecond"`
-	Snapshots []app.SnapshotCheck `json:"snapshots"` // those that existed before
+	Snapshots []app.SnapshotCheck `json:"snapshots"` // existing ones
 	Snapshot  bool                `json:"snapshot"`  // whether new ones were taken
 }
 
@@ -76,16 +76,16 @@ func (d *Data) newReplay() *cobra.Command {
 	var asJSON, snapshot bool
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Rebuild the state from the whole log, and verify the snapshots",
-		Long: `Rebuild the state of all features from the whole log, and report the time. Each snapshot that this build
-has taken is compared with the state after the same event. Nothing is changed without --snapshot, and no
-worker runs.
+		Short: "Rebuild the state from the event log, and verify the snapshots",
+		Long: `Rebuild the state of all features from the event log, and print how long it takes. Compare each
+snapshot of this build with the state after the same event. Without --snapshot nothing is changed. Workers
+do not run.
 
 Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
 With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				report, err := d.replay(cmd.Context(), store, snapshot)
 				if err != nil {
 					return err
@@ -99,26 +99,26 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "take new snapshots, from which the next start continues")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "take new snapshots, so that the next start is faster")
 	return cmd
 }
 
 // replay rebuilds the state of all features.
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
-	began := time.Now()
-	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Idle: true}, d.plain()...)
+	start := time.Now()
+	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, NoWorkers: true}, d.appFeatures()...)
 	if err != nil {
 		return replayReport{}, err
 	}
-	took := max(time.Since(began), time.Microsecond)
+	took := max(time.Since(start), time.Microsecond)
 	events, err := store.Last(ctx)
 	if err != nil {
-		return replayReport{}, fmt.Errorf("reading the log: %w", err)
+		return replayReport{}, fmt.Errorf("read the log: %w", err)
 	}
 	if snapshot {
 		if err := a.Snapshot(ctx); err != nil {
-			return replayReport{}, fmt.Errorf("taking snapshots: %w", err)
+			return replayReport{}, fmt.Errorf("take snapshots: %w", err)
 		}
 	}
 	return replayReport{events, took.Seconds(), float64(events) / took.Seconds(), checks, snapshot}, nil
@@ -135,7 +135,7 @@ func (d *Data) wrongSnapshots(r replayReport) error {
 	if len(wrong) == 0 || r.Snapshot {
 		return nil
 	}
-	return fmt.Errorf("wrong snapshots: %s; to replace them, run %s replay --snapshot", strings.Join(wrong, ", "), d.program)
+	return fmt.Errorf("wrong snapshots: %s; run %s replay --snapshot to replace them", strings.Join(wrong, ", "), d.program)
 }
 
 // print writes the report as text.
@@ -152,15 +152,15 @@ func (r replayReport) print(out io.Writer) error {
 		case app.SnapshotDamaged:
 			text += fmt.Sprintf("snapshot of %s: damaged: %s\n", s.Feature, s.Detail)
 		case app.SnapshotDiffers:
-			text += fmt.Sprintf("snapshot of %s at event %d: differs from the state that the log leads to\n", s.Feature, s.Seq)
+			text += fmt.Sprintf("snapshot of %s at event %d: differs from the replayed state\n", s.Feature, s.Seq)
 		case app.SnapshotUnused:
-			text += fmt.Sprintf("snapshot of %s at event %d: not used, as events before it were amended since\n", s.Feature, s.Seq)
+			text += fmt.Sprintf("snapshot of %s at event %d: not used, because earlier events were amended since\n", s.Feature, s.Seq)
 		default:
 			text += fmt.Sprintf("snapshot of %s at event %d: %s\n", s.Feature, s.Seq, s.Result)
 		}
 	}
 	if r.Snapshot {
-		text += "New snapshots were taken.\n"
+		text += "Took new snapshots.\n"
 	}
 	_, err := io.WriteString(out, text)
 	return err

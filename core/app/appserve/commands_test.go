@@ -26,12 +26,12 @@ func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
-		"log --after -1":                "from 0 on",
+		"log --after -1":                "must not be negative",
 		"log skip 1":                    "requires --reason",
 		"log restore 1":                 "requires --reason",
-		"log map 1 --reason x":          "needs --type",
+		"log map 1 --reason x":          "requires --type",
 		"log map 1 --type posts/create": "requires --reason",
-		"log map 1 --type posts/create --reason x --input {": "not JSON",
+		"log map 1 --type posts/create --reason x --input {": "not valid JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
 		"workers retry posts/digest 1 --all":                 "or --all",
@@ -41,11 +41,11 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"log show 2":                                 "the log has no event 2",
-		"log skip 2 --reason x":                      "the log has no event 2",
-		"workers retry posts/digest 1":               "the worker posts/digest has not set event 1 aside",
-		"workers retry posts/digset 1":               "the worker posts/digset is unknown to this program; there are posts/digest",
-		"workers retry digest --all":                 "the worker digest is unknown to this program; there are posts/digest",
+		"log show 2":                                 "event 2 does not exist",
+		"log skip 2 --reason x":                      "event 2 does not exist",
+		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
+		"workers retry posts/digset 1":               "worker posts/digset does not exist; the workers are: posts/digest",
+		"workers retry digest --all":                 "worker digest does not exist; the workers are: posts/digest",
 		"backup " + dir:                              "already exists",
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
@@ -96,17 +96,17 @@ func TestFollow(t *testing.T) {
 	}()
 	lines := bufio.NewReader(in)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"a"`) {
-		t.Fatalf("it begins with %s, %v", line, err)
+		t.Fatalf("first line: %s, %v", line, err)
 	}
 	client, end := serve(t, dir)
 	defer end()
 	client.CallTool("posts_create", create{"b"})
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"b"`) {
-		t.Fatalf("it goes on with %s, %v", line, err)
+		t.Fatalf("next line: %s, %v", line, err)
 	}
 	stop()
 	if err := <-done; err != nil {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("log --follow ended with %v", err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestAmend(t *testing.T) {
 				t.Errorf("the event is shown as\n%s", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
-				t.Errorf("it says\n%s", out)
+				t.Errorf("got output\n%s", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
 				t.Errorf("the event is shown as\n%s", out)
@@ -164,7 +164,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
-		t.Errorf("it reports %+v", report)
+		t.Errorf("got report %+v", report)
 	}
 	client, end := serve(t, dir)
 	defer end()
@@ -225,16 +225,16 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 			}
 			must(t, dir, "replay", "--snapshot")
 			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
-				t.Errorf("it says %s", out)
+				t.Errorf("got output %s", out)
 			}
 			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
 				out, err := run(t, dir, args...)
-				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; to replace them, run weather replay --snapshot" {
+				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; run weather replay --snapshot to replace them" {
 					t.Errorf("%v: %v", args, err)
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
-					t.Errorf("it says %s", out)
+					t.Errorf("got output %s", out)
 				}
 			}
 			must(t, dir, "replay", "--snapshot")
@@ -276,7 +276,7 @@ func TestPrintReplay(t *testing.T) {
 	for events, want := range map[int64]string{0: "0 events in 2 seconds, 3 a second.\n", 1: "1 event in 2 seconds, 3 a second.\n", 2: "2 events in 2 seconds, 3 a second.\n"} {
 		var out strings.Builder
 		if err := (replayReport{Events: events, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
-			t.Errorf("it says %s, %v", out.String(), err)
+			t.Errorf("got output %s, error %v", out.String(), err)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestPrintReplay(t *testing.T) {
 // worker.
 func TestLookingWritesNothing(t *testing.T) {
 	dir := t.TempDir()
-	store, err := New("weather", posts()).make(t.Context(), dir) // no worker has run on it
+	store, err := New("weather", posts()).create(t.Context(), dir) // no worker has run on it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,8 +344,8 @@ func TestBackup(t *testing.T) {
 	defer end()
 	client.CallTool("posts_create", create{"b"})
 	copied := t.TempDir()
-	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Copied to "+filepath.Join(copied, fileName)) {
-		t.Errorf("it says %s", out)
+	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Backed up to "+filepath.Join(copied, fileName)) {
+		t.Errorf("got output %s", out)
 	}
 	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
 		t.Errorf("the copy has %s", out)
@@ -354,7 +354,7 @@ func TestBackup(t *testing.T) {
 
 func TestShort(t *testing.T) {
 	for text, want := range map[string]string{"abc": "abc", "abcdef": "abcdef", "abcdefg": "abcde…", "é\x1b[2J": "é\uFFFD[2J"} {
-		if got := short(text, 6); got != want {
+		if got := shorten(text, 6); got != want {
 			t.Errorf("%q is shown as %q", text, got)
 		}
 	}

@@ -104,7 +104,7 @@ func TestFolder(t *testing.T) {
 			d := New("weather")
 			d.dir = test.flag
 			if got, err := d.folder(); err != nil || got != test.want {
-				t.Errorf("it is %s, %v, and not %s", got, err, test.want)
+				t.Errorf("got %s, %v; want %s", got, err, test.want)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := New("weather").folder(); err == nil || !strings.Contains(err.Error(), "--data DIR") {
-			t.Errorf("it is %s, %v", got, err)
+			t.Errorf("got %s, %v", got, err)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestNothingThere(t *testing.T) {
 		"log", "log --follow", "log show 1", "log skip 1 --reason x", "log map 1 --type posts/create --reason x", "log restore 1 --reason x",
 		"workers", "workers retry posts/digest 1", "replay", "replay --snapshot", "backup " + filepath.Join(t.TempDir(), "copy"),
 	} {
-		if _, err := run(t, dir, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), "there is no data in "+dir) {
+		if _, err := run(t, dir, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), "no data in "+dir) {
 			t.Errorf("%s says %v", line, err)
 		}
 		if _, err := os.Stat(dir); err == nil {

@@ -60,7 +60,7 @@ type digest struct{}
 
 func (*digest) onCreate(_ context.Context, c create, _ app.Event) error {
 	if c.Title == "bad" {
-		return errors.New("nobody wants to read that")
+		return errors.New("digest service is down")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ import (
 // pollEvery is the polling interval of --follow.
 const pollEvery = 200 * time.Millisecond
 
-// A logView says which events to show, and how.
+// A logView selects and formats events.
 type logView struct {
 	follow, json bool
 	after, limit int64
@@ -39,26 +39,26 @@ func (d *Data) newLog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show the event log",
-		Long: `Show the event log, oldest first: number, time, type and data of each event, and how it was
-amended. On a terminal the data is shortened; log show prints all of it.
+		Long: `Show the event log, oldest first: the number, time, type, data and amendment of each event. On a
+terminal the data is shortened; log show prints all of it.
 
-It works while servers run, and when an event cannot be applied: log skip, log map and log restore
-amend such an event.`,
+Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
+restore.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
-				return terminal.Usagef("--after and --limit are numbers from 0 on")
+				return terminal.Usagef("--after and --limit must not be negative")
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return d.with(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout()) })
+			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout()) })
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&v.follow, "follow", "f", false, "show new events as they are appended, until interrupted")
 	flags.BoolVar(&v.json, "json", false, "print each complete event as a line of JSON")
-	flags.Int64Var(&v.after, "after", 0, "start after the event of this number")
-	flags.Int64Var(&v.limit, "limit", 0, "show at most this many (default all)")
+	flags.Int64Var(&v.after, "after", 0, "start after the event with this number")
+	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
 	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
 	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
 	return cmd
@@ -83,10 +83,10 @@ func (v logView) print(ctx context.Context, store app.Store, out io.Writer) erro
 				return v.ended(ctx, err)
 			}
 			after = record.Seq
-			if !v.wants(record) {
+			if !v.includes(record) {
 				continue
 			}
-			if err := write(shown(record, amendments)); err != nil {
+			if err := write(withAmendment(record, amendments)); err != nil {
 				return err
 			}
 			if count++; count == v.limit {
@@ -96,22 +96,22 @@ func (v logView) print(ctx context.Context, store app.Store, out io.Writer) erro
 		if err := lines.Flush(); err != nil || !v.follow {
 			return err
 		}
-		if err := changed(ctx, store, stamp); err != nil {
+		if err := waitForChange(ctx, store, stamp); err != nil {
 			return v.ended(ctx, err)
 		}
 	}
 }
 
-// ended returns nil for an interrupt of --follow, and err otherwise.
+// ended returns nil if --follow was interrupted, and err otherwise.
 func (v logView) ended(ctx context.Context, err error) error {
 	if v.follow && ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("reading the log: %w", err)
+	return fmt.Errorf("read the log: %w", err)
 }
 
-// changed waits until the store has changed since stamp.
-func changed(ctx context.Context, store app.Store, stamp int64) error {
+// waitForChange waits until the store has changed since stamp.
+func waitForChange(ctx context.Context, store app.Store, stamp int64) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -126,14 +126,14 @@ func changed(ctx context.Context, store app.Store, stamp int64) error {
 	}
 }
 
-// wants reports whether the view shows a record.
-func (v logView) wants(r app.Record) bool {
+// includes reports whether the view shows a record.
+func (v logView) includes(r app.Record) bool {
 	feature, _, _ := strings.Cut(r.Type, "/")
 	return v.kind == "" || v.kind == r.Type || v.kind == feature
 }
 
 // writer returns a function that writes events to out.
-func (v logView) writer(out io.Writer, watched bool) func(shownEvent) error {
+func (v logView) writer(out io.Writer, isTerminal bool) func(shownEvent) error {
 	if v.json {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
@@ -141,10 +141,10 @@ func (v logView) writer(out io.Writer, watched bool) func(shownEvent) error {
 	}
 	return func(e shownEvent) error {
 		text := e.text()
-		if watched {
-			text = short(text, 80)
+		if isTerminal {
+			text = shorten(text, 80)
 		}
-		_, err := fmt.Fprintf(out, "%8d  %s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"), short(e.Type, 60), text, e.mark())
+		_, err := fmt.Fprintf(out, "%8d  %s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"), shorten(e.Type, 60), text, e.note())
 		return err
 	}
 }
@@ -159,16 +159,16 @@ func (d *Data) newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
 		Short:   "Show an event",
-		Long:    "Show an event as JSON, and how it is read after log skip, log map or log restore.",
+		Long:    "Show an event as JSON, with its amendment by log skip, log map or log restore.",
 		Example: d.examples("log show 17"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			seq, err := number(args[0])
+			seq, err := parseSeq(args[0])
 			if err != nil {
 				return err
 			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
-				record, err := find(cmd.Context(), store, seq)
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+				record, err := app.Find(cmd.Context(), store, seq)
 				if err != nil {
 					return err
 				}
@@ -176,7 +176,7 @@ func (d *Data) newShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return terminal.PrintJSON(cmd.OutOrStdout(), shown(record, amendments))
+				return terminal.PrintJSON(cmd.OutOrStdout(), withAmendment(record, amendments))
 			})
 		},
 	}
@@ -187,29 +187,24 @@ func (d *Data) examples(lines ...string) string {
 	return "  " + d.program + " " + strings.Join(lines, "\n  "+d.program+" ")
 }
 
-// short returns a line of at most most characters, without control characters.
-func short(text string, most int) string {
+// shorten returns at most limit characters of a text, without control characters.
+func shorten(text string, limit int) string {
 	runes := []rune(text)
-	cut := len(runes) > most
-	if cut {
-		runes = runes[:most-1]
+	if len(runes) > limit {
+		runes = append(runes[:limit-1], '…')
 	}
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {
 			runes[i] = '\uFFFD'
 		}
 	}
-	if cut {
-		return string(runes) + "…"
-	}
 	return string(runes)
 }
 
-// number parses the number of an event.
-func number(text string) (int64, error) {
+func parseSeq(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, terminal.Usagef("%q is not the number of an event, such as 17; log shows the numbers", text)
+		return 0, terminal.Usagef("%q is not the number of an event, such as 17; run log for the numbers", text)
 	}
 	return n, nil
 }
@@ -220,11 +215,11 @@ func (d *Data) newSkip() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skip SEQ --reason WHY",
 		Short: "Skip an event that cannot be applied",
-		Long: `Skip an event that cannot be applied. It stays in the log, with the reason. Running servers pick
-the change up.
+		Long: `Skip an event that cannot be applied. The event stays in the log, and the reason is recorded.
+Running servers pick up the change.
 
-The change is tried first: if it breaks an event that can be applied now, nothing is recorded.`,
-		Example: d.examples("log skip 17 --reason 'the import of May was wrong'"),
+The change is tried first. If it breaks another event, nothing is recorded.`,
+		Example: d.examples("log skip 17 --reason 'wrong import'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			am.Skip = true
@@ -237,8 +232,8 @@ The change is tried first: if it breaks an event that can be applied now, nothin
 
 // amendFlags adds the flags of all amending commands.
 func amendFlags(cmd *cobra.Command, am *app.Amendment, force *bool) {
-	cmd.Flags().StringVar(&am.Reason, "reason", "", "why, recorded in the log")
-	cmd.Flags().BoolVar(force, "force", false, "record it without trying it first")
+	cmd.Flags().StringVar(&am.Reason, "reason", "", "reason to record in the log (required)")
+	cmd.Flags().BoolVar(force, "force", false, "record the change without trying it first")
 }
 
 func (d *Data) newMap() *cobra.Command {
@@ -248,14 +243,13 @@ func (d *Data) newMap() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map SEQ --type TYPE --reason WHY",
 		Short: "Read an event as another command",
-		Long: `Read an event as another command, for example after a command was renamed. Version and input
-stay those of the event, unless they are given. The event itself stays in the log unchanged, with the
-reason. Running servers pick the change up.
+		Long: `Read an event as another command, for example after a command was renamed. The event stays in
+the log unchanged, and the reason is recorded. Running servers pick up the change.
 
-The change is tried first: if the event cannot be applied like that, or the change breaks a later one,
+The change is tried first. If the event still cannot be applied, or the change breaks a later event,
 nothing is recorded.
 
-If the fields of the command have changed, run petrock generate version instead, which covers all events of
+If the fields of the command have changed, run petrock generate version instead: it covers all events of
 the old version. If the command was removed or renamed, write the function Map in the feature.`,
 		Example: d.examples(
 			"log map 17 --type posts/publish --reason 'renamed'",
@@ -264,7 +258,7 @@ the old version. If the command was removed or renamed, write the function Map i
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if am.Type == "" || am.Version < 0 {
-				return terminal.Usagef("log map needs --type TYPE, such as posts/create, and versions are 1, 2, 3 and so on")
+				return terminal.Usagef("log map requires --type TYPE, such as posts/create; versions start at 1")
 			}
 			text, err := readInput(input)
 			if err != nil {
@@ -275,14 +269,14 @@ the old version. If the command was removed or renamed, write the function Map i
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&am.Type, "type", "", "the type of the other command")
-	flags.IntVar(&am.Version, "version", 0, "the version of the other command (default the event's)")
-	flags.StringVar(&input, "input", "", "the other command's input as JSON, or @FILE (default the event's)")
+	flags.StringVar(&am.Type, "type", "", "type of the other command, such as posts/publish (required)")
+	flags.IntVar(&am.Version, "version", 0, "version of the other command (default the event's)")
+	flags.StringVar(&input, "input", "", "input of the other command as JSON, or @FILE (default the event's)")
 	amendFlags(cmd, &am, &force)
 	return cmd
 }
 
-// readInput returns JSON from the command line, or from the file that @ names.
+// readInput returns the JSON of --input, or of its file if it starts with @.
 func readInput(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
@@ -290,21 +284,21 @@ func readInput(text string) (json.RawMessage, error) {
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("reading the input: %w", err)
+			return nil, fmt.Errorf("read the input: %w", err)
 		}
 		text = string(raw)
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, terminal.Usagef("the input is not JSON: %s", short(text, 80))
+		return nil, terminal.Usagef("--input is not valid JSON: %s", shorten(text, 80))
 	}
 	return json.RawMessage(text), nil
 }
 
-// amend records how an event is read from now on. Unless it is forced, it refuses an amendment that
-// breaks an event.
-func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, does string) error {
+// amend records an amendment. Without force it refuses one that breaks an event. effect describes the
+// amendment in the output.
+func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force bool, effect string) error {
 	var err error
-	if am.Seq, err = number(arg); err != nil {
+	if am.Seq, err = parseSeq(arg); err != nil {
 		return err
 	}
 	if am.Reason == "" {
@@ -312,8 +306,8 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	}
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
-	return d.with(ctx, func(store *sqlite.Store) error {
-		record, err := find(ctx, store, am.Seq)
+	return d.withStore(ctx, func(store *sqlite.Store) error {
+		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {
 			return err
 		}
@@ -321,25 +315,25 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 			return err
 		}
 		if !force {
-			if err := d.try(ctx, store, am); err != nil {
-				return fmt.Errorf("%w\nnothing is recorded; to record it anyway, add --force", err)
+			if err := d.checkAmendment(ctx, store, am); err != nil {
+				return fmt.Errorf("%w\nnothing was recorded; to record the change anyway, add --force", err)
 			}
 		}
 		if err := app.Amend(ctx, store, am); err != nil {
-			return fmt.Errorf("amending event %d: %w", am.Seq, err)
+			return fmt.Errorf("amend event %d: %w", am.Seq, err)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, does, d.program)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, effect, d.program)
 		return err
 	})
 }
 
-// try returns an error if an event that can be applied now could not be applied with the amendment.
-func (d *Data) try(ctx context.Context, store app.Store, am app.Amendment) error {
-	err := app.CheckAmendment(ctx, store, am, d.plain()...)
+// checkAmendment returns an error if an amendment breaks an event.
+func (d *Data) checkAmendment(ctx context.Context, store app.Store, am app.Amendment) error {
+	err := app.CheckAmendment(ctx, store, am, d.appFeatures()...)
 	var stuck *app.StuckError
 	if errors.As(err, &stuck) {
-		stuck.Program = d.program // the one whose commands help
-		return fmt.Errorf("with this, %w", stuck)
+		stuck.Program = d.program
+		return fmt.Errorf("with this amendment, %w", stuck)
 	}
 	return err
 }
@@ -350,12 +344,12 @@ func (d *Data) newRestore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore SEQ --reason WHY",
 		Short: "Undo log skip or log map for an event",
-		Long: `Undo log skip or log map for an event: it is read as it was recorded. All amendments stay in the
-log, with their reasons. Running servers pick the change up.
+		Long: `Undo log skip or log map: read the event as it was recorded. The reason is recorded too. Running
+servers pick up the change.
 
-The change is tried first: if the event cannot be applied as it was recorded, or the change breaks a
-later one, nothing is recorded.`,
-		Example: d.examples("log restore 17 --reason 'the import of May was right after all'"),
+The change is tried first. If the event cannot be applied as it was recorded, or the change breaks a
+later event, nothing is recorded.`,
+		Example: d.examples("log restore 17 --reason 'skipped by mistake'"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.amend(cmd, args[0], am, force, "is read as it was recorded")
@@ -365,7 +359,7 @@ later one, nothing is recorded.`,
 	return cmd
 }
 
-// complete fills an amendment in from the record. An amendment that neither skips nor has a type restores.
+// complete sets the empty fields of an amendment from the record. Without Skip and Type it restores.
 func complete(ctx context.Context, store app.Store, record app.Record, am app.Amendment) (app.Amendment, error) {
 	if am.Skip {
 		return am, nil
@@ -376,7 +370,7 @@ func complete(ctx context.Context, store app.Store, record app.Record, am app.Am
 			return am, err
 		}
 		if before, ok := all[am.Seq]; !ok || restores(before, record) {
-			return am, fmt.Errorf("event %d is read as it was recorded: there is nothing to undo", am.Seq)
+			return am, fmt.Errorf("event %d has no amendment to undo", am.Seq)
 		}
 		am.Type = record.Type
 	}
@@ -389,7 +383,7 @@ func complete(ctx context.Context, store app.Store, record app.Record, am app.Am
 	return am, nil
 }
 
-// restores reports whether an amendment equals the record.
+// restores reports whether an amendment reads a record as it was recorded.
 func restores(am app.Amendment, r app.Record) bool {
 	return !am.Skip && am.Type == r.Type && am.Version == r.Version && sameJSON(am.Data, r.Data)
 }

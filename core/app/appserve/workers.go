@@ -17,26 +17,25 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A shownWorker is the status of a worker, and whether it still exists.
+// A shownWorker is the status of a worker.
 type shownWorker struct {
 	app.WorkerStatus
-	Unknown bool `json:"unknown,omitempty"` // this program has no worker of that name
+	Unknown bool `json:"unknown,omitempty"` // this program has no worker with this name
 }
 
 func (d *Data) newWorkers() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "workers",
-		Short: "Show how far the workers are, and what they fail on",
-		Long: `Show how far the workers are, and what they fail on: the last event that each has handled, how many
-there are after it, and which process runs it. If a worker fails on an event, it retries it after a
-growing delay, and finally sets it aside; workers retry makes it try again. workers reset discards the
-saved fields of a worker whose type has changed.
+		Short: "Show the progress and failures of the workers",
+		Long: `Show the progress and failures of the workers: the last event that each worker has handled, the number
+of events after it, and the process that runs the worker.
 
-A worker that has run on the data, but is not in this program, was renamed or removed.`,
+A worker retries a failed event with a growing delay, and finally sets it aside. To retry such an event,
+run workers retry. If the type of a worker has changed, discard its saved fields with workers reset.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				all, err := d.shownWorkers(cmd.Context(), store)
 				if err != nil {
 					return err
@@ -48,7 +47,7 @@ A worker that has run on the data, but is not in this program, was renamed or re
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(d.newRetry(), d.newReset())
 	return cmd
 }
@@ -61,7 +60,7 @@ func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker
 	}
 	all, err := app.Workers(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("reading the status of the workers: %w", err)
+		return nil, fmt.Errorf("read the status of the workers: %w", err)
 	}
 	workers := []shownWorker{}
 	for _, w := range all {
@@ -108,7 +107,7 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	for _, a := range w.Aside {
 		text += fmt.Sprintf("%s has set event %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, oneLine(a.Error))
 		if !w.Unknown {
-			text += fmt.Sprintf("  try it again with: %s workers retry %s %d\n", d.program, w.Name, a.Seq)
+			text += fmt.Sprintf("  to retry it, run %s workers retry %s %d\n", d.program, w.Name, a.Seq)
 		}
 	}
 	_, err := io.WriteString(out, text)
@@ -116,85 +115,74 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 }
 
 // oneLine shortens an error that may have several lines.
-func oneLine(text string) string { return short(strings.ReplaceAll(text, "\n", "; "), 300) }
+func oneLine(text string) string { return shorten(strings.ReplaceAll(text, "\n", "; "), 300) }
 
 func (d *Data) newRetry() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "retry WORKER [SEQ…] [--all]",
 		Short: "Retry events that a worker has set aside",
-		Long: `Retry events that a worker has set aside: those given, or all. The server that runs the worker
-retries them, or the next one that starts.`,
+		Long: `Retry events that a worker has set aside: the given ones, or all. The server that runs the worker
+retries them; if none does, the next server that starts.`,
 		Example: d.examples("workers retry posts/digest 17", "workers retry posts/digest 17 18 23", "workers retry posts/digest --all"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 1) {
-				return terminal.Usagef("workers retry requires numbers of events, or --all for all that %s has set aside", args[0])
+				return terminal.Usagef("workers retry requires event numbers or --all")
 			}
 			var seqs []int64
 			for _, arg := range args[1:] {
-				seq, err := number(arg)
+				seq, err := parseSeq(arg)
 				if err != nil {
 					return err
 				}
 				seqs = append(seqs, seq)
 			}
-			return d.with(cmd.Context(), func(store *sqlite.Store) error { return d.retry(cmd, store, args[0], seqs) })
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error { return d.retry(cmd, store, args[0], seqs) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all events that the worker has set aside")
+	cmd.Flags().BoolVar(&all, "all", false, "retry all events that the worker has set aside")
 	return cmd
 }
 
-// retry makes a worker retry events, or all if none are given. For events that it has not set aside
-// it returns an error, after retrying the others.
+// retry makes a worker retry events; all if none are given. If the worker has not set an event aside,
+// retry returns an error after requesting the others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
-	aside, err := d.aside(ctx, store, worker)
+	w, err := d.worker(ctx, store, worker)
 	if err != nil {
 		return err
 	}
 	if len(seqs) == 0 {
-		seqs = aside
+		for _, aside := range w.Aside {
+			seqs = append(seqs, aside.Seq)
+		}
 	}
 	if len(seqs) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s has set nothing aside.\n", worker)
 		return err
 	}
-	var again []string
+	var retried []string
 	var failed error
 	for _, seq := range seqs {
 		if err := app.Retry(ctx, store, worker, seq); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		again = append(again, fmt.Sprint(seq))
+		retried = append(retried, fmt.Sprint(seq))
 	}
-	if len(again) == 0 {
+	if len(retried) == 0 {
 		return failed
 	}
 	events := "event"
-	if len(again) > 1 {
+	if len(retried) > 1 {
 		events = "events"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s retries %s %s as soon as a server runs it. %s workers shows the result.\n", worker, events, strings.Join(again, ", "), d.program)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s retries %s %s as soon as a server runs it.\n\nNext:\n  %s workers\n", worker, events, strings.Join(retried, ", "), d.program)
 	return errors.Join(failed, err)
 }
 
-// aside returns the events that a worker has set aside.
-func (d *Data) aside(ctx context.Context, store app.Store, worker string) ([]int64, error) {
-	w, err := d.worker(ctx, store, worker)
-	if err != nil {
-		return nil, err
-	}
-	var seqs []int64
-	for _, a := range w.Aside {
-		seqs = append(seqs, a.Seq)
-	}
-	return seqs, nil
-}
-
-// worker returns the status of a worker. The error for an unknown one names those that exist.
+// worker returns the status of a worker. The error for an unknown worker lists the existing ones.
 func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.WorkerStatus, error) {
 	names, err := d.workers(ctx)
 	if err != nil {
@@ -202,19 +190,15 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 	}
 	all, err := app.Workers(ctx, store)
 	if err != nil {
-		return app.WorkerStatus{}, fmt.Errorf("reading the status of the workers: %w", err)
+		return app.WorkerStatus{}, fmt.Errorf("read the status of the workers: %w", err)
 	}
 	i := slices.IndexFunc(all, func(w app.WorkerStatus) bool { return w.Name == worker })
 	if !slices.Contains(names, worker) {
-		why := ""
+		why := "does not exist"
 		if i >= 0 {
-			why = ", though it has run on this data: it was renamed or removed"
+			why = "was renamed or removed"
 		}
-		there := "there are none"
-		if len(names) > 0 {
-			there = "there are " + strings.Join(names, ", ")
-		}
-		return app.WorkerStatus{}, fmt.Errorf("the worker %s is unknown to this program%s; %s", short(worker, 60), why, there)
+		return app.WorkerStatus{}, fmt.Errorf("worker %s %s; the workers are: %s", shorten(worker, 60), why, cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	if i < 0 {
 		return app.WorkerStatus{Name: worker}, nil
@@ -224,7 +208,7 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 
 // workers returns the names of the program's workers, such as posts/digest.
 func (d *Data) workers(ctx context.Context) ([]string, error) {
-	a, err := d.app(ctx, app.NewMemory(), app.Options{Idle: true}) // the log need not be readable for that
+	a, err := d.app(ctx, app.NewMemory(), app.Options{NoWorkers: true}) // works even if the log cannot be read
 	if err != nil {
 		return nil, err
 	}
@@ -245,13 +229,13 @@ func (d *Data) newReset() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset WORKER",
 		Short: "Discard the saved fields of a worker",
-		Long: `Discard the saved fields of a worker, and print them. Its position in the log stays. Use it if
-the server does not start because the saved fields no longer fit the worker's type. Stop the server
-that runs the worker first.`,
+		Long: `Discard the saved fields of a worker, and print them. The worker keeps its position in the log. Use
+this if the server does not start because the saved fields no longer fit the worker's type. Stop the
+server that runs the worker first.`,
 		Example: d.examples("workers reset posts/digest"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.with(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				w, err := d.worker(cmd.Context(), store, args[0])
 				if err != nil {
 					return err

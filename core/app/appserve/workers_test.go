@@ -14,15 +14,15 @@ import (
 
 func TestWorkers(t *testing.T) {
 	dir := t.TempDir()
-	store, err := New("weather", posts()).make(t.Context(), dir)
+	store, err := New("weather", posts()).create(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
-		t.Errorf("it says %s", out)
+		t.Errorf("got output %s", out)
 	}
 	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
-		t.Errorf("it says %s", out)
+		t.Errorf("got output %s", out)
 	}
 	a, err := New("weather", posts()).app(t.Context(), store, app.Options{Tries: 1, Backoff: func(int) time.Duration { return 0 }})
 	if err != nil {
@@ -44,8 +44,8 @@ func TestWorkers(t *testing.T) {
 	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 3 || all[0].Behind != 0 || len(all[0].Aside) != 3 || all[0].Unknown {
 		t.Errorf("the workers are %+v", all)
 	}
-	if out := must(t, dir, "workers"); !strings.Contains(out, "nobody wants to read that") || !strings.Contains(out, "weather workers retry posts/digest 1") {
-		t.Errorf("it says\n%s", out)
+	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "weather workers retry posts/digest 1") {
+		t.Errorf("got output\n%s", out)
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
@@ -54,7 +54,7 @@ func TestWorkers(t *testing.T) {
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest retries event 2 as soon") {
-		t.Errorf("it says %s, %v", out, err)
+		t.Errorf("got output %s, error %v", out, err)
 	}
 	removed(t, dir)
 }
@@ -72,20 +72,20 @@ func removed(t *testing.T, dir string) {
 		return out.String(), err
 	}
 	if out, err := said("workers"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
-		t.Errorf("it says %v\n%s", err, out)
+		t.Errorf("got error %v, output\n%s", err, out)
 	}
 	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
-		t.Errorf("it says %v\n%s", err, out)
+		t.Errorf("got error %v, output\n%s", err, out)
 	}
-	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "the worker posts/digest is unknown to this program, though it has run on this data: it was renamed or removed; there are none" {
-		t.Errorf("it says %v", err)
+	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "worker posts/digest was renamed or removed; the workers are: none" {
+		t.Errorf("got error %v", err)
 	}
 }
 
 // A worker that has never failed has nothing to retry.
 func TestRetryNothing(t *testing.T) {
 	if out := must(t, filled(t, "a"), "workers", "retry", "posts/digest", "--all"); out != "posts/digest has set nothing aside.\n" {
-		t.Errorf("it says %s", out)
+		t.Errorf("got output %s", out)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestResetWorker(t *testing.T) {
 	dir := filled(t, "a")
 	for _, test := range []struct{ args, says string }{
 		{"workers reset posts/digest", "posts/digest has no saved fields.\n"},
-		{"workers reset posts/digger", "the worker posts/digger is unknown to this program; there are posts/digest"},
+		{"workers reset posts/digger", "worker posts/digger does not exist; the workers are: posts/digest"},
 	} {
 		out, err := run(t, dir, strings.Fields(test.args)...)
 		if err != nil {
@@ -112,7 +112,7 @@ func TestResetWorker(t *testing.T) {
 	}
 	before := posts()
 	before.Workers = []app.Worker{app.WorkerOf("digest", func(context.Context) (*kept, error) { return &kept{7}, nil })}
-	store, err := New("weather", before).make(t.Context(), dir)
+	store, err := New("weather", before).create(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +125,13 @@ func TestResetWorker(t *testing.T) {
 	}
 	_, err = New("weather", posts()).app(t.Context(), store, app.Options{})
 	if err == nil || !strings.Contains(err.Error(), `field "sent" is unknown`) || !strings.HasSuffix(err.Error(), "weather workers reset posts/digest") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got error %v", err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if out := must(t, dir, "workers", "reset", "posts/digest"); out != "Discarded the saved fields of posts/digest: {\"sent\":7}\nIt continues after event 1.\n" {
-		t.Errorf("it says %s", out)
+		t.Errorf("got output %s", out)
 	}
 	_, end := serve(t, dir)
 	end()
@@ -184,10 +184,10 @@ posts/mail    10        0       0          -
 posts/old     0         0       1          host:13  (not in this program: renamed or removed)
 posts/digest fails on event 8 (2 tries so far): no; network
 posts/digest has set event 5 aside after 5 tries: no such user
-  try it again with: weather workers retry posts/digest 5
+  to retry it, run weather workers retry posts/digest 5
 posts/old has set event 5 aside after 5 tries: no
 `
 	if out.String() != want {
-		t.Errorf("it says\n%s", out.String())
+		t.Errorf("got output\n%s", out.String())
 	}
 }

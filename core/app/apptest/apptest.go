@@ -1,11 +1,11 @@
-// Package apptest lets a test call features as a client does, on a log in memory.
+// Package apptest tests features: a client calls them on a log in memory.
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
 //	client.CheckTool(t, "posts_get", mcptest.Example{Input: posts.Get{ID: "id1"}, Output: posts.Post{ID: "id1", Title: "Hello"}})
 //
-// When the test ends, its log is replayed in several ways. Each must lead to the state that the
-// test left.
+// When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to a
+// different state.
 package apptest
 
 import (
@@ -35,14 +35,16 @@ type Client struct {
 	server   *mcp.Server
 	features []app.Feature
 	options  app.Options
-	later    atomic.Int64 // how far the clock was moved forward
+	advanced atomic.Int64 // duration that the clock was advanced by
 }
 
-// Serve returns a client of a server with the features, on an empty log in memory. Events have the
-// ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each further one is a
-// second later (see [Time] and [Client.Later]). Workers run only in [Client.Work]. When the test
-// ends, the log is replayed twice, and from snapshots; each must lead to the state that the test
-// left. Other features of the program may be left out.
+// Serve returns a client of a server with the features, on an empty log in memory. Features that they
+// depend on may be left out.
+//
+// Events have the ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each
+// further one is a second later; see [Time] and [Client.Advance]. Workers run only in [Client.Work].
+// When the test ends, the log is replayed, also from a snapshot. The test fails if replay leads to a
+// different state.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()
@@ -63,9 +65,9 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	return c
 }
 
-// Offer registers more on the server, such as tools that use the features:
-// client.Offer(tools.Register).
-func (c *Client) Offer(register func(*mcp.Server) error) {
+// Register registers more on the server, such as tools that use the features:
+// client.Register(tools.Register).
+func (c *Client) Register(register func(*mcp.Server) error) {
 	c.t.Helper()
 	if err := register(c.server); err != nil {
 		c.t.Fatal(err)
@@ -88,20 +90,20 @@ func (c *Client) newOptions() app.Options {
 		Fingerprint: "test",
 		Now: func() time.Time {
 			before := max(0, events.Load()-1) // NewID is called before Now
-			return Time(before + 1).Add(time.Duration(c.later.Load()))
+			return Time(before + 1).Add(time.Duration(c.advanced.Load()))
 		},
 		NewID: func() string { return fmt.Sprintf("id%d", events.Add(1)) },
 	}
 }
 
-// Time returns the time of an event of a test's log, by its sequence number, unless [Client.Later]
+// Time returns the time of an event of a test's log, by its sequence number, unless [Client.Advance]
 // has moved the clock.
 func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
 }
 
-// Given calls a tool, and fails the test if the tool fails. The input is a Go value, or JSON text
-// as a string.
+// Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go value,
+// or JSON text as a string.
 func (c *Client) Given(tool string, input any) {
 	c.t.Helper()
 	if result := c.CallTool(tool, input); result.IsError {
@@ -109,61 +111,61 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers handle everything that is pending now, once. It fails the test if one
+// Work makes the workers run their periods once, and handle all events. It fails the test if a worker
 // fails.
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {
-		c.t.Errorf("working: %v", err)
+		c.t.Errorf("run the workers: %v", err)
 	}
 }
 
-// Later moves the clock forward, for later events and for [app.Now].
-func (c *Client) Later(by time.Duration) { c.later.Add(int64(by)) }
+// Advance moves the clock forward, for new events and for [app.Now].
+func (c *Client) Advance(by time.Duration) { c.advanced.Add(int64(by)) }
 
-// checkReplay fails the test if replay leads to another state than the test left.
+// checkReplay fails the test if replay leads to a different state.
 func (c *Client) checkReplay(ctx context.Context) {
 	c.t.Helper()
 	live, err := c.App.Dump(ctx)
 	if err != nil {
-		c.t.Errorf("looking at the state: %v", err)
+		c.t.Errorf("read the state: %v", err)
 		return
 	}
 	for _, way := range []struct {
 		name   string
 		replay func(context.Context) (map[string]json.RawMessage, error)
 	}{
-		{"replayed", c.replay},
-		{"replayed again", c.replay},
-		{"replayed from a snapshot after half of it", c.replayHalf},
+		{"replay", c.replay},
+		{"second replay", c.replay},
+		{"replay from a snapshot", c.replayHalf},
 	} {
 		again, err := way.replay(ctx)
 		if err != nil {
-			c.t.Errorf("the log cannot be %s: %v", way.name, err)
+			c.t.Errorf("%s failed: %v", way.name, err)
 			continue
 		}
 		for _, feature := range slices.Sorted(maps.Keys(live)) {
 			if a, b := string(live[feature]), string(again[feature]); a != b {
-				c.t.Errorf("the state of %s differs when the log is %s: %s\nApply must depend only on the state, the command and its event; Check and Answer must not change the state; the state must be in exported fields.", feature, way.name, difference(a, b))
+				c.t.Errorf("the state of %s differs after %s: %s\nApply must depend only on the state, the command and its event; Check and Answer must not change the state; the state must be in exported fields.", feature, way.name, difference(a, b))
 				return
 			}
 		}
 	}
 }
 
-// replay returns the state after a replay of the whole log.
+// replay returns the states after a replay of the whole log.
 func (c *Client) replay(ctx context.Context) (map[string]json.RawMessage, error) {
-	whole := c.options
-	whole.NoSnapshot = true
-	a, err := app.Open(ctx, c.Store, whole, c.features...)
+	o := c.options
+	o.NoSnapshot = true
+	a, err := app.Open(ctx, c.Store, o, c.features...)
 	if err != nil {
 		return nil, err
 	}
 	return a.Dump(ctx)
 }
 
-// replayHalf returns the state after a replay of the second half of the log, from a snapshot after
-// the first half. It uses a copy of the store.
+// replayHalf returns the states after a replay of the second half of the log, from a snapshot taken
+// after the first half. It uses a copy of the store.
 func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, error) {
 	var records []app.Record
 	for record, err := range c.Store.Records(ctx, 0) {
@@ -216,19 +218,18 @@ func (c *Client) copyDocuments(ctx context.Context, to app.Store) error {
 	})
 }
 
-// difference shows where two texts differ.
+// difference returns the parts of two texts around their first difference.
 func difference(a, b string) string {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
 		at++
 	}
 	around := func(text string) string { return text[max(0, at-60):min(len(text), at+60)] }
-	return fmt.Sprintf("at byte %d\nit was  …%s…\nand now …%s…", at, around(a), around(b))
+	return fmt.Sprintf("at byte %d\nbefore: …%s…\nafter:  …%s…", at, around(a), around(b))
 }
 
-// Replayed returns the command that an event decodes to during replay: read strictly, and upgraded
-// to the current version. It fails the test if the event cannot be read, or decodes to another
-// command.
+// Replayed decodes an event as replay does: strictly, and upgraded to the current version. It fails the
+// test if the event cannot be read, or is not a command of type C.
 func Replayed[C any](t testing.TB, event app.Record, features ...appmcp.Feature) C {
 	t.Helper()
 	var plain []app.Feature

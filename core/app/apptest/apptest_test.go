@@ -189,7 +189,7 @@ func TestFails(t *testing.T) {
 		{"nothing happens", func(*apptest.Client) {}, ""},
 		{"a command refuses", func(c *apptest.Client) { c.Given("sums_add", `{"n":-1}`) }, "n is negative"},
 		{"a worker fails", func(c *apptest.Client) { c.Given("sums_add", `{"n":13}`); c.Work(context.Background()) }, "13 brings no luck"},
-		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums differs when the log is replayed:"},
+		{"apply goes by something outside", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"random":true}`) }, "the state of sums differs after replay:"},
 		{"apply changes what is there twice", func(c *apptest.Client) {
 			c.Given("sums_add", `{"n":1}`)
 			c.Given("sums_add", `{"n":1,"shared":true}`)
@@ -198,7 +198,7 @@ func TestFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got := why(t, func(tb testing.TB) { test.do(apptest.Serve(tb, sums())) })
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("it fails with %q", got)
+				t.Errorf("failed with %q", got)
 			}
 		})
 	}

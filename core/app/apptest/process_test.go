@@ -259,7 +259,7 @@ func mixedChild(ctx context.Context, a *app.App) error {
 				}
 			}
 			if before < n {
-				errs[caller] = fmt.Errorf("it does not see its own %d commands, but %d", n, before)
+				errs[caller] = fmt.Errorf("a caller sees %[2]d of its own %[1]d commands", n, before)
 			}
 		})
 	}

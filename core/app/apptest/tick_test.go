@@ -62,7 +62,7 @@ func TestKilledTick(t *testing.T) {
 			t.Fatalf("its command is event %s, not %s", got, want)
 		}
 		if err := killed.Wait(); err == nil {
-			t.Fatal("it was not killed")
+			t.Fatal("the process was not killed")
 		}
 		again := startChild(t, "tick", path)
 		fmt.Fprintln(again.in, 2*round+1, false)

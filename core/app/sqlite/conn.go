@@ -17,12 +17,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// How long a write waits for its turn, and a statement for SQLite's lock, and the time between
-// tries of a statement. Stores wait for each other at the turnstile; SQLite's lock is held only
-// during recovery after a crash, and by the last process that closes the file.
+// Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery after a
+// crash, and by the last process that closes the file.
 const (
-	patience = 30 * time.Second
-	pause    = time.Millisecond
+	lockTimeout = 30 * time.Second // for both locks
+	busyDelay   = time.Millisecond // between tries of a statement
 )
 
 // Result codes of SQLite: see https://www.sqlite.org/rescode.html.
@@ -35,9 +34,8 @@ const (
 	writeError = ioError | 3<<8
 )
 
-// A conn is a connection to the file, with its prepared statements. It uses the driver directly,
-// because package database/sql costs as much as the small statements do. It is safe for concurrent
-// use.
+// A conn is a connection to the file, with its prepared statements. It uses the driver directly: for
+// small statements, package database/sql would double the cost. It is safe for concurrent use.
 type conn struct {
 	mu    sync.Mutex
 	raw   driver.Conn // nil when closed
@@ -78,16 +76,16 @@ func (c *conn) exec(sql string, args ...any) error {
 
 // execContext runs a statement. It does not retry after ctx has ended.
 func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
-	return c.with(ctx, sql, args, func(s stmt, args []driver.NamedValue) error {
-		_, err := s.ExecContext(context.Background(), args) // any other context would cost a goroutine
+	return c.runStmt(ctx, sql, args, func(s stmt, args []driver.NamedValue) error {
+		_, err := s.ExecContext(context.Background(), args) // with another context the driver starts a goroutine
 		return err
 	})
 }
 
-// query calls f with each row of a statement, until f returns false. The caller owns the values,
-// but not the slice.
+// query calls f with each row of a statement, until f returns false. f may keep the values, but not the
+// slice.
 func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error {
-	return c.with(context.Background(), sql, args, func(s stmt, args []driver.NamedValue) error {
+	return c.runStmt(context.Background(), sql, args, func(s stmt, args []driver.NamedValue) error {
 		rows, err := s.QueryContext(context.Background(), args)
 		if err != nil {
 			return err
@@ -114,33 +112,33 @@ func (c *conn) value(sql string, args ...any) (value int64, err error) {
 	return value, err
 }
 
-// with prepares a statement, if needed, and calls f with it, again if the file is busy. Others can
+// runStmt calls f with a prepared statement, and retries while the file is busy. Other goroutines can
 // use the connection between tries.
-func (c *conn) with(ctx context.Context, sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
-	var begun time.Time
+func (c *conn) runStmt(ctx context.Context, sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
+	var start time.Time
 	for {
-		err := c.try(sql, args, f)
-		if is(err, corrupt) {
+		err := c.tryStmt(sql, args, f)
+		if hasCode(err, corrupt) {
 			return fmt.Errorf("%w: the file is damaged; restore a backup", err)
 		}
-		if !is(err, busy) {
+		if !hasCode(err, busy) {
 			return err
 		}
-		if begun.IsZero() {
-			begun = time.Now()
-		} else if time.Since(begun) > patience {
-			return fmt.Errorf("another program has locked the file for %v; end it, and retry", patience)
+		if start.IsZero() {
+			start = time.Now()
+		} else if time.Since(start) > lockTimeout {
+			return fmt.Errorf("timeout after %v: another program has locked the file; end it, and retry", lockTimeout)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(busyDelay):
 		}
 	}
 }
 
-// try prepares a statement, if needed, and calls f with it once.
-func (c *conn) try(sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
+// tryStmt prepares a statement, if needed, and calls f with it.
+func (c *conn) tryStmt(sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.raw == nil {
@@ -179,7 +177,7 @@ func (c *conn) close() error {
 	return errors.Join(errs...)
 }
 
-// code returns the extended result code of SQLite; 0 if the error is not one of SQLite's.
+// code returns the extended result code of SQLite; 0 for other errors.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
@@ -187,37 +185,37 @@ func code(err error) int {
 	return 0
 }
 
-// is reports whether an error has a result code of SQLite.
-func is(err error, kind int) bool { return err != nil && code(err)&0xff == kind }
+// hasCode reports whether an error has a result code of SQLite.
+func hasCode(err error, kind int) bool { return err != nil && code(err)&0xff == kind }
 
-// A counter tells processes whether one of them has written, at a tenth of the cost of asking
-// SQLite. It is a number in a file next to the store. A writer that has passed the turnstile makes
-// it odd before a commit and even after it. If a process dies in between, it stays odd, and until
-// the next write every stamp counts as changed.
+// A counter shows processes whether another one has written, at a tenth of the cost of asking SQLite.
+// It is a number in the lock file. The writer that holds the lock makes it odd before a commit and even
+// after it. If a process dies in between, the number stays odd, and until the next write every stamp
+// counts as changed.
 //
 // After the number is the sequence number of the last committed event. If the log ends before that
 // event, a part of it was lost.
 type counter struct {
-	mu   sync.Mutex // held while this process commits
-	file *os.File   // nil without a turnstile
-	own  int64      // how much this store has added to it
-	odd  int64      // how often it was found to be odd
-	was  int64      // value before the running commit
-	last int64      // last committed event before it
+	mu     sync.Mutex // held while this process commits
+	file   *os.File   // nil without file locks
+	own    int64      // sum of this store's increments
+	odd    int64      // how often the number was found to be odd
+	before int64      // number before the running commit
+	last   int64      // last committed event before the running commit
 }
 
 // counterAt is the position of the number in the file. On Windows the first byte of a locked file
 // cannot be read.
 const counterAt = 8
 
-// open opens the file of the number, which the turnstile has created.
+// open opens the lock file, which must exist.
 func (c *counter) open(path string) (err error) {
 	c.file, err = os.OpenFile(path, os.O_RDWR, 0)
 	return err
 }
 
-// stamp differs from an earlier one if another store has changed the number since, or if that is
-// unknown.
+// stamp returns a value that differs from earlier ones if another store has, or may have, committed
+// since.
 func (c *counter) stamp() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,8 +233,8 @@ func (c *counter) stamp() (int64, error) {
 // begin marks the start of a commit. Stamps of this store wait until end is called.
 func (c *counter) begin() (err error) {
 	c.mu.Lock()
-	if c.was, c.last, err = c.read(); err == nil {
-		err = c.write(c.was|1, c.last)
+	if c.before, c.last, err = c.read(); err == nil {
+		err = c.write(c.before|1, c.last)
 	}
 	if err != nil {
 		c.mu.Unlock()
@@ -244,14 +242,14 @@ func (c *counter) begin() (err error) {
 	return err
 }
 
-// end marks the end of a commit, successful or not. last is an event that is committed; an earlier
-// one than before is ignored. If end cannot write the number, the number stays odd.
+// end marks the end of a commit, successful or not. last is the last committed event; it never
+// decreases. If end cannot write the number, the number stays odd.
 func (c *counter) end(last int64) {
-	next := c.was | 1
+	next := c.before | 1
 	if c.write(next+1, max(c.last, last)) == nil {
 		next++
 	}
-	c.own += next - c.was
+	c.own += next - c.before
 	c.mu.Unlock()
 }
 

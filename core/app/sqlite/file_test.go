@@ -45,13 +45,13 @@ func TestOddFiles(t *testing.T) {
 			os.WriteFile(path, []byte(strings.Repeat("hello\n", 10_000)), 0o600)
 		}},
 		{"a folder", "", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }},
-		{"another application", "another application; name another", func(t *testing.T, path string) {
+		{"another application", "another application; use another", func(t *testing.T, path string) {
 			made(t, path, "PRAGMA application_id=7", "PRAGMA user_version=1", "CREATE TABLE log (seq)")
 		}},
-		{"no application", "another application; name another", func(t *testing.T, path string) {
+		{"no application", "another application; use another", func(t *testing.T, path string) {
 			made(t, path, "CREATE TABLE log (seq)")
 		}},
-		{"newer", "version 2, and this one knows versions up to 1; use the newer build", func(t *testing.T, path string) {
+		{"newer", "version 2, but this build knows versions up to 1; use the newer build", func(t *testing.T, path string) {
 			s := open(t, path)
 			s.Close()
 			made(t, path, "PRAGMA user_version=2")
@@ -73,7 +73,7 @@ func TestOddFiles(t *testing.T) {
 				s.Close()
 			}
 			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
-				t.Fatalf("the error is %v", err)
+				t.Fatalf("got error %v", err)
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -154,7 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
-		t.Errorf("beside it: %q", left)
+		t.Errorf("other files: %q", left)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(s.path + "-*"); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+		t.Errorf("files are left: %q", left)
 	}
 	_, stampErr := s.Stamp(t.Context())
 	_, getErr := s.Get(t.Context(), "a")
@@ -200,7 +200,7 @@ func TestOwnStamp(t *testing.T) {
 		if after, err := s.Stamp(t.Context()); after != before || err != nil {
 			t.Fatalf("the stamp was %d and is %d; %v", before, after, err)
 		}
-		for _, err := range s.Records(t.Context(), 0) { // somebody begins to read, and does not go on
+		for _, err := range s.Records(t.Context(), 0) { // a reader that does not continue
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,6 +258,6 @@ func TestBackup(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("it leaves %q", left)
+		t.Errorf("files are left: %q", left)
 	}
 }

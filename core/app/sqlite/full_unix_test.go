@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// When the disk is full, the error says that nothing was written, and writing continues when there
-// is room. The size limit of files is per process, so another process does it.
+// When the disk is full, Write returns an error and writes nothing. Later writes succeed when there is
+// space. The test uses another process, because the size limit of files is per process.
 func TestFull(t *testing.T) {
 	if os.Getenv(childVariable) == "full" {
 		if err := fill(open(t, filepath.Join(t.TempDir(), "log.db"))); err != nil {
@@ -30,17 +30,17 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// fill writes while there is little room, and while there is more.
+// fill writes with little space, and with more space.
 func fill(s *Store) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}
-	room := limit
+	space := limit
 	for _, n := range []int{1, 2, 64} {
-		room.Cur = 100_000
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+		space.Cur = 100_000
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &space); err != nil {
 			return err
 		}
 		last, err := s.Last(context.Background())
@@ -50,19 +50,19 @@ func fill(s *Store) error {
 				last = now
 			}
 		}
-		if errors.Is(err, app.ErrUnsure) || errors.Is(err, app.ErrTaken) {
+		if errors.Is(err, app.ErrOutcomeUnknown) || errors.Is(err, app.ErrConflict) {
 			return err
 		}
 		if err := storetest.Check(s, last); err != nil {
 			return err
 		}
-		room.Cur = limit.Cur
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+		space.Cur = limit.Cur
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &space); err != nil {
 			return err
 		}
 		now, err := more(s, n)
 		if err != nil || now != last+int64(n) {
-			return fmt.Errorf("when there is room: %d after %d, %v", now, last, err)
+			return fmt.Errorf("when there is space: %d after %d, %v", now, last, err)
 		}
 		if err := storetest.Check(s, now); err != nil {
 			return err

@@ -11,130 +11,130 @@ import (
 	"sync"
 )
 
-// A turnstile lets one writer in at a time, of all processes that have the store open, in about the
-// order in which they come. A writer first locks the turn, and with it waits for the room. A writer
-// that leaves the room finds the turn taken by the next one, so no writer starves. Both are locks
-// on files that are never removed; the operating system releases them when a process ends.
-type turnstile struct {
-	path   string
-	locker locker
-	turn   *os.File // nil when closed
-	room   *os.File
-	note   []byte // the name of this process, which is in a file while the process holds its lock
-	wait   *wait  // the wait that goes on; nil if there is none
+// A fairLock admits one writer at a time, of all processes, in about the order in which they arrive. A
+// writer first locks the turn file, and waits for the lock file while it holds the turn file. So the
+// next writer is known before the current one releases the lock, and no writer starves. The files are
+// never removed. The operating system releases the locks when a process ends.
+type fairLock struct {
+	path     string // of the store
+	locker   locker
+	turnFile *os.File // nil when closed
+	lockFile *os.File
+	owner    []byte // name of this process, which is in a file while the process holds its lock
+	wait     *wait  // nil unless a goroutine waits
 }
 
-// A wait is a goroutine that waits for the room. The system call cannot be cancelled: if a caller
-// gives up, the wait goes on for the next one, so that a process never has more than one.
+// A wait is a goroutine that waits for the lock. Its system call cannot be cancelled. If the caller
+// gives up, the wait continues for the next caller, so a process never has more than one.
 type wait struct {
-	ended chan struct{} // closed when it is over
-	err   error         // why it did not enter
+	ended chan struct{} // closed at the end
+	err   error         // why the lock was not acquired
 
 	mu     sync.Mutex
-	wanted bool // a caller waits for it
-	over   bool // it has entered, or left because no caller wanted it
-	closed bool // the turnstile was closed
+	wanted bool // a caller waits for the lock
+	over   bool // the lock was acquired, or released because no caller wanted it
+	closed bool // the fairLock was closed
 }
 
 // Suffixes of the two files.
 const (
 	turnSuffix = ".turn"
-	roomSuffix = ".lock"
+	lockSuffix = ".lock"
 )
 
-// Position and size of the note about the holder in each file.
+// Position and size of the owner's name in each file.
 const (
-	noteAt   = 64
-	noteSize = 128
+	ownerAt   = 64
+	ownerSize = 128
 )
 
 // errNoLocks means that the file system has no locks.
 var errNoLocks = errors.New("the file system has no locks")
 
-// newTurnstile returns the turnstile of a store.
-func newTurnstile(path string) turnstile {
-	program, _ := os.Executable() // the pid is enough
+// newFairLock returns the lock of a store.
+func newFairLock(path string) fairLock {
+	program, _ := os.Executable() // optional
 	host, _ := os.Hostname()
-	note := make([]byte, noteSize)
-	copy(note[:noteSize-1], fmt.Sprintf("process %d (%s) on %s", os.Getpid(), filepath.Base(program), host))
-	return turnstile{path: path, locker: newLocker(), note: note}
+	owner := make([]byte, ownerSize)
+	copy(owner[:ownerSize-1], fmt.Sprintf("process %d (%s) on %s", os.Getpid(), filepath.Base(program), host))
+	return fairLock{path: path, locker: newLocker(), owner: owner}
 }
 
 // open opens the files, if needed.
-func (t *turnstile) open() error {
-	if t.turn != nil {
+func (l *fairLock) open() error {
+	if l.turnFile != nil {
 		return nil
 	}
-	turn, err := os.OpenFile(t.path+turnSuffix, os.O_RDWR|os.O_CREATE, 0o600)
+	turn, err := os.OpenFile(l.path+turnSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	room, err := os.OpenFile(t.path+roomSuffix, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(l.path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(err, turn.Close())
 	}
-	t.turn, t.room = turn, room
+	l.turnFile, l.lockFile = turn, lock
 	return nil
 }
 
-// enter waits until no other writer is in, or until ctx ends. Without file locks, the error is
-// [errNoLocks]. One goroutine at a time may call enter or try, and then leave.
-func (t *turnstile) enter(ctx context.Context) error {
+// acquire waits for the lock until ctx ends. If the file system has no locks, the error is
+// [errNoLocks]. One goroutine at a time may call acquire or tryAcquire, and then release.
+func (l *fairLock) acquire(ctx context.Context) error {
 	for {
-		if t.wait == nil {
-			if in, err := t.try(); in || err != nil {
+		if l.wait == nil {
+			if acquired, err := l.tryAcquire(); acquired || err != nil {
 				return err
 			}
-			t.wait = &wait{ended: make(chan struct{}), wanted: true}
-			go t.wait.run(t.locker, t.turn, t.room, t.note)
-		} else if !t.wait.want(true) {
-			t.wait = nil // it has left
+			l.wait = &wait{ended: make(chan struct{}), wanted: true}
+			go l.wait.run(l.locker, l.turnFile, l.lockFile, l.owner)
+		} else if !l.wait.setWanted(true) {
+			l.wait = nil // it has ended
 			continue
 		}
 		select {
-		case <-t.wait.ended:
+		case <-l.wait.ended:
 		case <-ctx.Done():
-			if t.wait.want(false) {
+			if l.wait.setWanted(false) {
 				return ctx.Err()
 			}
 		}
-		err := t.wait.err
-		t.wait = nil
+		err := l.wait.err
+		l.wait = nil
 		if err != nil {
-			return errors.Join(t.locked(err), t.close())
+			return errors.Join(l.lockError(err), l.close())
 		}
-		t.sign()
+		l.writeOwner()
 		return nil
 	}
 }
 
-// try enters if no other writer is in or waits, and reports whether it did.
-func (t *turnstile) try() (in bool, err error) {
-	if err := t.open(); err != nil {
+// tryAcquire acquires the lock if no other writer has it or waits for it, and reports whether it did.
+func (l *fairLock) tryAcquire() (acquired bool, err error) {
+	if err := l.open(); err != nil {
 		return false, err
 	}
-	turn, err := t.locker.lock(t.turn, false)
+	turn, err := l.locker.lock(l.turnFile, false)
 	if turn {
-		in, err = t.locker.lock(t.room, false)
-		err = errors.Join(err, t.locker.unlock(t.turn))
+		acquired, err = l.locker.lock(l.lockFile, false)
+		err = errors.Join(err, l.locker.unlock(l.turnFile))
 	}
 	if err != nil {
-		return false, errors.Join(t.locked(err), t.close())
+		return false, errors.Join(l.lockError(err), l.close())
 	}
-	if in {
-		t.sign()
+	if acquired {
+		l.writeOwner()
 	}
-	return in, nil
+	return acquired, nil
 }
 
-// run waits for the turn and then for the room. It leaves at once if no caller wants to enter.
-func (w *wait) run(l locker, turn, room *os.File, note []byte) {
+// run acquires the lock. If no caller wants it any longer, it releases it.
+func (w *wait) run(l locker, turn, lock *os.File, owner []byte) {
 	defer close(w.ended)
 	_, w.err = l.lock(turn, true)
 	if w.err == nil {
-		turn.WriteAt(note, noteAt) // for messages only
-		_, w.err = l.lock(room, true)
-		erase(turn, note)
+		turn.WriteAt(owner, ownerAt) // for messages only
+		_, w.err = l.lock(lock, true)
+		clearOwner(turn)
 		w.err = errors.Join(w.err, l.unlock(turn))
 	}
 	w.mu.Lock()
@@ -143,14 +143,14 @@ func (w *wait) run(l locker, turn, room *os.File, note []byte) {
 	switch {
 	case w.closed:
 		turn.Close()
-		room.Close()
+		lock.Close()
 	case !w.wanted && w.err == nil:
-		w.err = l.unlock(room)
+		w.err = l.unlock(lock)
 	}
 }
 
-// want sets whether a caller wants to enter. It reports false if the wait is over.
-func (w *wait) want(wanted bool) bool {
+// setWanted sets whether a caller waits for the lock. It reports false if the wait is over.
+func (w *wait) setWanted(wanted bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.over {
@@ -159,52 +159,51 @@ func (w *wait) want(wanted bool) bool {
 	return !w.over
 }
 
-// sign writes the name of this process into the file of the room.
-func (t *turnstile) sign() { t.room.WriteAt(t.note, noteAt) }
+// writeOwner writes the name of this process into the lock file.
+func (l *fairLock) writeOwner() { l.lockFile.WriteAt(l.owner, ownerAt) }
 
-// leave lets the next writer in.
-func (t *turnstile) leave() error {
-	erase(t.room, t.note)
-	return t.locker.unlock(t.room)
+func (l *fairLock) release() error {
+	clearOwner(l.lockFile)
+	return l.locker.unlock(l.lockFile)
 }
 
-// erase replaces the start of a note in a file by the zero byte at its end.
-func erase(file *os.File, note []byte) { file.WriteAt(note[noteSize-1:], noteAt) }
+// clearOwner overwrites the start of the owner's name in a file with a zero byte.
+func clearOwner(file *os.File) { file.WriteAt([]byte{0}, ownerAt) }
 
-// close closes the files, which releases the locks. A wait that goes on closes them when it ends.
-func (t *turnstile) close() error {
-	if t.turn == nil {
+// close closes the files, which releases the locks. A running wait closes them when it ends.
+func (l *fairLock) close() error {
+	if l.turnFile == nil {
 		return nil
 	}
-	turn, room := t.turn, t.room
-	t.turn, t.room = nil, nil
-	if w := t.wait; w != nil {
-		t.wait = nil
+	turn, lock := l.turnFile, l.lockFile
+	l.turnFile, l.lockFile = nil, nil
+	if w := l.wait; w != nil {
+		l.wait = nil
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.closed = true; !w.over {
 			return nil
 		}
 	}
-	return errors.Join(turn.Close(), room.Close())
+	return errors.Join(turn.Close(), lock.Close())
 }
 
-// holder returns the process that keeps writers waiting, as far as is known. That is the one in the
-// room, or, if the room is free, the one that has the turn.
-func (t *turnstile) holder() string {
-	for _, suffix := range []string{roomSuffix, turnSuffix} {
-		file, err := os.OpenFile(t.path+suffix, os.O_RDWR, 0)
+// holder returns the name of the process that keeps writers waiting, if it is known: the owner of the
+// lock file, or, if that is free, of the turn file.
+func (l *fairLock) holder() string {
+	for _, suffix := range []string{lockSuffix, turnSuffix} {
+		file, err := os.OpenFile(l.path+suffix, os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
-		free, _ := t.locker.lock(file, false)
-		note := make([]byte, noteSize)
-		file.ReadAt(note, noteAt) // the file may be shorter
-		file.Close()              // which releases the lock
-		switch note, _, _ = bytes.Cut(note, []byte{0}); {
+		free, _ := l.locker.lock(file, false)
+		owner := make([]byte, ownerSize)
+		file.ReadAt(owner, ownerAt) // the file may be shorter
+		file.Close()                // which releases the lock
+		switch owner, _, _ = bytes.Cut(owner, []byte{0}); {
 		case free:
-		case len(note) > 0:
-			return string(note)
+		case len(owner) > 0:
+			return string(owner)
 		default:
 			return "another process (lsof " + file.Name() + " shows which)"
 		}
@@ -212,10 +211,10 @@ func (t *turnstile) holder() string {
 	return "another process"
 }
 
-// locked adds the file name to an error of the operating system.
-func (t *turnstile) locked(err error) error {
+// lockError adds the file name to an error of the operating system.
+func (l *fairLock) lockError(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return errNoLocks
 	}
-	return fmt.Errorf("waiting to write: %w", &fs.PathError{Op: "lock", Path: t.path + roomSuffix, Err: err})
+	return fmt.Errorf("wait to write: %w", &fs.PathError{Op: "lock", Path: l.path + lockSuffix, Err: err})
 }

@@ -13,6 +13,6 @@ type locker struct{}
 // newLocker returns the locker of this system.
 func newLocker() locker { return locker{} }
 
-func (locker) lock(*os.File, bool) (took bool, err error) { return false, errors.ErrUnsupported }
+func (locker) lock(*os.File, bool) (locked bool, err error) { return false, errors.ErrUnsupported }
 
 func (locker) unlock(*os.File) error { return nil }

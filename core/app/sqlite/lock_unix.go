@@ -15,7 +15,7 @@ type locker struct{}
 func newLocker() locker { return locker{} }
 
 // lock locks an open file, and reports whether it succeeded. If wait is set, it waits.
-func (locker) lock(file *os.File, wait bool) (took bool, err error) {
+func (locker) lock(file *os.File, wait bool) (locked bool, err error) {
 	how := syscall.LOCK_EX
 	if !wait {
 		how |= syscall.LOCK_NB

@@ -10,7 +10,7 @@ import (
 // A locker locks files.
 type locker struct{ lockFile, unlockFile *syscall.LazyProc }
 
-// newLocker is what locks files on this system.
+// newLocker returns the locker of this system.
 func newLocker() locker {
 	kernel := syscall.NewLazyDLL("kernel32.dll")
 	return locker{lockFile: kernel.NewProc("LockFileEx"), unlockFile: kernel.NewProc("UnlockFileEx")}
@@ -22,12 +22,12 @@ const (
 	exclusive       = 2
 
 	errLockViolation   = syscall.Errno(33)
-	errInvalidFunction = syscall.Errno(1) // of file systems that cannot do it
+	errInvalidFunction = syscall.Errno(1) // from file systems without locks
 	errNotSupported    = syscall.Errno(50)
 )
 
 // lock locks an open file, and reports whether it succeeded. If wait is set, it waits.
-func (l locker) lock(file *os.File, wait bool) (took bool, err error) {
+func (l locker) lock(file *os.File, wait bool) (locked bool, err error) {
 	flags := uintptr(exclusive)
 	if !wait {
 		flags |= failImmediately

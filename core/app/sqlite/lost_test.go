@@ -24,7 +24,7 @@ func killed(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "log.db")
-	for _, suffix := range []string{"", "-wal", roomSuffix, turnSuffix} {
+	for _, suffix := range []string{"", "-wal", lockSuffix, turnSuffix} {
 		text, err := os.ReadFile(s.path + suffix)
 		if err == nil {
 			err = os.WriteFile(path+suffix, text, 0o600)
@@ -36,8 +36,8 @@ func killed(t *testing.T) string {
 	return path
 }
 
-// A log that has lost events is refused with a remedy. After it, the store has those that are left.
-// A WAL without its file is kept.
+// A log that has lost events is refused with a remedy. After the remedy, the store has the remaining
+// events. A WAL without its file is kept.
 func TestLostEvents(t *testing.T) {
 	cut := func(suffix string, size int64) func(string) error {
 		return func(path string) error { return os.Truncate(path+suffix, size) }
@@ -64,14 +64,14 @@ func TestLostEvents(t *testing.T) {
 			if test.left < 5 {
 				_, err := Open(t.Context(), path)
 				if err == nil || !strings.Contains(err.Error(), "but event 5 was committed") || !strings.Contains(err.Error(), "remove log.db.lock") {
-					t.Fatalf("the error is %v", err)
+					t.Fatalf("got error %v", err)
 				}
 				if test.left <= 0 {
 					if _, err := os.Stat(path + "-wal"); err != nil {
 						t.Error(err)
 					}
 				}
-				os.Remove(path + roomSuffix)
+				os.Remove(path + lockSuffix)
 			}
 			if test.left < 0 {
 				return

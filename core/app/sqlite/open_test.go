@@ -20,7 +20,7 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// A store opened by a symbolic link uses the same turnstile.
+// A store opened through a symbolic link uses the same lock files.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "log.db"), filepath.Join(t.TempDir(), "link.db")
@@ -30,7 +30,7 @@ func TestLink(t *testing.T) {
 	}
 	defer s.Close()
 	if err := os.Symlink(file, link); err != nil {
-		t.Logf("no links here: %v", err)
+		t.Logf("symbolic links are not supported: %v", err)
 		return
 	}
 	other, err := Open(t.Context(), link)
@@ -39,6 +39,6 @@ func TestLink(t *testing.T) {
 	}
 	defer other.Close()
 	if _, err := os.Lstat(link + ".turn"); err == nil {
-		t.Error("it has a turnstile of its own")
+		t.Error("the link has its own lock files")
 	}
 }

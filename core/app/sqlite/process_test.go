@@ -179,7 +179,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// churnChild opens, writes, reads and closes again and again.
+// churnChild opens, writes, reads and closes repeatedly.
 func churnChild(ctx context.Context, s *Store) error {
 	for range churnTimes {
 		if _, err := more(s, 1); err != nil {
@@ -203,8 +203,8 @@ func churnChild(ctx context.Context, s *Store) error {
 
 const churnTimes = 30
 
-// Processes open a new file and close it, all at once. The last one checkpoints and locks the
-// others out for that; none of them fails.
+// Processes open and close a new file concurrently. The last one to close it locks it for a checkpoint.
+// None of them fails.
 func TestChurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	var all [4]*exec.Cmd
@@ -237,9 +237,9 @@ func leftovers() (threads, files int) {
 	return len(tasks), len(open)
 }
 
-// While another process holds the turn and does not release it, the store can be opened and read.
-// Calls that give up leave no threads and files behind, and one that does not gets an error that
-// names the process. The next call after its end succeeds.
+// While another process holds the lock, the store can be opened and read. Cancelled writes leave no
+// threads and files behind. A write that times out gets an error that names the process. After the
+// process ends, writes succeed.
 func TestHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	s := open(t, path)
@@ -274,10 +274,10 @@ func TestHeld(t *testing.T) {
 	threads, files := leftovers()
 	t.Logf("%d calls: %d threads and %d files before, %d and %d after", calls, threadsBefore, filesBefore, threads, files)
 	if threads > threadsBefore+10 || files > filesBefore+2 {
-		t.Error("calls that gave up leave something behind")
+		t.Error("cancelled writes leave threads or files behind")
 	}
 
-	s.patience = 10 * time.Millisecond
+	s.timeout = 10 * time.Millisecond
 	queued := make(chan error)
 	for range 2 {
 		go func() { queued <- write(context.Background()) }()
@@ -291,9 +291,9 @@ func TestHeld(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	s.patience = patience
+	s.timeout = lockTimeout
 	if last, err := more(s, 1); last != 4 || err != nil {
-		t.Errorf("when the turn is free: %d, %v", last, err)
+		t.Errorf("when the lock is free: %d, %v", last, err)
 	}
 }
 
@@ -313,7 +313,7 @@ func killChild(ctx context.Context, s *Store) error {
 }
 
 // A writing process is killed repeatedly. All that it has reported is in the log, and nothing is
-// written by halves.
+// written partially.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -331,7 +331,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatal("it has ended by itself")
+			t.Fatal("the process ended early")
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())

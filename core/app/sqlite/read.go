@@ -25,8 +25,8 @@ const (
 	pageBytes = 1 << 20
 )
 
-// Records implements [app.Store]. It holds nothing while the caller handles a record: the log only
-// grows, so it can be read in pages, and a slow reader does not block checkpoints.
+// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader does
+// not block checkpoints.
 func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		last, err := s.Last(ctx)
@@ -53,14 +53,14 @@ func (s *Store) Last(ctx context.Context) (last int64, err error) {
 	return last, err
 }
 
-// pages yields records. next adds records to a page.
+// pages yields the records of several pages. next appends the records of the next page.
 func pages(after, last int64, next func(page []app.Record, after, last int64) ([]app.Record, error), yield func(app.Record, error) bool) {
 	var page []app.Record
 	for after = max(after, 0); after < last; {
 		var err error
 		page, err = next(page[:0], after, last)
 		if err == nil && len(page) == 0 {
-			err = fmt.Errorf("record %d is missing; restore a backup", after+1)
+			err = fmt.Errorf("event %d is missing; restore a backup", after+1)
 		}
 		if err != nil {
 			yield(app.Record{}, err)
@@ -76,7 +76,7 @@ func pages(after, last int64, next func(page []app.Record, after, last int64) ([
 	}
 }
 
-// page adds records to a page, until it is full.
+// page appends records to a page, until it is full.
 func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) {
 	bytes := 0
 	err := c.query(pageSQL, []any{after, last}, func(row []driver.Value) bool {
@@ -169,7 +169,7 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) (err error) {
 	}
 	if err = f(c); err != nil {
 		c.close()
-		return fmt.Errorf("reading %s: %w", s.path, err)
+		return fmt.Errorf("read %s: %w", s.path, err)
 	}
 	select {
 	case s.readers <- c:
@@ -177,7 +177,7 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) (err error) {
 		return c.close()
 	}
 	if s.closed.Load() {
-		return s.closeReaders() // Close may have run before
+		return s.closeReaders() // Close may have run meanwhile
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package sqlite is the embedded store of an app: one SQLite file, for several processes on one
-// machine.
+// Package sqlite implements [app.Store] on a SQLite file, which several processes on one machine can
+// share.
 package sqlite
 
 import (
@@ -23,8 +23,7 @@ const (
 	schemaVersion = 1
 )
 
-// schema creates the tables of a new file. Without file locks two processes may run it. Documents
-// are few, and may be big.
+// schema creates the tables. Without file locks, two processes may run it on the same file.
 const schema = `
 CREATE TABLE IF NOT EXISTS log (
 	seq     INTEGER PRIMARY KEY,
@@ -40,75 +39,72 @@ CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
 `
 
-// errClosed is returned after Close.
 var errClosed = errors.New("the store is closed")
 
-// A Store is a SQLite file in WAL mode. Writes are durable: synchronous is FULL. Processes take
-// turns to write, with a turnstile of two files next to it, which are never removed. It implements
-// [app.Store].
+// A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous is
+// FULL. Processes take turns to write, with locks on two files next to it, which are never removed.
 type Store struct {
 	path string
 
-	turn     chan struct{} // holds a value during a write and during Close
-	gate     turnstile
-	patience time.Duration // how long a write waits for its turn
-	alone    bool          // there are no locks but those of SQLite
-	closed   atomic.Bool
+	writing     chan struct{} // full during a write and during Close
+	fileLock    fairLock
+	timeout     time.Duration // of a write that waits for its turn
+	noFileLocks bool          // the file system supports only the locks of SQLite
+	closed      atomic.Bool
 
 	count   counter
-	writer  *conn      // without file locks it also provides stamps: its own commits do not change them
+	writer  *conn      // without file locks, its data_version is the stamp
 	readers chan *conn // unused connections
 
-	last   int64 // last sequence number as of lastAt; -1 if unknown
-	lastAt int64 // a stamp
-	rows   []any // of the statement that is being built
+	last   int64 // last sequence number at stamp lastAt; -1 if unknown
+	lastAt int64 // the stamp of last
+	rows   []any // buffer for the arguments of a statement
 }
 
 var _ app.Store = (*Store)(nil)
 
-// maxReaders is the number of connections that are kept for reading.
+// maxReaders is the maximum number of idle connections for reading.
 const maxReaders = 4
 
-// Open opens the store in a file, and creates the file and its folder if needed. It returns an
-// error for any other file, and leaves that unchanged, and for a store that has lost its last
-// events. It waits for other processes only if the store is new.
+// Open opens the store in a file, and creates the file and its folder if needed. It returns an error
+// if the file is not a store, or if the store has lost its last events. It waits for other processes
+// only if the store is new.
 func Open(ctx context.Context, path string) (s *Store, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // so that all processes use the same turnstile
+		path = real // so that all processes use the same locks
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("create the folder of the store: %w", err)
+		return nil, fmt.Errorf("create folder for the store: %w", err)
 	}
 	s = &Store{
-		path:    path,
-		last:    -1,
-		turn:    make(chan struct{}, 1),
-		gate:    newTurnstile(path),
-		readers: make(chan *conn, maxReaders),
-
-		patience: patience,
+		path:     path,
+		last:     -1,
+		writing:  make(chan struct{}, 1),
+		fileLock: newFairLock(path),
+		readers:  make(chan *conn, maxReaders),
+		timeout:  lockTimeout,
 	}
 	defer func() {
-		if is(err, notSQLite) {
-			err = errors.New("not a SQLite file; move it away, or name another one")
+		if hasCode(err, notSQLite) {
+			err = errors.New("not a SQLite file; move it away, or use another file")
 		}
 		if err != nil {
-			err = errors.Join(fmt.Errorf("opening %s: %w", path, err), s.Close())
+			err = errors.Join(fmt.Errorf("open %s: %w", path, err), s.Close())
 			s = nil
 		}
 	}()
-	leave, err := s.enterToOpen(ctx)
+	release, err := s.acquireToOpen(ctx)
 	if err != nil {
 		return s, err
 	}
-	defer leave()
+	defer release()
 	var committed int64
-	if !s.alone {
-		if err := s.count.open(path + roomSuffix); err != nil {
+	if !s.noFileLocks {
+		if err := s.count.open(path + lockSuffix); err != nil {
 			return s, err
 		}
 		if _, committed, err = s.count.read(); err != nil {
@@ -117,11 +113,11 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	}
 	const smallestPage = 512
 	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
-		return s, s.shortened(0, committed) // SQLite would remove the WAL
+		return s, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
 	}
 
-	// If the file is new, the turn is held, so no other store opens it now. If SQLite created it,
-	// others could read it.
+	// SQLite would create the file with a mode that lets other users read it. No other store opens a
+	// new file now, because this one holds the lock.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -141,36 +137,36 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	}
 	last, err := s.writer.value(lastSQL)
 	if err == nil && last < committed {
-		err = s.shortened(last, committed)
+		err = s.lostEvents(last, committed)
 	}
 	return s, err
 }
 
-// shortened returns the error for a log that ends before the last committed event.
-func (s *Store) shortened(last, committed int64) error {
+// lostEvents returns the error for a log that ends before the last committed event.
+func (s *Store) lostEvents(last, committed int64) error {
 	name := filepath.Base(s.path)
-	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup, or, to go on without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
+	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
 }
 
-// enterToOpen waits for the turn if the file is not a complete store yet. Otherwise it takes the
-// turn only if that is free, so that a store can be read while a process that has stopped holds it.
-func (s *Store) enterToOpen(ctx context.Context) (leave func(), err error) {
+// acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the lock
+// only if it is free, so that a store can be read while a suspended process holds the lock.
+func (s *Store) acquireToOpen(ctx context.Context) (release func(), err error) {
 	if !isComplete(s.path) {
-		return s.enter(ctx)
+		return s.acquire(ctx)
 	}
-	in, err := s.gate.try()
-	if s.alone = errors.Is(err, errNoLocks); s.alone {
+	acquired, err := s.fileLock.tryAcquire()
+	if s.noFileLocks = errors.Is(err, errNoLocks); s.noFileLocks {
 		err = nil
 	}
 	return func() {
-		if in {
-			s.gate.leave()
+		if acquired {
+			s.fileLock.release()
 		}
 	}, err
 }
 
-// isComplete reports whether the header of a file is that of a store with its tables. It may report
-// false while they are only in the WAL.
+// isComplete reports whether a file has the header of a store with its tables. It may report false while
+// the tables are only in the WAL.
 func isComplete(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -179,8 +175,8 @@ func isComplete(path string) bool {
 	defer file.Close()
 	var header [100]byte // see https://www.sqlite.org/fileformat.html
 	_, err = file.ReadAt(header[:], 0)
-	const inWAL, id = 18, 68
-	return err == nil && header[inWAL] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
+	const writeVersion, id = 18, 68
+	return err == nil && header[writeVersion] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
 // prepare verifies that the file is a store, and creates the tables of a new one.
@@ -201,9 +197,9 @@ func (s *Store) prepare() error {
 	switch {
 	case isNew:
 	case id != applicationID:
-		return errors.New("this SQLite file belongs to another application; name another one")
+		return errors.New("this SQLite file belongs to another application; use another file")
 	case version > schemaVersion:
-		return fmt.Errorf("a newer build has written this file, as version %d, and this one knows versions up to %d; use the newer build", version, schemaVersion)
+		return fmt.Errorf("the file has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
 	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil || !isNew {
 		return err
@@ -215,62 +211,62 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// errLate is the cause of a context that has ended because a write waited too long.
-var errLate = errors.New("the turn to write did not come in time")
+// errTimeout is the cause of a context that ended because a write waited too long.
+var errTimeout = errors.New("timeout")
 
-// enter waits for the turn to write. Without file locks it only orders the writers of this process.
-func (s *Store) enter(ctx context.Context) (leave func(), err error) {
+// acquire waits for the turn to write. Without file locks it waits only for writers of this process.
+func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	defer cancel()
 	select {
-	case s.turn <- struct{}{}:
+	case s.writing <- struct{}{}:
 	case <-ctx.Done():
-		return nil, s.late(ctx)
+		return nil, s.timeoutError(ctx)
 	}
 	if s.closed.Load() {
-		<-s.turn
+		<-s.writing
 		return nil, errClosed
 	}
-	if !s.alone {
-		err = s.gate.enter(ctx)
-		s.alone = errors.Is(err, errNoLocks)
+	if !s.noFileLocks {
+		err = s.fileLock.acquire(ctx)
+		s.noFileLocks = errors.Is(err, errNoLocks)
 	}
 	switch {
-	case s.alone:
-		return func() { <-s.turn }, nil
+	case s.noFileLocks:
+		return func() { <-s.writing }, nil
 	case err != nil:
-		<-s.turn
+		<-s.writing
 		if ctx.Err() != nil {
-			err = s.late(ctx)
+			err = s.timeoutError(ctx)
 		}
 		return nil, err
 	default:
-		return func() { s.gate.leave(); <-s.turn }, nil
+		return func() { s.fileLock.release(); <-s.writing }, nil
 	}
 }
 
-// late returns the error of a wait for the turn that ended with ctx.
-func (s *Store) late(ctx context.Context) error {
-	if context.Cause(ctx) != errLate {
+// timeoutError returns the error of a wait that ended with ctx.
+func (s *Store) timeoutError(ctx context.Context) error {
+	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	return fmt.Errorf("waiting to write to %s: no turn for %v, because %s holds the lock; end it if it hangs, and retry", s.path, s.patience, s.gate.holder())
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; end it if it hangs, and retry", s.path, s.timeout, s.fileLock.holder())
 }
 
-// Close waits for writers and closes the file. The last process to close it checkpoints. It can be
-// called twice.
+// Close waits for writers and closes the file. SQLite runs a checkpoint when the last process closes
+// it. Close can be called twice.
 func (s *Store) Close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
 	s.closed.Store(true)
 	err := s.closeReaders()
 	if s.writer != nil {
 		err = errors.Join(err, s.writer.close())
 	}
-	return errors.Join(err, s.gate.close(), s.count.close())
+	return errors.Join(err, s.fileLock.close(), s.count.close())
 }
 
 // closeReaders closes the unused connections.
@@ -286,26 +282,26 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Backup copies the current store to a new file, while others read and write. If it fails, there is
-// no copy. The copy can be opened as a store.
+// Backup copies the store to a new file, which can be opened as a store. Other processes can read and
+// write meanwhile. If Backup fails, it leaves no file.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if s.closed.Load() {
 		return errClosed
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("backing up to %s: %w", path, err)
+			err = fmt.Errorf("back up to %s: %w", path, err)
 		}
 	}()
 	if _, err := os.Lstat(path); err == nil {
-		return errors.New("the file already exists; remove it, or name another one")
+		return errors.New("the file already exists; remove it, or use another file")
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	unfinished := file.Name()
-	defer os.Remove(unfinished)
+	temp := file.Name()
+	defer os.Remove(temp)
 	if err := file.Close(); err != nil {
 		return err
 	}
@@ -313,30 +309,30 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = c.with(ctx, "VACUUM INTO ?", []any{unfinished}, func(s stmt, args []driver.NamedValue) error {
+	err = c.runStmt(ctx, "VACUUM INTO ?", []any{temp}, func(s stmt, args []driver.NamedValue) error {
 		_, err := s.ExecContext(ctx, args)
 		return err
 	})
 	if err := errors.Join(err, c.close()); err != nil {
 		return err
 	}
-	if err := persist(unfinished, os.O_RDWR); err != nil { // Windows flushes only files that are open for writing
+	if err := syncPath(temp, os.O_RDWR); err != nil { // Windows flushes only files that are open for writing
 		return err
 	}
-	err = os.Link(unfinished, path)
+	err = os.Link(temp, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(unfinished, path) // some file systems have no hard links
+		err = os.Rename(temp, path) // some file systems have no hard links
 	}
 	if err != nil {
 		return err
 	}
-	persist(filepath.Dir(path), os.O_RDONLY) // not all systems can flush folders
+	syncPath(filepath.Dir(path), os.O_RDONLY) // not all systems can flush folders
 	return nil
 }
 
-// persist flushes a file, or the entries of a folder, to the disk.
-func persist(path string, how int) error {
-	file, err := os.OpenFile(path, how, 0)
+// syncPath flushes a file, or the entries of a folder, to the disk.
+func syncPath(path string, flag int) error {
+	file, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}

@@ -21,14 +21,14 @@ func open(t testing.TB, path string) *Store {
 
 func TestStore(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		alone bool // as where there are no locks
-	}{{"turnstile", false}, {"alone", true}} {
+		name        string
+		noFileLocks bool
+	}{{"file locks", false}, {"no file locks", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) (app.Store, app.Store) {
 				path := filepath.Join(t.TempDir(), "deep", "a folder", "log?#%41.db")
 				first, second := open(t, path), open(t, path)
-				first.alone, second.alone = test.alone, test.alone
+				first.noFileLocks, second.noFileLocks = test.noFileLocks, test.noFileLocks
 				return first, second
 			})
 		})

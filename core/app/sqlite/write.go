@@ -20,20 +20,19 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx is one Write. It only notes changes until a read in the same Write needs them: a single
+// A tx is one Write. It buffers changes until the end, or until a read in the same Write. A single
 // statement needs no transaction, because there is no other writer.
 type tx struct {
-	s       *Store
-	known   bool // whether the next two fields are set
-	stamp   int64
-	last    int64 // last sequence number, with the noted records
-	records []app.Record
-	puts    []document
-	begun   bool  // in a transaction
-	err     error // of writing noted changes: SQLite may have ended the transaction
+	s             *Store
+	hasLast       bool // stamp and last are set
+	stamp         int64
+	last          int64 // last sequence number, buffered records included
+	records       []app.Record
+	puts          []document
+	inTransaction bool
+	err           error // of an earlier flush, after which SQLite may have ended the transaction
 }
 
-// A document is a noted document.
 type document struct {
 	name  string
 	value []byte
@@ -41,29 +40,29 @@ type document struct {
 
 // Write implements [app.Store].
 func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
-	leave, err := s.enter(ctx)
+	release, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	t := &tx{s: s}
-	if s.alone {
+	if s.noFileLocks {
 		if err := t.begin(ctx); err != nil {
-			return fmt.Errorf("waiting to write to %s: %w", s.path, err)
+			return fmt.Errorf("wait to write to %s: %w", s.path, err)
 		}
 	}
-	done := false
+	succeeded := false
 	defer func() {
-		if !done && t.begun { // f has returned an error or panicked
+		if !succeeded && t.inTransaction { // f has returned an error or panicked
 			err = errors.Join(err, s.writer.exec("ROLLBACK"))
 		}
 	}()
 	if err := f(t); err != nil {
 		return err
 	}
-	done = true
-	if len(t.records)+len(t.puts) == 0 && !t.begun {
-		return nil // and there was no error
+	succeeded = true
+	if len(t.records)+len(t.puts) == 0 && !t.inTransaction {
+		return nil // f has changed nothing
 	}
 	if s.count.file != nil {
 		if err := s.count.begin(); err != nil {
@@ -77,54 +76,54 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 // begin begins a transaction.
 func (t *tx) begin(ctx context.Context) error {
 	err := t.s.writer.execContext(ctx, "BEGIN IMMEDIATE")
-	t.begun = err == nil
+	t.inTransaction = err == nil
 	return err
 }
 
-// commit writes all noted changes, and makes them durable.
+// commit writes all buffered changes, and makes them durable.
 func (t *tx) commit() error {
 	records, puts := len(t.records), len(t.puts)
 	if t.err != nil {
 		return t.failed(t.err)
 	}
-	one := puts == 0 && records == chunk(records) || puts == 1 && records == 0
-	if err := t.flush(!one); err != nil {
+	isSingle := puts == 0 && records == chunk(records) || puts == 1 && records == 0
+	if err := t.flush(!isSingle); err != nil {
 		return t.failed(err)
 	}
-	if t.begun {
+	if t.inTransaction {
 		if err := t.s.writer.exec("COMMIT"); err != nil {
 			return t.failed(err)
 		}
 	}
-	if t.known {
+	if t.hasLast {
 		t.s.last, t.s.lastAt = t.last, t.stamp
 	}
 	return nil
 }
 
-// failed rolls back after an error, and returns it with what is known about the outcome.
+// failed rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] to the error.
 func (t *tx) failed(err error) error {
-	if t.begun {
+	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}
-	err = fmt.Errorf("writing to %s: %w", t.s.path, err)
-	if is(err, constraint) {
-		return fmt.Errorf("%w: %w", err, app.ErrTaken)
+	err = fmt.Errorf("write to %s: %w", t.s.path, err)
+	if hasCode(err, constraint) {
+		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
-	// A commit that could not be written has no effect. One that was written, but may not be on the
-	// disk, may be lost in a crash.
-	last, lookErr := t.s.writer.value(lastSQL)
-	there := t.known && last > t.s.last
+	// A commit that could not be written has no effect. A commit that was written but not synced can
+	// be lost in a crash.
+	last, lastErr := t.s.writer.value(lastSQL)
+	committed := t.hasLast && last > t.s.last
 	t.s.last = -1
-	if there || lookErr != nil || is(err, ioError) && code(err) != writeError {
-		return fmt.Errorf("%w: %w", err, app.ErrUnsure)
+	if committed || lastErr != nil || hasCode(err, ioError) && code(err) != writeError {
+		return fmt.Errorf("%w: %w", err, app.ErrOutcomeUnknown)
 	}
 	return err
 }
 
-// flush writes the noted changes, in a transaction if one is needed.
-func (t *tx) flush(needed bool) error {
-	if needed && !t.begun {
+// flush writes the buffered changes. If transaction is set, it begins a transaction first, if needed.
+func (t *tx) flush(transaction bool) error {
+	if transaction && !t.inTransaction {
 		if err := t.begin(context.Background()); err != nil {
 			return err
 		}
@@ -151,8 +150,8 @@ func (t *tx) flush(needed bool) error {
 	return nil
 }
 
-// chunk returns how many of n records the next statement inserts. Few records are one statement,
-// prepared once for their number, which saves a transaction around several.
+// chunk returns how many of n records the next statement inserts. Up to the limit, records need only one
+// statement and no transaction.
 func chunk(n int) int { return min(n, 64) }
 
 // insert inserts records into the log with one statement.
@@ -176,7 +175,7 @@ func (s *Store) insert(records []app.Record) error {
 	return s.writer.exec(sql, s.rows...)
 }
 
-// Append notes records, after checking that they follow the last one.
+// Append implements [app.Tx].
 func (t *tx) Append(records ...app.Record) error {
 	if _, err := t.Stamp(); err != nil {
 		return err
@@ -184,9 +183,9 @@ func (t *tx) Append(records ...app.Record) error {
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
-			return fmt.Errorf("append record %d, where the next one is %d: %w", r.Seq, next, app.ErrTaken)
+			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
 		case r.Seq > next:
-			return fmt.Errorf("append record %d, where the next one is %d: gaps are not allowed", r.Seq, next)
+			return fmt.Errorf("append event %d: the next event is %d; gaps are not allowed", r.Seq, next)
 		}
 	}
 	for _, r := range records {
@@ -198,10 +197,9 @@ func (t *tx) Append(records ...app.Record) error {
 	return nil
 }
 
-// Stamp returns the stamp of the store, which cannot change during a Write. It also finds out
-// whether the last sequence number is known.
+// Stamp returns the stamp of the store, which cannot change during a Write. It also sets t.last.
 func (t *tx) Stamp() (int64, error) {
-	if t.known {
+	if t.hasLast {
 		return t.stamp, nil
 	}
 	stamp, err := t.s.Stamp(context.Background())
@@ -214,18 +212,18 @@ func (t *tx) Stamp() (int64, error) {
 		}
 		t.s.lastAt = stamp
 	}
-	t.known, t.stamp, t.last = true, stamp, t.s.last
+	t.hasLast, t.stamp, t.last = true, stamp, t.s.last
 	return stamp, nil
 }
 
-// Put notes a document.
+// Put implements [app.Tx].
 func (t *tx) Put(name string, value []byte) error {
 	t.puts = append(t.puts, document{name, bytes.Clone(value)})
 	return nil
 }
 
-// see writes the noted changes, so that the next read sees them.
-func (t *tx) see() error {
+// flushBuffered writes the buffered changes, so that the next read sees them.
+func (t *tx) flushBuffered() error {
 	if t.err == nil && len(t.records)+len(t.puts) > 0 {
 		t.err = t.flush(true)
 	}
@@ -234,7 +232,7 @@ func (t *tx) see() error {
 
 // Get implements [app.Tx].
 func (t *tx) Get(name string) ([]byte, error) {
-	if err := t.see(); err != nil {
+	if err := t.flushBuffered(); err != nil {
 		return nil, err
 	}
 	return t.s.writer.document(name)
@@ -242,7 +240,7 @@ func (t *tx) Get(name string) ([]byte, error) {
 
 // Find implements [app.Tx].
 func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
-	if err := t.see(); err != nil {
+	if err := t.flushBuffered(); err != nil {
 		return found, false, err
 	}
 	err = t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
@@ -257,7 +255,7 @@ func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		_, err := t.Stamp()
 		if err == nil {
-			err = t.see()
+			err = t.flushBuffered()
 		}
 		if err != nil {
 			yield(app.Record{}, err)

@@ -37,13 +37,13 @@ func (s suite) records() {
 	s.write(s.first, func(tx app.Tx) error { return tx.Append(odd) })
 	odd.Time = odd.Time.UTC()
 	for r, err := range s.second.Records(s.Context(), 4) {
-		if err := errors.Join(err, same(r, odd)); err != nil {
+		if err := errors.Join(err, compare(r, odd)); err != nil {
 			s.Error(err)
 		}
 	}
 }
 
-func (s suite) noGap() {
+func (s suite) gaps() {
 	s.add(s.first, 3)
 	for _, test := range []struct {
 		seqs  []int64
@@ -63,14 +63,14 @@ func (s suite) noGap() {
 			}
 			return nil
 		})
-		if err == nil || errors.Is(err, app.ErrTaken) != test.taken || errors.Is(err, app.ErrUnsure) {
-			s.Errorf("adding %d: %v", test.seqs, err)
+		if err == nil || errors.Is(err, app.ErrConflict) != test.taken || errors.Is(err, app.ErrOutcomeUnknown) {
+			s.Errorf("append %d: %v", test.seqs, err)
 		}
 	}
 	// A failed Append adds none of its records.
 	s.write(s.first, func(tx app.Tx) error {
 		if tx.Append(Record(4), Record(6)) == nil {
-			s.Error("there is a gap")
+			s.Error("a gap was accepted")
 		}
 		return tx.Append(Record(4))
 	})
@@ -90,21 +90,21 @@ func (s suite) keys() {
 		}
 		for _, want := range []app.Record{keyed(2, "a"), keyed(4, "b")} {
 			r, ok, err := tx.Find(want.Key)
-			if err := errors.Join(err, same(r, want)); !ok || err != nil {
-				s.Errorf("key %q is not found: %v", want.Key, err)
+			if err := errors.Join(err, compare(r, want)); !ok || err != nil {
+				s.Errorf("key %q not found: %v", want.Key, err)
 			}
 		}
 		for _, none := range []string{"", "c", "A"} {
 			if _, ok, err := tx.Find(none); ok || err != nil {
-				s.Errorf("key %q is found: %v", none, err)
+				s.Errorf("key %q found: %v", none, err)
 			}
 		}
 		return nil
 	})
 	for _, again := range [][]app.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
 		err := s.first.Write(s.Context(), func(tx app.Tx) error { return tx.Append(again...) })
-		if !errors.Is(err, app.ErrTaken) || errors.Is(err, app.ErrUnsure) {
-			s.Errorf("a key that is taken: %v", err)
+		if !errors.Is(err, app.ErrConflict) || errors.Is(err, app.ErrOutcomeUnknown) {
+			s.Errorf("duplicate key: %v", err)
 		}
 	}
 	s.first.Write(s.Context(), func(tx app.Tx) error { // f ignores the error, so Write must return it
@@ -117,8 +117,8 @@ func (s suite) keys() {
 	s.count(0, 5)
 }
 
-// A reader sees the log as of its start, and may write.
-func (s suite) began() {
+// An iteration sees the log as of its start. Its body may write.
+func (s suite) consistentRead() {
 	s.add(s.first, 3)
 	all := s.first.Records(s.Context(), 0)
 	s.add(s.second, 1)
@@ -132,13 +132,13 @@ func (s suite) began() {
 		s.add(s.second, 1)
 	}
 	if n != 4 {
-		s.Errorf("there were 4 records when it began, and it gave %d", n)
+		s.Errorf("got %d records, want 4", n)
 	}
 	s.check(12)
 }
 
-// A reader may stop early.
-func (s suite) breaks() {
+// A reader may stop before the end.
+func (s suite) earlyStop() {
 	s.add(s.first, 100)
 	for range 20 {
 		for range s.first.Records(s.Context(), 10) {
@@ -159,7 +159,7 @@ func (s suite) breaks() {
 }
 
 // The store does not share memory with f.
-func (s suite) bytes() {
+func (s suite) sharedMemory() {
 	r, value := Record(1), []byte("value")
 	r.Key, r.Result = "key", []byte("result")
 	expect := func(r app.Record, value []byte, errs ...error) {

@@ -1,4 +1,4 @@
-// Package storetest has the tests that every store must pass.
+// Package storetest tests implementations of [app.Store].
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) (first, second app.Store) { … })
@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Run runs the tests. For each of them open opens an empty store twice, as two processes do. Run
-// closes both.
+// Run runs the tests. For each test, open returns two handles on the same empty store, like those of two
+// processes. Run closes them.
 func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	for _, test := range []struct {
 		name string
@@ -26,27 +26,27 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	}{
 		{"empty", suite.empty},
 		{"records", suite.records},
-		{"no gap", suite.noGap},
+		{"gaps", suite.gaps},
 		{"keys", suite.keys},
-		{"began", suite.began},
-		{"break", suite.breaks},
-		{"undone", suite.undone},
-		{"sees itself", suite.seesItself},
+		{"consistent read", suite.consistentRead},
+		{"early stop", suite.earlyStop},
+		{"rollback", suite.rollback},
+		{"own writes", suite.ownWrites},
 		{"stamp", suite.stamp},
 		{"documents", suite.documents},
 		{"names", suite.names},
-		{"bytes", suite.bytes},
+		{"shared memory", suite.sharedMemory},
 		{"big", suite.big},
 		{"many", suite.many},
 		{"context", suite.context},
-		{"no wait", suite.noWait},
+		{"readers do not wait", suite.readersDoNotWait},
 		{"concurrent", suite.concurrent},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			first, second := open(t)
 			test.run(suite{t, first, second})
 			if err := errors.Join(first.Close(), second.Close()); err != nil {
-				t.Error("closing:", err)
+				t.Error("close:", err)
 			}
 		})
 	}
@@ -84,25 +84,24 @@ func Append(s app.Store, n int) (last int64, err error) {
 	return last, err
 }
 
-// Check returns an error if the log of a store is not the records 1 to last of [Record].
+// Check returns an error unless the log of a store is the records 1 to last of [Record].
 func Check(s app.Store, last int64) error {
 	next := int64(1)
 	for r, err := range s.Records(context.Background(), 0) {
 		if err != nil {
 			return err
 		}
-		if err := same(r, Record(next)); err != nil {
+		if err := compare(r, Record(next)); err != nil {
 			return err
 		}
 		next++
 	}
 	if got, err := s.Last(context.Background()); err != nil || next != last+1 || got != last {
-		return fmt.Errorf("the log has %d records, the last of which is %d, and not %d; %v", next-1, got, last, err)
+		return fmt.Errorf("got %d records, the last is %d, want %d: %v", next-1, got, last, err)
 	}
 	return nil
 }
 
-// lastOf returns the number of the last record.
 func lastOf(tx app.Tx) (last int64, err error) {
 	for r, err := range tx.Records(0) {
 		if err != nil {
@@ -113,28 +112,28 @@ func lastOf(tx app.Tx) (last int64, err error) {
 	return last, nil
 }
 
-// same returns an error if a record differs from the expected one.
-func same(got, want app.Record) error {
+// compare returns an error if a record differs from the expected one.
+func compare(got, want app.Record) error {
 	g, w := got, want
 	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result = time.Time{}, time.Time{}, nil, nil, nil, nil
 	if fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", w) || got.Time != want.Time ||
 		!bytes.Equal(got.Data, want.Data) || !bytes.Equal(got.Result, want.Result) {
-		return fmt.Errorf("the record is\n%+v, not\n%+v", got, want)
+		return fmt.Errorf("got record\n%+v, want\n%+v", got, want)
 	}
 	return nil
 }
 
-// A suite is the fixture of a test.
+// A suite is a test with two handles on its store.
 type suite struct {
 	*testing.T
 	first, second app.Store
 }
 
-// write calls Write, which must succeed.
+// write calls Write and fails the test on an error.
 func (s suite) write(store app.Store, f func(app.Tx) error) {
 	s.Helper()
 	if err := store.Write(s.Context(), f); err != nil {
-		s.Fatal("writing:", err)
+		s.Fatal("write:", err)
 	}
 }
 
@@ -142,7 +141,7 @@ func (s suite) write(store app.Store, f func(app.Tx) error) {
 func (s suite) add(store app.Store, n int) {
 	s.Helper()
 	if _, err := Append(store, n); err != nil {
-		s.Fatal("adding records:", err)
+		s.Fatal("append:", err)
 	}
 }
 
@@ -154,26 +153,26 @@ func (s suite) check(last int64) {
 	}
 }
 
-// count fails the test unless there are want records after one.
+// count fails the test unless the second handle has want records after a sequence number.
 func (s suite) count(after int64, want int) {
 	s.Helper()
 	got, next := 0, max(after, 0)
 	for r, err := range s.second.Records(s.Context(), after) {
 		if next++; err != nil || r.Seq != next {
-			s.Fatalf("record %d is %d; %v", next, r.Seq, err)
+			s.Fatalf("got record %d, want %d: %v", r.Seq, next, err)
 		}
 		got++
 	}
 	if got != want {
-		s.Errorf("after %d there are %d, not %d", after, got, want)
+		s.Errorf("after %d: got %d records, want %d", after, got, want)
 	}
 }
 
-// document compares a document.
+// document fails the test unless a document has the expected value.
 func (s suite) document(name string, want []byte) {
 	s.Helper()
 	got, err := s.second.Get(s.Context(), name)
 	if err != nil || !bytes.Equal(got, want) || (got == nil) != (want == nil) {
-		s.Errorf("document %q is %#v, %v, and not %#v", name, got, err, want)
+		s.Errorf("document %q: got %#v, want %#v: %v", name, got, want, err)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// errRefused is the error of the tests' own functions.
+// errRefused is returned by functions of these tests.
 var errRefused = errors.New("refused")
 
-// begin adds a record and a document, and optionally reads them back.
-func (s suite) begin(tx app.Tx, seq int64, look bool) {
+// addRecordAndDocument adds a record and a document, and optionally reads the record back.
+func (s suite) addRecordAndDocument(tx app.Tx, seq int64, readBack bool) {
 	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
-	if last, lastErr := seq, error(nil); look {
+	if last, lastErr := seq, error(nil); readBack {
 		if last, lastErr = lastOf(tx); last != seq {
-			s.Errorf("the last one is %d", last)
+			s.Errorf("last record: %d", last)
 		}
 		err = errors.Join(err, lastErr)
 	}
@@ -29,19 +29,19 @@ func (s suite) begin(tx app.Tx, seq int64, look bool) {
 }
 
 // If f fails or panics, nothing is written.
-func (s suite) undone() {
+func (s suite) rollback() {
 	s.add(s.first, 1)
-	for i, look := range []bool{false, true, false, true} {
+	for i, readBack := range []bool{false, true, false, true} {
 		func() {
 			defer func() { recover() }() // or the error is returned
 			err := s.first.Write(s.Context(), func(tx app.Tx) error {
-				if s.begin(tx, 2, look); i < 2 {
+				if s.addRecordAndDocument(tx, 2, readBack); i < 2 {
 					panic("in f")
 				}
 				return errRefused
 			})
-			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrUnsure) {
-				s.Errorf("the error is %v", err)
+			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrOutcomeUnknown) {
+				s.Errorf("error: %v", err)
 			}
 		}()
 		s.check(1)
@@ -52,20 +52,20 @@ func (s suite) undone() {
 	s.check(3)
 }
 
-func (s suite) seesItself() {
+func (s suite) ownWrites() {
 	s.write(s.first, func(tx app.Tx) error {
 		for seq := int64(1); seq < 20; seq++ {
-			s.begin(tx, seq, true)
+			s.addRecordAndDocument(tx, seq, true)
 			value := strconv.AppendInt(nil, seq, 10)
 			err := tx.Put("n", value)
 			if got, getErr := tx.Get("n"); string(got) != string(value) || err != nil || getErr != nil {
-				s.Errorf("it is %q, not %q; %v, %v", got, value, err, getErr)
+				s.Errorf("document: got %q, want %q: %v, %v", got, value, err, getErr)
 			}
 			s.check(0)
 		}
 		err := tx.Put("n", nil)
 		if got, getErr := tx.Get("n"); got != nil || getErr != nil {
-			s.Errorf("it is %q; %v", got, getErr)
+			s.Errorf("removed document: got %q: %v", got, getErr)
 		}
 		return err
 	})
@@ -80,7 +80,7 @@ func (s suite) stamp() {
 		outside, err := s.first.Stamp(s.Context())
 		s.write(s.first, func(tx app.Tx) error {
 			if inside, insideErr := tx.Stamp(); inside != outside || err != nil || insideErr != nil {
-				s.Errorf("the stamp is %d, and %d inside; %v, %v", outside, inside, err, insideErr)
+				s.Errorf("stamp: %d, in Write: %d: %v, %v", outside, inside, err, insideErr)
 			}
 			return nil
 		})
@@ -96,7 +96,7 @@ func (s suite) stamp() {
 		}
 		now := stamp()
 		if slices.Contains(seen, now) {
-			s.Errorf("the stamp is %d again", now)
+			s.Errorf("stamp %d was not changed", now)
 		}
 		seen = append(seen, now)
 	}
@@ -133,18 +133,17 @@ func (s suite) names() {
 		"": all, "a/": {"a/1", "a/10", "a/2"}, "a%": {"a%"}, "a_": {"a_b"}, "ü": {"ü"}, "b": {"b"}, "zz": nil, "a/3": nil,
 	} {
 		if got, err := s.second.Names(s.Context(), prefix); err != nil || !slices.Equal(got, want) {
-			s.Errorf("with %q begin %q, not %q; %v", prefix, got, want, err)
+			s.Errorf("names with prefix %q: got %q, want %q: %v", prefix, got, want, err)
 		}
 	}
 }
 
-// Write stops waiting for its turn when the context ends, and leaves nothing behind. It ignores the
-// context once f is called.
+// Write stops waiting for its turn when the context ends. It ignores the context once f is called.
 func (s suite) context() {
 	canceled := func(ctx context.Context, store app.Store) {
-		err := store.Write(ctx, func(app.Tx) error { s.Error("f is called"); return nil })
+		err := store.Write(ctx, func(app.Tx) error { s.Error("f was called"); return nil })
 		if !errors.Is(err, context.Canceled) {
-			s.Errorf("the wait ends with %v", err)
+			s.Errorf("cancelled Write: %v", err)
 		}
 	}
 	for range 5 {
@@ -166,7 +165,7 @@ func (s suite) context() {
 		for _, err = range s.first.Records(ctx, 0) {
 		}
 		if !errors.Is(err, context.Canceled) {
-			s.Errorf("reading: %v", err)
+			s.Errorf("cancelled Records: %v", err)
 		}
 		s.add(s.second, 1)
 	}
@@ -174,10 +173,10 @@ func (s suite) context() {
 }
 
 // Readers do not wait for writers, even if a writer waits for the reader.
-func (s suite) noWait() {
-	for _, look := range []bool{false, true} {
+func (s suite) readersDoNotWait() {
+	for _, readBack := range []bool{false, true} {
 		err := s.first.Write(s.Context(), func(tx app.Tx) error {
-			s.begin(tx, 1, look)
+			s.addRecordAndDocument(tx, 1, readBack)
 			var group sync.WaitGroup
 			for range 8 { // more than the connections of a store
 				group.Go(func() {
@@ -197,8 +196,7 @@ func (s suite) noWait() {
 	}
 }
 
-// With concurrent reads and writes nothing is lost: neither records nor increments of a counter in
-// a document.
+// Concurrent writes lose neither records nor increments of a counter in a document.
 func (s suite) concurrent() {
 	const callers, times = 4, 25
 	var group sync.WaitGroup

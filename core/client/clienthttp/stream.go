@@ -399,7 +399,7 @@ func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *ev
 			t.mu.Lock()
 			t.err = fmt.Errorf("the stream ended: %w", err)
 			t.mu.Unlock()
-			t.Conn.Abandon()
+			t.Conn.FailCalls()
 			return
 		}
 	}

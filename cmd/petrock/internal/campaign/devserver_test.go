@@ -109,11 +109,11 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	before, beside := w.tree(), w.outside()
 	all := []struct{ name, body, says string }{
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
-		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad gives {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
-		{"panics", "var p *BadOutput\nreturn *p, nil", "it panicked: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
+		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad returns {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
+		{"panics", "var p *BadOutput\nreturn *p, nil", "panic: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
 		{"loops", "for {\n}", "did not end within 2 s"},
 		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},
-		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with status 3"},
+		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with exit code 3"},
 		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write to the folder that they run in"},
 	}
 	// Each takes its time: some are picked.

@@ -2,44 +2,39 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// block finds what stands in the documentation to be copied: its language, what it is for, and its text.
-var block = regexp.MustCompile("(?ms)^```(\\w+) (\\S+)\n(.*?)^```$")
+// block finds the blocks of the documentation that name a tool or a file: language, name and text.
+var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 
-// What the documentation shows works: each input of a tool can be sent as it is, each Go file can be written, and
-// afterwards all of the project is sound. In between, what a new generator makes can be made in the same conversation.
+// The documentation's inputs of tools can be sent as they are, its Go files can be written, and the
+// project then compiles and passes its tests. A generator that the documentation adds can be used in
+// the same conversation. TestDocs in cmd/petrock runs the commands.
 func TestDocs(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	before := w.tree()
 	client := w.serve(devserver.Options{})
-	var operations []string
-	for _, resource := range client.Resources() {
-		if !strings.HasPrefix(resource.URI, "petrock://docs/") {
-			continue
-		}
-		text := client.ReadResource(resource.URI)[0].Text
-		found := block.FindAllStringSubmatch(text, -1)
-		if fences := strings.Count(text, "\n```"); fences != 2*len(found) {
-			t.Errorf("%s has %d fences, and %d blocks that say what they are for", resource.URI, fences, len(found))
-		}
-		for _, f := range found {
-			switch {
-			case f[1] == "json":
+	var operations, written []string
+	for _, page := range docs.Pages() {
+		text := client.ReadResource("petrock://docs/" + page.Topic)[0].Text
+		for _, f := range block.FindAllStringSubmatch(text, -1) {
+			if f[1] == "json" {
 				made := good[engine.Result](w, client, f[2], json.RawMessage(f[3]))
 				operations = append(operations, made.Operation)
-			case f[1] == "go":
+			} else {
 				w.write(f[2], strings.ReplaceAll(f[3], "MODULE", module))
-			default:
-				t.Errorf("%s has a block of %s", resource.URI, f[1])
+				written = append(written, f[2])
 			}
 		}
 	}
@@ -50,19 +45,18 @@ func TestDocs(t *testing.T) {
 	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
-	if err := removeAll(w.path("features/posts/old.go")); err != nil { // nobody generated it, and its feature is undone
-		t.Fatal(err)
+	for _, file := range written {
+		if err := removeAll(w.path(file)); err != nil {
+			t.Fatal(err)
+		}
+		for dir := path.Dir(file); os.Remove(w.path(dir)) == nil; dir = path.Dir(dir) { // empty folders
+		}
 	}
 	for i := range operations {
 		good[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if hasTool(client, "generate_handler") {
 		t.Error("after undo there is still a tool generate_handler")
-	}
-	for _, f := range []string{"tools/reverse.go", "tools/lookup.go", "tools/add_more_test.go", "tools/remove_notes.go", "tools/remove_notes_test.go"} {
-		if err := removeAll(w.path(f)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ package servers
 import (
 	"cmp"
 	"context"
-	_ "embed" // for trust.md
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ Before petrock starts a program that a project's file names, it shows it and ask
 terminal it starts only a SERVER that is named, unless --yes is given. petrock help trust has the details.`
 
 // Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
-// call any MCP server, and the topic trust.
+// call any MCP server.
 func Commands(env mcpcli.Env) []*cobra.Command {
 	env.Many, env.About = true, about
 	env.Examples = map[string][]string{
@@ -49,18 +48,7 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 		"prompt":    {"prompt petrock add_feature feature='a list of books'"},
 	}
 	env.Target = func() mcpcli.Target { return &target{env: env} }
-	return append(mcpcli.Commands(env), newDoctor(env), newTrust())
-}
-
-//go:embed trust.md
-var trust string
-
-// newTrust is a topic of help.
-func newTrust() *cobra.Command {
-	return &cobra.Command{
-		Use: "trust", Short: "Read what petrock starts, and when it asks", Long: strings.TrimSpace(trust),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	return append(mcpcli.Commands(env), newDoctor(env))
 }
 
 // A target finds the server that a command line names: by its name, its URL or its command.

@@ -1,5 +1,5 @@
-// Late is a server without package stdout: what is printed before it serves reaches the
-// client, and nothing after that.
+// Late is a server without package stdout. Output before ServeStdio reaches the client; later output
+// does not.
 package main
 
 import (

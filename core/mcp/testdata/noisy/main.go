@@ -1,4 +1,4 @@
-// Noisy is a server that keeps its conversation clean although all around it prints.
+// Noisy is a server whose dependencies print to standard output.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 			stolen, err := io.ReadAll(os.Stdin)
 			return mcp.TextResult(fmt.Sprintf("talked, read %d bytes, %v", len(stolen), err)), nil
 		},
-		// nap ends in time to be answered, sleep does not, and stubborn does not listen.
+		// nap ends within the grace period, sleep ends with its context, and stubborn never ends.
 		"nap": func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 			time.Sleep(200 * time.Millisecond)
 			return mcp.TextResult("rested"), nil

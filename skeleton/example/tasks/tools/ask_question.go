@@ -1,4 +1,4 @@
-// Package tools holds the tools that the server offers beside those of its features.
+// Package tools has the tools of the server that are not part of a feature.
 package tools
 
 import (
@@ -11,23 +11,24 @@ import (
 	"github.com/petrock/petrock/skeleton/example/tasks/features/chats"
 )
 
-// AskQuestionInput is what ask_question takes.
+// AskQuestionInput is the input of ask_question.
 type AskQuestionInput struct {
-	Question string `json:"question" schema:"min=1,max=20000"` // What to ask
-	ChatID   string `json:"chat_id,omitempty"`                 // The conversation to go on with; a new one if left out
+	Question string `json:"question" schema:"min=1,max=20000"` // The question
+	ChatID   string `json:"chat_id,omitempty"`                 // Id of the conversation to continue; omit it to start one
 }
 
-// AskQuestionOutput is what ask_question returns.
+// AskQuestionOutput is the output of ask_question.
 type AskQuestionOutput struct {
-	ChatID     string               `json:"chat_id"`     // The conversation: give it along with the next question
-	QuestionID string               `json:"question_id"` // The question, for answer_question
+	ChatID     string               `json:"chat_id"`     // Id of the conversation; pass it with the next question
+	QuestionID string               `json:"question_id"` // Id of the question
 	Status     chats.QuestionStatus `json:"status"`
-	Answer     string               `json:"answer,omitempty"` // Left out if nobody has answered yet
-	Next       string               `json:"next,omitempty"`   // How the question is answered, if it is open
+	Answer     string               `json:"answer,omitempty"` // Absent if the question is open
+	Next       string               `json:"next,omitempty"`   // How to get an answer, if the question is open
 }
 
-// AskQuestion asks the client's model a question, with the conversation so far if it has a chat_id. If the client has no model to
-// ask, or refuses, the question is kept for another agent to answer.
+// AskQuestion asks the client's model a question. With chat_id, the model also gets the conversation
+// so far. If the client does not support sampling, or refuses, the question stays open for another
+// agent to answer.
 //
 //petrock:hints additive
 func AskQuestion(ctx context.Context, in AskQuestionInput) (AskQuestionOutput, error) {
@@ -35,8 +36,8 @@ func AskQuestion(ctx context.Context, in AskQuestionInput) (AskQuestionOutput, e
 	if err != nil {
 		return AskQuestionOutput{}, err
 	}
-	// In revision 2026-07-28 the call ends here with the question, and comes again with the answer: what is before this line is
-	// done twice, and so only reads. What is behind it is done once.
+	// In revision 2026-07-28 the call ends here, and the client calls again with the answer. The code
+	// above runs twice, so it must not change anything.
 	err = mcp.Ask(ctx, asked)
 	var cannot *mcp.CannotAskError
 	var refused *mcp.RefusedError
@@ -46,12 +47,12 @@ func AskQuestion(ctx context.Context, in AskQuestionInput) (AskQuestionOutput, e
 	case err != nil:
 		return AskQuestionOutput{}, err
 	case asked.Answer.Text() == "":
-		return AskQuestionOutput{}, errors.New("the client's model has answered without a text; ask again, in other words")
+		return AskQuestionOutput{}, errors.New("the client's model returned no text; rephrase the question")
 	}
 	return record(ctx, chats.Record{ChatID: in.ChatID, Question: in.Question, Answer: asked.Answer.Text(), AnsweredBy: asked.Answer.Model})
 }
 
-// conversation is what the model is asked: the questions before that have an answer, and then the new one.
+// conversation returns the messages for the model: the answered questions so far, then the new one.
 func conversation(ctx context.Context, in AskQuestionInput) (*mcp.Sampling, error) {
 	asked := &mcp.Sampling{Key: "answer", MaxTokens: 2000}
 	say := func(role mcp.Role, text string) {
@@ -62,10 +63,10 @@ func conversation(ctx context.Context, in AskQuestionInput) (*mcp.Sampling, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, before := range chat.Questions {
-			if before.Status == chats.QuestionStatusAnswered {
-				say(mcp.RoleUser, before.Question)
-				say(mcp.RoleAssistant, before.Answer)
+		for _, q := range chat.Questions {
+			if q.Status == chats.QuestionStatusAnswered {
+				say(mcp.RoleUser, q.Question)
+				say(mcp.RoleAssistant, q.Answer)
 			}
 		}
 	}
@@ -73,15 +74,15 @@ func conversation(ctx context.Context, in AskQuestionInput) (*mcp.Sampling, erro
 	return asked, nil
 }
 
-// record keeps a question, and says what there is to know of it.
+// record stores a question and returns the output of the tool.
 func record(ctx context.Context, c chats.Record) (AskQuestionOutput, error) {
-	kept, err := app.Do(ctx, c)
+	stored, err := app.Do(ctx, c)
 	if err != nil {
 		return AskQuestionOutput{}, err
 	}
-	out := AskQuestionOutput{ChatID: kept.ChatID, QuestionID: kept.ID, Status: kept.Status, Answer: kept.Answer}
-	if kept.Status == chats.QuestionStatusOpen {
-		out.Next = fmt.Sprintf("The client has no model that answers, so the question is kept. Another agent finds it with list_questions, and answers it with answer_question and question_id %q. Then get_chat with chat_id %q shows the answer.", kept.ID, kept.ChatID)
+	out := AskQuestionOutput{ChatID: stored.ChatID, QuestionID: stored.ID, Status: stored.Status, Answer: stored.Answer}
+	if stored.Status == chats.QuestionStatusOpen {
+		out.Next = fmt.Sprintf("The client's model did not answer, so the question is open. Another agent can find it with list_questions and answer it with answer_question, question_id %q. Then call get_chat with chat_id %q.", stored.ID, stored.ChatID)
 	}
 	return out, nil
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/petrock/petrock/skeleton/example/tasks/tools"
 )
 
-// sampling is what a client declares that has a model.
+// sampling returns the capabilities of a client with a model.
 func sampling() mcp.Capabilities { return mcp.Capabilities{"sampling": json.RawMessage(`{}`)} }
 
-// echo is a model that says what it was told.
+// echo is a model that repeats the conversation.
 func echo(_ context.Context, _ string, params json.RawMessage) (any, error) {
 	var asked struct {
 		Messages []struct {
@@ -37,19 +37,19 @@ func echo(_ context.Context, _ string, params json.RawMessage) (any, error) {
 	return map[string]any{"role": "assistant", "model": "echo", "content": map[string]any{"type": "text", "text": text}}, nil
 }
 
-// The client's model is asked with the conversation so far, whether the client is asked while the tool waits or calls again with the
-// answer, and each question is kept once.
+// The client's model gets the conversation so far, in both protocol eras, and each question is
+// recorded once.
 func TestAskQuestion(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
 		client := apptest.Serve(t, chats.Feature())
-		client.Offer(tools.Register)
+		client.Register(tools.Register)
 		asking := client.Connect(mcptest.Options{Revision: revision, Capabilities: sampling(), Handle: echo})
 		for _, step := range []mcptest.Example{
 			{Name: "a new conversation", Input: `{"question":"Who?"}`, Output: `{"chat_id":"id1","question_id":"id1","status":"answered","answer":"You said: user Who?"}`},
-			{Name: "it goes on", Input: `{"question":"Where?","chat_id":"id1"}`, Output: `{"chat_id":"id1","question_id":"id2","status":"answered","answer":"You said: user Who?, assistant You said: user Who?, user Where?"}`},
-			{Name: "another one", Input: `{"question":"When?"}`, Output: `{"chat_id":"id3","question_id":"id3","status":"answered","answer":"You said: user When?"}`},
-			{Name: "no conversation", Input: `{"question":"Why?","chat_id":"id2"}`, Error: `no conversation "id2"`},
-			{Name: "nothing", Input: `{"question":""}`, Error: "invalid arguments"},
+			{Name: "continued", Input: `{"question":"Where?","chat_id":"id1"}`, Output: `{"chat_id":"id1","question_id":"id2","status":"answered","answer":"You said: user Who?, assistant You said: user Who?, user Where?"}`},
+			{Name: "another conversation", Input: `{"question":"When?"}`, Output: `{"chat_id":"id3","question_id":"id3","status":"answered","answer":"You said: user When?"}`},
+			{Name: "unknown conversation", Input: `{"question":"Why?","chat_id":"id2"}`, Error: `conversation "id2" does not exist`},
+			{Name: "empty question", Input: `{"question":""}`, Error: "invalid arguments"},
 		} {
 			t.Run(fmt.Sprint(step.Name, " in ", revision), func(t *testing.T) { asking.CheckTool(t, "ask_question", step) })
 		}
@@ -59,24 +59,24 @@ func TestAskQuestion(t *testing.T) {
 	}
 }
 
-// Where nobody's model can be asked, or the client refuses, the question is kept, another agent answers it, and the
-// conversation goes on from there.
-func TestAskQuestionOfAnotherAgent(t *testing.T) {
+// Without sampling, or if the client refuses, the question stays open. After another agent has
+// answered it, the conversation continues.
+func TestAskQuestionAnsweredByAnotherAgent(t *testing.T) {
 	refuse := func(context.Context, string, json.RawMessage) (any, error) {
 		return nil, jsonrpc.Errorf(-1, "the person said no")
 	}
 	for name, o := range map[string]mcptest.Options{
-		"a session without sampling":  {},
-		"requests without sampling":   {Revision: mcp.Latest},
-		"a session in which it fails": {Capabilities: sampling(), Handle: refuse},
+		"a session without sampling": {},
+		"requests without sampling":  {Revision: mcp.Latest},
+		"a session that refuses":     {Capabilities: sampling(), Handle: refuse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := apptest.Serve(t, chats.Feature())
-			client.Offer(tools.Register)
+			client.Register(tools.Register)
 			result := client.Connect(o).CallTool("ask_question", tools.AskQuestionInput{Question: "Who?"})
 			for _, part := range []string{`"chat_id":"id1"`, `"question_id":"id1"`, `"status":"open"`, "answer_question", "get_chat"} {
 				if !strings.Contains(result.Text(), part) || result.IsError {
-					t.Errorf("it lacks %s: %s", part, result.Text())
+					t.Errorf("the result lacks %s: %s", part, result.Text())
 				}
 			}
 			client.Given("answer_question", `{"question_id":"id1","answer":"I.","agent":"bob"}`)
@@ -87,15 +87,15 @@ func TestAskQuestionOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// A model that says nothing is an error, and nothing is kept.
-func TestAskQuestionInVain(t *testing.T) {
+// An empty answer of the model is an error, and nothing is recorded.
+func TestAskQuestionEmptyAnswer(t *testing.T) {
 	client := apptest.Serve(t, chats.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	silent := func(context.Context, string, json.RawMessage) (any, error) {
 		return map[string]any{"role": "assistant", "model": "m", "content": []any{}}, nil
 	}
 	asking := client.Connect(mcptest.Options{Capabilities: sampling(), Handle: silent})
-	asking.CheckTool(t, "ask_question", mcptest.Example{Input: `{"question":"Who?"}`, Error: "answered without a text; ask again"})
+	asking.CheckTool(t, "ask_question", mcptest.Example{Input: `{"question":"Who?"}`, Error: "returned no text; rephrase"})
 	if events, err := client.Store.Last(t.Context()); err != nil || events != 0 {
 		t.Errorf("the log has %d events, %v", events, err)
 	}

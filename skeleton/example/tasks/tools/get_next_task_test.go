@@ -15,13 +15,13 @@ import (
 
 func TestGetNextTask(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	client.CheckTool(t, "get_next_task", mcptest.Example{Name: "no task", Input: `{}`, Output: `{"task":null}`})
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
 	for _, step := range []mcptest.Example{
-		{Name: "too short a lease", Input: `{"lease_seconds":0}`, Error: "invalid arguments"},
-		{Name: "too long a lease", Input: `{"lease_seconds":86401}`, Error: "invalid arguments"},
+		{Name: "lease too short", Input: `{"lease_seconds":0}`, Error: "invalid arguments"},
+		{Name: "lease too long", Input: `{"lease_seconds":86401}`, Error: "invalid arguments"},
 		{Name: "the oldest", Input: `{}`, Output: `{"task":{"id":"id1","seq":1,"title":"one","status":"taken","attempts":1,"lease":"id3","lease_until":"2026-01-01T00:10:02Z","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:02Z"}}`},
 		{Name: "the next", Input: `{"agent":"ann","lease_seconds":60}`, Output: `{"task":{"id":"id2","seq":2,"title":"two","status":"taken","attempts":1,"lease":"id4","lease_until":"2026-01-01T00:01:03Z","agent":"ann","created_at":"2026-01-01T00:00:01Z","updated_at":"2026-01-01T00:00:03Z"}}`},
 		{Name: "no task is left", Input: `{}`, Output: `{"task":null}`},
@@ -29,14 +29,14 @@ func TestGetNextTask(t *testing.T) {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, "get_next_task", step) })
 	}
 	if events, err := client.Store.Last(t.Context()); err != nil || events != 4 {
-		t.Errorf("the log has %d events, %v: who gets nothing leaves nothing there", events, err)
+		t.Errorf("the log has %d events, %v; an empty queue must not add events", events, err)
 	}
 }
 
-// Who calls again with the same key, as the answer was lost, has the same task.
-func TestGetNextTaskAgain(t *testing.T) {
+// A retry with the same idempotency key gets the same task.
+func TestGetNextTaskRetry(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
 	var said []string
@@ -53,10 +53,10 @@ func TestGetNextTaskAgain(t *testing.T) {
 	}
 }
 
-// Many agents at once never get the same task, in whatever revision, and together they get them all.
-func TestGetNextTaskAtOnce(t *testing.T) {
+// Concurrent agents, of both protocol eras, take each task exactly once.
+func TestGetNextTaskConcurrent(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.Offer(tools.Register)
+	client.Register(tools.Register)
 	const many, agents = 100, 16
 	for i := range many {
 		client.Given("create_task", fmt.Sprintf(`{"title":"task %d"}`, i))

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	inputSchemaAskQuestion  = `{"type":"object","properties":{"question":{"type":"string","minLength":1,"maxLength":20000,"description":"What to ask"},"chat_id":{"type":"string","description":"The conversation to go on with; a new one if left out"}},"required":["question"],"additionalProperties":false}`
-	outputSchemaAskQuestion = `{"type":"object","properties":{"chat_id":{"type":"string","description":"The conversation: give it along with the next question"},"question_id":{"type":"string","description":"The question, for answer_question"},"status":{"type":"string","enum":["open","answered"]},"answer":{"type":"string","description":"Left out if nobody has answered yet"},"next":{"type":"string","description":"How the question is answered, if it is open"}},"required":["chat_id","question_id","status"],"additionalProperties":false}`
+	inputSchemaAskQuestion  = `{"type":"object","properties":{"question":{"type":"string","minLength":1,"maxLength":20000,"description":"The question"},"chat_id":{"type":"string","description":"Id of the conversation to continue; omit it to start one"}},"required":["question"],"additionalProperties":false}`
+	outputSchemaAskQuestion = `{"type":"object","properties":{"chat_id":{"type":"string","description":"Id of the conversation; pass it with the next question"},"question_id":{"type":"string","description":"Id of the question"},"status":{"type":"string","enum":["open","answered"]},"answer":{"type":"string","description":"Absent if the question is open"},"next":{"type":"string","description":"How to get an answer, if the question is open"}},"required":["chat_id","question_id","status"],"additionalProperties":false}`
 
-	inputSchemaGetNextTask  = `{"type":"object","properties":{"agent":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the agent that takes the task, for others to see"},"lease_seconds":{"type":"integer","minimum":1,"maximum":86400,"description":"How long the agent has for it","default":600}},"additionalProperties":false}`
-	outputSchemaGetNextTask = `{"type":"object","properties":{"task":{"type":["object","null"],"properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Place in the order of creation"},"title":{"type":"string","description":"What is to be done, in a line"},"description":{"type":"string","description":"All that there is to know about it"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often it was handed out"},"lease":{"type":"string","description":"What report_task_done has to be given, by the agent that was handed the task last"},"lease_until":{"type":"string","format":"date-time","description":"When the task goes back to the queue, unless it is reported before"},"agent":{"type":"string","description":"Who has it, or had it last, if they gave a name"},"result":{"type":"string","description":"What came of it"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false,"description":"The task; null if there is none to do"}},"required":["task"],"additionalProperties":false}`
+	inputSchemaGetNextTask  = `{"type":"object","properties":{"agent":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the agent, shown by list_tasks"},"lease_seconds":{"type":"integer","minimum":1,"maximum":86400,"description":"How long the agent may work on the task","default":600}},"additionalProperties":false}`
+	outputSchemaGetNextTask = `{"type":"object","properties":{"task":{"type":["object","null"],"properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false,"description":"The task; null if the queue is empty"}},"required":["task"],"additionalProperties":false}`
 )
 
 // Register registers the tools of this package.
@@ -22,14 +22,14 @@ func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "ask_question",
-			Description:  "Asks the client's model a question, with the conversation so far if it has a chat_id. If the client has no model to ask, or refuses, the question is kept for another agent to answer.",
+			Description:  "Asks the client's model a question. With chat_id, the model also gets the conversation so far. If the client does not support sampling, or refuses, the question stays open for another agent to answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskQuestion),
 			OutputSchema: json.RawMessage(outputSchemaAskQuestion),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, AskQuestion),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_next_task",
-			Description:  "Takes the oldest task of the queue, which no other agent gets then. Do it, and call report_task_done with its id and lease before the lease runs out, or it goes back to the queue. If there is none, call again later.",
+			Description:  "Takes the oldest queued task. Do it, and call report_task_done with its id and lease before the lease expires; otherwise the task returns to the queue. If task is null, retry later.",
 			InputSchema:  json.RawMessage(inputSchemaGetNextTask),
 			OutputSchema: json.RawMessage(outputSchemaGetNextTask),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},

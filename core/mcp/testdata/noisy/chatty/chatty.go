@@ -1,5 +1,4 @@
-// Package chatty prints to standard output whenever it can, from its
-// initialisation on, the way a careless dependency does.
+// Package chatty prints to standard output, starting in init, like a careless dependency.
 package chatty
 
 import (
@@ -11,7 +10,7 @@ import (
 	"time"
 )
 
-// early is standard output as it was before main had a say.
+// early is os.Stdout before main.
 var early = os.Stdout
 
 func init() {
@@ -26,7 +25,7 @@ func init() {
 	}()
 }
 
-// Talk prints in every way there is.
+// Talk prints in all ways that it can.
 func Talk() {
 	fmt.Println(`{"jsonrpc":"2.0","id":1,"result":"a lie"}`)
 	fmt.Fprint(early, "half a line")

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	inputSchemaAnswer  = `{"type":"object","properties":{"question_id":{"type":"string","description":"Id of the question"},"answer":{"type":"string","minLength":1,"maxLength":20000,"description":"What there is to say"},"agent":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the agent that answers"}},"required":["question_id","answer"],"additionalProperties":false}`
-	outputSchemaAnswer = `{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false}`
+	inputSchemaAnswer  = `{"type":"object","properties":{"question_id":{"type":"string","description":"Id of the question"},"answer":{"type":"string","minLength":1,"maxLength":20000,"description":"The answer"},"agent":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the agent that answers"}},"required":["question_id","answer"],"additionalProperties":false}`
+	outputSchemaAnswer = `{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false}`
 
-	inputSchemaGet  = `{"type":"object","properties":{"chat_id":{"type":"string","description":"Id of the conversation, as ask_question gave it"}},"required":["chat_id"],"additionalProperties":false}`
-	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"In the order in which they were asked"}},"required":["chat_id","questions"],"additionalProperties":false}`
+	inputSchemaGet  = `{"type":"object","properties":{"chat_id":{"type":"string","description":"Id of the conversation, from ask_question"}},"required":["chat_id"],"additionalProperties":false}`
+	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Oldest first"}},"required":["chat_id","questions"],"additionalProperties":false}`
 
-	inputSchemaList  = `{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"description":"How many at most","default":20}},"additionalProperties":false}`
-	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"The conversation: the id of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"The model, or the agent if it gave a name"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"The oldest ones"},"open":{"type":"integer","description":"How many there are in all"}},"required":["items","open"],"additionalProperties":false}`
+	inputSchemaList  = `{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Maximum number of questions to return","default":20}},"additionalProperties":false}`
+	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
 )
 
 // Feature returns the state, commands, queries, workers and tools of chats.
@@ -46,7 +46,7 @@ func register(s *mcp.Server, a *app.App) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "answer_question",
-			Description:  "Answers a question that another agent has asked, and that is open: list_questions has those. Who asked reads the answer with get_chat.",
+			Description:  "Answers an open question of another agent, from list_questions. The agent that asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
@@ -60,7 +60,7 @@ func register(s *mcp.Server, a *app.App) error {
 		}, appmcp.Ask[Get](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_questions",
-			Description:  "Lists questions that nobody has answered yet, the oldest first: answer_question answers them.",
+			Description:  "Returns the open questions, oldest first. Answer one with answer_question.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},

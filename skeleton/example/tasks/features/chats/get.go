@@ -6,18 +6,18 @@ import "context"
 //
 //petrock:name get_chat
 type Get struct {
-	ChatID string `json:"chat_id"` // Id of the conversation, as ask_question gave it
+	ChatID string `json:"chat_id"` // Id of the conversation, from ask_question
 }
 
-// GetOutput is the conversation.
+// GetOutput is a conversation.
 type GetOutput struct {
 	ChatID    string     `json:"chat_id"`
-	Questions []Question `json:"questions"` // In the order in which they were asked
+	Questions []Question `json:"questions"` // Oldest first
 }
 
-// Answer finds it.
+// Answer returns the conversation.
 func (q Get) Answer(ctx context.Context, s *State) (GetOutput, error) {
-	if err := s.known(q.ChatID); err != nil {
+	if err := s.checkChat(q.ChatID); err != nil {
 		return GetOutput{}, err
 	}
 	out := GetOutput{ChatID: q.ChatID}

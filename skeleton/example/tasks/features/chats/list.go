@@ -2,20 +2,20 @@ package chats
 
 import "context"
 
-// List lists questions that nobody has answered yet, the oldest first: answer_question answers them.
+// List returns the open questions, oldest first. Answer one with answer_question.
 //
 //petrock:name list_questions
 type List struct {
-	Limit int `json:"limit" schema:"min=1,max=100,default=20"` // How many at most
+	Limit int `json:"limit" schema:"min=1,max=100,default=20"` // Maximum number of questions to return
 }
 
-// ListOutput is the first of them.
+// ListOutput has the oldest open questions.
 type ListOutput struct {
-	Items []Question `json:"items"` // The oldest ones
-	Open  int        `json:"open"`  // How many there are in all
+	Items []Question `json:"items"` // Open questions, oldest first
+	Open  int        `json:"open"`  // Number of all open questions
 }
 
-// Answer finds them.
+// Answer returns the oldest open questions.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	out := ListOutput{Items: []Question{}, Open: len(s.Open)}
 	for _, id := range s.Open[:min(q.Limit, len(s.Open))] {

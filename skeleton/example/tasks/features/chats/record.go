@@ -6,23 +6,23 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Record keeps a question, with its answer if there is one already. The tool ask_question executes it when the client's model has
-// answered, or cannot be asked.
+// Record stores a question, with its answer if it has one. The tool ask_question executes it after
+// asking the client's model.
 //
 //petrock:internal
 type Record struct {
-	ChatID     string `json:"chat_id,omitempty"`     // The conversation; a new one if left out
-	Question   string `json:"question"`              // What was asked
-	Answer     string `json:"answer,omitempty"`      // What was answered; nothing so far if left out
-	AnsweredBy string `json:"answered_by,omitempty"` // By whom
+	ChatID     string `json:"chat_id,omitempty"`     // Id of the conversation; empty starts a new one
+	Question   string `json:"question"`              // The question
+	Answer     string `json:"answer,omitempty"`      // The answer; empty if the question is open
+	AnsweredBy string `json:"answered_by,omitempty"` // Name of the model or agent that answered
 }
 
-// Check refuses a conversation that is not known.
+// Check refuses a conversation that does not exist.
 func (c Record) Check(ctx context.Context, s *State) error {
 	if c.ChatID == "" {
 		return nil
 	}
-	return s.known(c.ChatID)
+	return s.checkChat(c.ChatID)
 }
 
 // Apply adds the question. A new conversation has the id of its first question.

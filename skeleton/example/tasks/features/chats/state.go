@@ -1,4 +1,5 @@
-// Package chats is what agents ask, in conversations, and what models or other agents answer.
+// Package chats keeps the questions of agents, in conversations, with the answers of models and other
+// agents.
 package chats
 
 import (
@@ -6,48 +7,48 @@ import (
 	"time"
 )
 
-// State is what the log says of chats. Commands change it, and nothing else does.
+// State is the state of the feature, rebuilt from the event log. Only commands change it.
 type State struct {
-	Chats     map[string][]string  `json:"chats"`     // The ids of the questions of each conversation, in the order in which they were asked
+	Chats     map[string][]string  `json:"chats"`     // Ids of the questions by conversation, oldest first
 	Questions map[string]*Question `json:"questions"` // By id
-	Open      []string             `json:"open"`      // The ids of those that nobody has answered, the oldest first
+	Open      []string             `json:"open"`      // Ids of the open questions, oldest first
 }
 
-// A Question is one of a conversation, with its answer.
+// A Question is a question in a conversation, with its answer.
 type Question struct {
 	ID         string         `json:"id"`
-	ChatID     string         `json:"chat_id"` // The conversation: the id of its first question
+	ChatID     string         `json:"chat_id"` // Id of the conversation, and of its first question
 	Status     QuestionStatus `json:"status"`
 	Question   string         `json:"question"`
 	Answer     string         `json:"answer,omitempty"`
-	AnsweredBy string         `json:"answered_by,omitempty"` // The model, or the agent if it gave a name
+	AnsweredBy string         `json:"answered_by,omitempty"` // Name of the model or agent that answered, if known
 	AskedAt    time.Time      `json:"asked_at"`
 	AnsweredAt *time.Time     `json:"answered_at,omitempty"`
 }
 
-// QuestionStatus is one of the values of status.
+// A QuestionStatus is the status of a question.
 type QuestionStatus string
 
-// The values of status.
+// The statuses of a question.
 const (
 	QuestionStatusOpen     QuestionStatus = "open"
 	QuestionStatusAnswered QuestionStatus = "answered"
 )
 
-// NewState is the state before the first command.
+// NewState returns the state before the first command.
 func NewState() *State {
 	return &State{Chats: map[string][]string{}, Questions: map[string]*Question{}}
 }
 
-// known refuses an id that no conversation has.
-func (s *State) known(chatID string) error {
+// checkChat returns an error if a conversation does not exist.
+func (s *State) checkChat(chatID string) error {
 	if s.Chats[chatID] == nil {
-		return fmt.Errorf("there is no conversation %q; ask_question without a chat_id begins one, and gives its id", chatID)
+		return fmt.Errorf("conversation %q does not exist; call ask_question without chat_id to start one", chatID)
 	}
 	return nil
 }
 
-// answer gives a question its answer.
+// answer sets the answer of a question.
 func (q *Question) answer(text, by string, at time.Time) {
 	q.Status, q.Answer, q.AnsweredBy, q.AnsweredAt = QuestionStatusAnswered, text, by, &at
 }

@@ -18,8 +18,7 @@ func record(t *testing.T, client *apptest.Client, c chats.Record) chats.Question
 	return question
 }
 
-// The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a
-// snapshot, and compares.
+// When the test ends, apptest replays the log, also from a snapshot, and compares the states.
 func TestReplay(t *testing.T) {
 	client := apptest.Serve(t, chats.Feature())
 	record(t, client, chats.Record{Question: "Who?", Answer: "I.", AnsweredBy: "a model"})

@@ -6,19 +6,17 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Create puts a task into the queue, for the next agent that asks for one.
+// Create adds a task to the queue. An agent gets it with get_next_task.
 //
 //petrock:name create_task
 //petrock:hints additive
 type Create struct {
-	Title       string `json:"title" schema:"min=1,max=200"`                   // What is to be done, in a line
-	Description string `json:"description,omitempty" schema:"min=1,max=20000"` // All that an agent has to know which has nothing else to go by
+	Title       string `json:"title" schema:"min=1,max=200"`                   // What to do, in one line
+	Description string `json:"description,omitempty" schema:"min=1,max=20000"` // Everything that the agent needs to know; it sees only the task
 }
 
-// Check refuses nothing: what the fields may hold is checked by their tags.
-func (c Create) Check(ctx context.Context, s *State) error {
-	return nil
-}
+// Check accepts every task. The schema tags limit the fields.
+func (c Create) Check(ctx context.Context, s *State) error { return nil }
 
 // Apply adds the task.
 func (c Create) Apply(s *State, e app.Event) Task {

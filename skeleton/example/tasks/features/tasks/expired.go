@@ -6,12 +6,12 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Expired lists the tasks whose lease has run out.
+// Expired returns the tasks whose lease has expired.
 //
 //petrock:internal
 type Expired struct{}
 
-// Answer finds them, by the clock: a query may look at it, as nothing is kept of what it says.
+// Answer returns the expired tasks. Unlike Apply, a query may use the clock.
 func (q Expired) Answer(ctx context.Context, s *State) ([]Task, error) {
 	now := app.Now(ctx)
 	var expired []Task

@@ -7,12 +7,11 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Leases returns tasks to the queue when their lease has run out: their agents have died, or forgotten them. It is the only way
-// back, so a task waits up to an interval longer than its lease, and the log says of each when it was returned. Of all
-// processes on the same data one has the worker.
+// Leases returns tasks with an expired lease to the queue, up to one interval after the lease expires.
+// One process at a time runs the worker.
 type Leases struct{}
 
-// Every is called by the clock. After an error it is called again, later.
+// Every runs at the interval below. After an error, it runs again at the next interval.
 //
 //petrock:every 5s
 func (w *Leases) Every(ctx context.Context) error {
@@ -23,7 +22,7 @@ func (w *Leases) Every(ctx context.Context) error {
 	for _, task := range expired {
 		_, err := app.Do(ctx, Return{ID: task.ID, Lease: task.Lease})
 		if errors.Is(err, app.ErrRefused) {
-			continue // it was reported just now
+			continue // an agent has just reported it
 		}
 		if err != nil {
 			return err

@@ -8,33 +8,33 @@ import (
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )
 
-// A task whose lease has run out is returned to its place in the queue, once; one whose lease has not is not.
+// An expired task returns to its position in the queue, once. Other taken tasks do not.
 func TestLeases(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
 	first := take(t, client, "ann")
 	client.Work(t.Context())
-	client.Later(9 * time.Minute)
+	client.Advance(9 * time.Minute)
 	second := take(t, client, "bob")
 	client.Given("create_task", `{"title":"three"}`)
 	client.Work(t.Context())
 	if third := take(t, client, "bob"); second.Title != "two" || third.Title != "three" {
-		t.Errorf("bob has %q and %q before a lease has run out", second.Title, third.Title)
+		t.Errorf("bob has %q and %q before a lease has expired", second.Title, third.Title)
 	}
-	client.Later(2 * time.Minute)
+	client.Advance(2 * time.Minute)
 	client.Work(t.Context())
 	client.Work(t.Context())
 	if again := take(t, client, "eve"); again.ID != first.ID || again.Lease == first.Lease || again.Attempts != 2 || again.Agent != "eve" {
 		t.Errorf("eve has %+v", again)
 	}
 	events, err := client.Store.Last(t.Context())
-	if err != nil || events != 8 { // three of create, four of take, one of return
+	if err != nil || events != 8 { // 3 create, 4 take, 1 return
 		t.Errorf("the log has %d events, %v", events, err)
 	}
 }
 
-// Tasks that are returned are handed out before newer ones, the oldest first.
+// Returned tasks come before newer ones, oldest first.
 func TestLeasesOrder(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
 	for _, title := range []string{"one", "two", "three"} {
@@ -42,7 +42,7 @@ func TestLeasesOrder(t *testing.T) {
 	}
 	take(t, client, "ann")
 	take(t, client, "ann")
-	client.Later(time.Hour)
+	client.Advance(time.Hour)
 	client.Work(t.Context())
 	for _, want := range []string{"one", "two", "three"} {
 		if got := take(t, client, "bob"); got.Title != want {

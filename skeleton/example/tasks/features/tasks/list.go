@@ -2,25 +2,25 @@ package tasks
 
 import "context"
 
-// List lists tasks in the order in which they were created, a page at a time, with who has them and what came of them.
+// List returns tasks with their agents and results, oldest first, a page at a time.
 //
 //petrock:name list_tasks
 type List struct {
-	Status TaskStatus `json:"status,omitempty"`                        // Only those that are queued, taken, done or failed; all if left out
-	Limit  int        `json:"limit" schema:"min=1,max=100,default=20"` // How many at most
-	After  int64      `json:"after,omitempty" schema:"min=0"`          // What next was on the page before; left out for the first one
+	Status TaskStatus `json:"status,omitempty"`                        // Return only tasks with this status
+	Limit  int        `json:"limit" schema:"min=1,max=100,default=20"` // Maximum number of tasks to return
+	After  int64      `json:"after,omitempty" schema:"min=0"`          // Value of next from the previous page; omit it for the first page
 }
 
-// ListOutput is one page.
+// ListOutput is a page of tasks.
 type ListOutput struct {
-	Items []Task `json:"items"`          // Those on the page
-	Next  int64  `json:"next,omitempty"` // What to give as after for the next page; left out on the last one
+	Items []Task `json:"items"`          // Tasks of this page
+	Next  int64  `json:"next,omitempty"` // Pass it as after to get the next page; absent on the last page
 }
 
-// Answer finds the page. Leases are not on it: they are for the agents that have them.
+// Answer returns a page of tasks, without their leases, which only their agents may use.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	out := ListOutput{Items: []Task{}}
-	for _, id := range s.Order[s.after(s.Order, q.After):] {
+	for _, id := range s.Order[s.indexAfter(s.Order, q.After):] {
 		task := *s.Tasks[id]
 		if q.Status != "" && task.Status != q.Status {
 			continue

@@ -10,7 +10,7 @@ import (
 
 func TestList(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
-	client.CheckTool(t, "list_tasks", mcptest.Example{Name: "nothing", Input: `{}`, Output: `{"items":[]}`})
+	client.CheckTool(t, "list_tasks", mcptest.Example{Name: "no tasks", Input: `{}`, Output: `{"items":[]}`})
 	client.Given("create_task", `{"title":"one"}`)
 	client.Given("create_task", `{"title":"two"}`)
 	client.Given("create_task", `{"title":"three"}`)
@@ -22,12 +22,12 @@ func TestList(t *testing.T) {
 	)
 	for _, step := range []mcptest.Example{
 		{Name: "all", Input: `{}`, Output: `{"items":[` + one + `,` + two + `,` + three + `]}`},
-		{Name: "those that wait", Input: `{"status":"queued"}`, Output: `{"items":[` + two + `,` + three + `]}`},
-		{Name: "those that are done", Input: `{"status":"done"}`, Output: `{"items":[]}`},
+		{Name: "queued", Input: `{"status":"queued"}`, Output: `{"items":[` + two + `,` + three + `]}`},
+		{Name: "done", Input: `{"status":"done"}`, Output: `{"items":[]}`},
 		{Name: "the first page", Input: `{"status":"queued","limit":1}`, Output: `{"items":[` + two + `],"next":2}`},
 		{Name: "the last page", Input: `{"status":"queued","limit":1,"after":2}`, Output: `{"items":[` + three + `]}`},
-		{Name: "a status that is none", Input: `{"status":"lost"}`, Error: "invalid arguments"},
-		{Name: "too many", Input: `{"limit":101}`, Error: "invalid arguments"},
+		{Name: "unknown status", Input: `{"status":"lost"}`, Error: "invalid arguments"},
+		{Name: "limit too high", Input: `{"limit":101}`, Error: "invalid arguments"},
 	} {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, "list_tasks", step) })
 	}

@@ -7,26 +7,26 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Return puts a task back into the queue. The worker Leases executes it.
+// Return puts an expired task back into the queue. The worker Leases executes it.
 //
 //petrock:internal
 type Return struct {
 	ID    string `json:"id"`    // Id of the task
-	Lease string `json:"lease"` // The one that has run out
+	Lease string `json:"lease"` // The expired lease
 }
 
-// Check refuses a task that was reported meanwhile, or handed out again.
+// Check refuses a task that was reported or taken again in the meantime.
 func (c Return) Check(ctx context.Context, s *State) error {
-	if err := s.known(c.ID); err != nil {
+	if err := s.checkTask(c.ID); err != nil {
 		return err
 	}
 	if task := s.Tasks[c.ID]; task.Status != TaskStatusTaken || task.Lease != c.Lease {
-		return fmt.Errorf("nobody has task %q by the lease %q any more", c.ID, c.Lease)
+		return fmt.Errorf("task %q is no longer taken with lease %q", c.ID, c.Lease)
 	}
 	return nil
 }
 
-// Apply puts it back where it was. Its lease stays, so that a late report is taken until another agent has the task.
+// Apply puts the task back into the queue. The lease stays, so that a late report is accepted.
 func (c Return) Apply(s *State, e app.Event) Task {
 	task := s.Tasks[c.ID]
 	s.dequeue(task)

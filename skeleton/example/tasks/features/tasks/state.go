@@ -1,5 +1,5 @@
-// Package tasks is a queue of tasks for agents. A task waits in the queue until an agent takes it for some time, by a lease; the agent
-// reports what came of it, or the task goes back to the queue when the lease has run out. The oldest is handed out first.
+// Package tasks is a task queue for agents. An agent takes the oldest queued task with a lease, and
+// reports its result. If the lease expires first, the task returns to the queue.
 package tasks
 
 import (
@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// State is what the log says of tasks. Commands change it, and nothing else does.
+// State is the state of the feature, rebuilt from the event log. Only commands change it.
 type State struct {
 	Tasks map[string]*Task `json:"tasks"` // By id
-	Order []string         `json:"order"` // Their ids, in the order in which they were created
-	Queue []string         `json:"queue"` // The ids of those that wait, in that order too
-	Taken []string         `json:"taken"` // The ids of those that an agent has
+	Order []string         `json:"order"` // Ids of all tasks, oldest first
+	Queue []string         `json:"queue"` // Ids of the queued tasks, oldest first
+	Taken []string         `json:"taken"` // Ids of the taken tasks
 }
 
-// A Task is something to be done. Whoever takes it has a lease, and with that may report what came of it.
+// A Task is a task for an agent.
 type Task struct {
 	ID          string     `json:"id"`
-	Seq         int64      `json:"seq"`                   // Place in the order of creation
-	Title       string     `json:"title"`                 // What is to be done, in a line
-	Description string     `json:"description,omitempty"` // All that there is to know about it
+	Seq         int64      `json:"seq"`                   // Position in the order of creation
+	Title       string     `json:"title"`                 // What to do, in one line
+	Description string     `json:"description,omitempty"` // Everything that the agent needs to know
 	Status      TaskStatus `json:"status"`
-	Attempts    int        `json:"attempts"`              // How often it was handed out
-	Lease       string     `json:"lease,omitempty"`       // What report_task_done has to be given, by the agent that was handed the task last
-	LeaseUntil  *time.Time `json:"lease_until,omitempty"` // When the task goes back to the queue, unless it is reported before
-	Agent       string     `json:"agent,omitempty"`       // Who has it, or had it last, if they gave a name
-	Result      string     `json:"result,omitempty"`      // What came of it
+	Attempts    int        `json:"attempts"`              // How often agents have taken it
+	Lease       string     `json:"lease,omitempty"`       // Required by report_task_done; only the agent that took the task last has it
+	LeaseUntil  *time.Time `json:"lease_until,omitempty"` // When the lease expires and the task returns to the queue
+	Agent       string     `json:"agent,omitempty"`       // Name of the agent that took the task last, if it has one
+	Result      string     `json:"result,omitempty"`      // The reported result
 	CreatedAt   time.Time  `json:"created_at"`
 	UpdatedAt   time.Time  `json:"updated_at"`
 }
 
-// TaskStatus is one of the values of status.
+// A TaskStatus is the status of a task.
 type TaskStatus string
 
-// The values of status.
+// The statuses of a task.
 const (
 	TaskStatusQueued TaskStatus = "queued"
 	TaskStatusTaken  TaskStatus = "taken"
@@ -44,36 +44,34 @@ const (
 	TaskStatusFailed TaskStatus = "failed"
 )
 
-// NewState is the state before the first command.
+// NewState returns the state before the first command.
 func NewState() *State {
 	return &State{Tasks: map[string]*Task{}}
 }
 
-// known refuses an id that no task has.
-func (s *State) known(id string) error {
+// checkTask returns an error if a task does not exist.
+func (s *State) checkTask(id string) error {
 	if s.Tasks[id] == nil {
-		return fmt.Errorf("there is no task %q; list_tasks has those that there are", id)
+		return fmt.Errorf("task %q does not exist; call list_tasks for the existing ones", id)
 	}
 	return nil
 }
 
-// after is the place in a list of ids, of which the oldest is the first, behind those whose number is at most seq.
-func (s *State) after(ids []string, seq int64) int {
-	return sort.Search(len(ids), func(i int) bool {
-		return s.Tasks[ids[i]].Seq > seq
-	})
+// indexAfter returns the index of the first task after seq. ids is sorted, oldest first.
+func (s *State) indexAfter(ids []string, seq int64) int {
+	return sort.Search(len(ids), func(i int) bool { return s.Tasks[ids[i]].Seq > seq })
 }
 
-// enqueue puts a task into the queue, behind those that are older and before those that are newer.
+// enqueue puts a task into the queue, which is sorted by age.
 func (s *State) enqueue(task *Task) {
 	task.Status, task.LeaseUntil = TaskStatusQueued, nil
-	s.Queue = slices.Insert(s.Queue, s.after(s.Queue, task.Seq), task.ID)
+	s.Queue = slices.Insert(s.Queue, s.indexAfter(s.Queue, task.Seq), task.ID)
 }
 
-// dequeue takes a task out of the queue, or from the agent that has it.
+// dequeue removes a task from the queue, or from the taken tasks.
 func (s *State) dequeue(task *Task) {
 	if task.Status == TaskStatusQueued {
-		at := s.after(s.Queue, task.Seq)
+		at := s.indexAfter(s.Queue, task.Seq)
 		s.Queue = slices.Delete(s.Queue, at-1, at)
 		return
 	}

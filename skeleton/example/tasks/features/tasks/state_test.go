@@ -19,8 +19,7 @@ func take(t *testing.T, client *apptest.Client, agent string) tasks.Task {
 	return task
 }
 
-// The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a
-// snapshot, and compares.
+// When the test ends, apptest replays the log, also from a snapshot, and compares the states.
 func TestReplay(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
 	client.Given("create_task", `{"title":"one"}`)
@@ -29,6 +28,6 @@ func TestReplay(t *testing.T) {
 	task := take(t, client, "ann")
 	take(t, client, "bob")
 	client.Given("report_task_done", `{"id":"id1","lease":"`+task.Lease+`","result":"it is one"}`)
-	client.Later(time.Hour)
+	client.Advance(time.Hour)
 	client.Work(t.Context())
 }

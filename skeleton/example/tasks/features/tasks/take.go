@@ -8,26 +8,24 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Take hands the oldest task of the queue to an agent, for some time. Commands are executed one after the other, in however many
-// processes, so no two of them take the same task. It is no tool by itself: a command that is refused leaves nothing in the log, and
-// the tool get_next_task says of one that there is no task, so that agents may ask again and again.
+// Take leases the oldest queued task to an agent. Commands run one after another, also across
+// processes, so two agents never take the same task. The tool get_next_task executes it.
 //
 //petrock:internal
 type Take struct {
-	Agent        string `json:"agent,omitempty"` // Who takes it
-	LeaseSeconds int    `json:"lease_seconds"`   // For how long
+	Agent        string `json:"agent,omitempty"` // Name of the agent
+	LeaseSeconds int    `json:"lease_seconds"`   // How long the lease lasts
 }
 
-// Check refuses to take a task where there is none.
+// Check refuses if the queue is empty.
 func (c Take) Check(ctx context.Context, s *State) error {
 	if len(s.Queue) == 0 {
-		return errors.New("no task waits; create_task adds one")
+		return errors.New("the queue is empty; add a task with create_task")
 	}
 	return nil
 }
 
-// Apply takes the task. The lease is known by the id of the event, which no other has, and runs
-// from its time.
+// Apply takes the task. The lease is the id of the event, which is unique.
 func (c Take) Apply(s *State, e app.Event) Task {
 	task := s.Tasks[s.Queue[0]]
 	s.dequeue(task)

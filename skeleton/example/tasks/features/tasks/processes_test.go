@@ -17,7 +17,8 @@ import (
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
 )
 
-// agentVariable names the file of the log for a process that takes tasks, which is this program again.
+// agentVariable is set when this test program runs as a process that takes tasks. Its value is the
+// file of the log.
 const agentVariable = "TEST_TAKE_TASKS_OF"
 
 func TestMain(m *testing.M) {
@@ -25,14 +26,14 @@ func TestMain(m *testing.M) {
 	if file == "" {
 		os.Exit(m.Run())
 	}
-	if err := with(context.Background(), file, takeAll); err != nil {
+	if err := withTasks(context.Background(), file, takeAll); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// with calls f with a context that leads to the tasks of a log.
-func with(ctx context.Context, file string, f func(context.Context) error) error {
+// withTasks calls f with a context for commands on the log in a file.
+func withTasks(ctx context.Context, file string, f func(context.Context) error) error {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func with(ctx context.Context, file string, f func(context.Context) error) error
 	return errors.Join(f(app.With(ctx, a)), store.Close())
 }
 
-// takeAll has four agents take tasks until there are none, and prints which.
+// takeAll lets four agents take tasks until none are left, and prints the ids.
 func takeAll(ctx context.Context) error {
 	var agents sync.WaitGroup
 	errs := make([]error, 4)
@@ -66,15 +67,15 @@ func takeAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Agents in several processes never get the same task, and together they get them all.
-func TestTogether(t *testing.T) {
+// Agents in several processes take each task exactly once.
+func TestTakeAcrossProcesses(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const many = 200
 	file := filepath.Join(t.TempDir(), "log.db")
-	err = with(t.Context(), file, func(ctx context.Context) error {
+	err = withTasks(t.Context(), file, func(ctx context.Context) error {
 		for i := range many {
 			if _, err := app.Do(ctx, tasks.Create{Title: fmt.Sprint("task ", i)}); err != nil {
 				return err

@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// plainly is what whose should return for a valid object, by reading it properly.
-func plainly(raw []byte) (f fault, ok bool) {
+// parseFault returns the fault that the scanner should return for a valid object.
+func parseFault(raw []byte) (f fault, ok bool) {
 	var e envelope
 	ids, named := 0, false
 	err := strictjson.Object(raw, func(key, value []byte) error {
@@ -29,7 +29,7 @@ func plainly(raw []byte) (f fault, ok bool) {
 	return f, true
 }
 
-func TestPeekIsNotFooled(t *testing.T) {
+func TestScanner(t *testing.T) {
 	tests := []struct {
 		in   string
 		want fault
@@ -57,11 +57,11 @@ func TestPeekIsNotFooled(t *testing.T) {
 	}
 	for _, test := range tests {
 		for size := 1; size <= len(test.in); size++ {
-			var p peek
+			var s envelopeScanner
 			for part := range chunks(test.in, size) {
-				p.feed([]byte(part))
+				s.feed([]byte(part))
 			}
-			if got := p.whose(); got != test.want {
+			if got := s.fault(); got != test.want {
 				t.Fatalf("%s in pieces of %d: got %+v, want %+v", test.in, size, got, test.want)
 			}
 		}
@@ -80,7 +80,7 @@ func chunks(s string, size int) func(yield func(string) bool) {
 	}
 }
 
-func FuzzPeek(f *testing.F) {
+func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"method":"m"}`, `{"\u0069d":"\"","result":{"id":[{"id":2}]}}`, `{"id":1,"id":2,"error":{}}`,
 		`{"a":{},"b":[],"id" : -5 ,"method":1}`, `{"method":"","x":"\\"}`, `[{"id":1}]`, `{"":"","id":null}`, `{"result" :1,"id": "a b"}`,
@@ -88,24 +88,24 @@ func FuzzPeek(f *testing.F) {
 		f.Add([]byte(seed), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, size uint8) {
-		var p peek
+		var s envelopeScanner
 		for part := range chunks(string(raw), int(size)+1) {
-			p.feed([]byte(part))
+			s.feed([]byte(part))
 		}
-		got := p.whose()
-		if cap(p.id) > 2*longestID || cap(p.value) > 2*longestID || cap(p.key) > 2*longestKey {
-			t.Fatalf("it keeps %d, %d and %d bytes", cap(p.id), cap(p.value), cap(p.key))
+		got := s.fault()
+		if cap(s.id) > 2*longestID || cap(s.value) > 2*longestID || cap(s.key) > 2*longestKey {
+			t.Fatalf("the scanner keeps %d, %d and %d bytes", cap(s.id), cap(s.value), cap(s.key))
 		}
 		if strictjson.First(raw) != '{' {
 			return
 		}
-		if want, ok := plainly(raw); ok && got != want {
+		if want, ok := parseFault(raw); ok && got != want {
 			t.Fatalf("%s: got %+v, want %+v", raw, got, want)
 		}
-		// What parse refuses, it refuses on behalf of the same one.
+		// parse finds the same id and kind.
 		_, bad := parse(raw)
 		if bad != nil && bad.err.Code == InvalidRequest && (bad.id != got.id && len(bad.id.raw) <= longestID || bad.response != got.response || bad.notification != got.notification) {
-			t.Fatalf("%s: parse says %+v, peek %+v", raw, *bad, got)
+			t.Fatalf("%s: parse finds %+v, the scanner %+v", raw, *bad, got)
 		}
 	})
 }

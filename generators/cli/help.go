@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/docs"
+)
+
+// extendHelp makes the help command of root print the pages of package docs, and the help of root
+// list them.
+func extendHelp(root *cobra.Command) {
+	printHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		printHelp(cmd, args)
+		if cmd == root {
+			fmt.Fprint(cmd.OutOrStdout(), listTopics(root.Name()))
+		}
+	})
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // cobra adds the command
+	}
+	help.Use = "help [TOPIC | COMMAND]"
+	help.Short = "Read about a topic or a command"
+	help.Long = `Print the page of a topic, as Markdown, or the help of a command. If a topic and a command have the
+same name, help prints the topic; run the command with --help for its own help.`
+	help.Args, help.ValidArgsFunction = cobra.ArbitraryArgs, completeHelp
+	help.Run, help.RunE = nil, runHelp
+}
+
+// listTopics lists the topics for the help of a program.
+func listTopics(program string) string {
+	text := "\nHelp topics:\n"
+	for _, page := range docs.Pages() {
+		text += fmt.Sprintf("  %-11s %s\n", page.Topic, page.Title)
+	}
+	return text + fmt.Sprintf("\nUse \"%s help TOPIC\" to read about a topic.\n", program)
+}
+
+func runHelp(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if page, ok := docs.Find(args[0]); ok {
+			if len(rest) == 0 {
+				fmt.Fprintf(help.ErrOrStderr(), "See also: %s --help\n", cmd.CommandPath())
+			}
+			_, err := fmt.Fprint(help.OutOrStdout(), page.Text)
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		return terminal.Usagef("no help topic or command %q%s", strings.Join(args, " "), suggestHelp(cmd, rest[0]))
+	}
+	cmd.InitDefaultHelpFlag()
+	return cmd.Help()
+}
+
+// suggestHelp returns the end of an error message: subcommands of cmd, and topics if cmd is the root,
+// that are spelled like word.
+func suggestHelp(cmd *cobra.Command, word string) string {
+	candidates := &cobra.Command{SuggestionsMinimumDistance: 2}
+	add := func(name string) {
+		candidates.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	for _, page := range docs.Pages() {
+		if !cmd.HasParent() {
+			add(page.Topic)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		if _, isTopic := docs.Find(sub.Name()); cmd.HasParent() || !isTopic {
+			add(sub.Name())
+		}
+	}
+	if similar := candidates.SuggestionsFor(word); len(similar) > 0 {
+		return "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return fmt.Sprintf("; run %s help for a list", cmd.Root().Name())
+}
+
+func completeHelp(help *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+	cmd, _, err := help.Root().Find(args)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if len(args) == 0 {
+		for _, page := range docs.Pages() {
+			words = append(words, page.Topic+"\t"+page.Title)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		if _, ok := docs.Find(sub.Name()); !(ok && len(args) == 0) && sub.IsAvailableCommand() {
+			words = append(words, sub.Name()+"\t"+sub.Short)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
