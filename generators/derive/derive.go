@@ -135,14 +135,14 @@ type Project struct {
 // A finder finds the components of one package.
 type finder struct {
 	Project
-	place  Place
-	view   *typecheck.View
-	fset   *token.FileSet
-	pkg    *types.Package
-	found  *Package
-	fields map[*typecheck.File]map[token.Pos]ast.Node // declarations by the position of their name
+	place Place
+	view  *typecheck.View
+	fset  *token.FileSet
+	pkg   *types.Package
+	found *Package
 
-	constants map[*types.Package]map[*types.TypeName][]*types.Const // by type
+	declarations map[*typecheck.File]map[token.Pos]ast.Node            // by the position of their name
+	constants    map[*types.Package]map[*types.TypeName][]*types.Const // by type
 }
 
 // Packages derives from the packages in places. It ignores places that do not exist and existing
@@ -169,7 +169,7 @@ func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Pl
 
 func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
-	f.fields = map[*typecheck.File]map[token.Pos]ast.Node{}
+	f.declarations = map[*typecheck.File]map[token.Pos]ast.Node{}
 	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
 	f.found = &Package{Place: place, File: place.derivedFile()}
 	return f
@@ -397,7 +397,7 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 	if file == nil {
 		return nil
 	}
-	index, ok := f.fields[file]
+	index, ok := f.declarations[file]
 	if !ok {
 		index = map[token.Pos]ast.Node{}
 		ast.Inspect(file.Syntax, func(n ast.Node) bool {
@@ -428,7 +428,7 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 			}
 			return true
 		})
-		f.fields[file] = index
+		f.declarations[file] = index
 	}
 	return index[pos]
 }
@@ -460,7 +460,7 @@ func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 		return nil
 	}
 	docs := []*ast.CommentGroup{spec.Doc}
-	if group, ok := f.fields[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
+	if group, ok := f.declarations[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
 		docs = append(docs, group.Doc)
 	}
 	return docs

@@ -170,7 +170,7 @@ func kindByMethod(name string) (Kind, bool) {
 	return Worker, isOnMethod(name)
 }
 
-// isOnMethod reports whether a name is On followed by a word: OnCreate, but not Once.
+// isOnMethod reports whether a name starts with the word On: OnCreate, but not Once.
 func isOnMethod(name string) bool {
 	rest, ok := strings.CutPrefix(name, "On")
 	first, _ := utf8.DecodeRuneInString(rest)
@@ -200,7 +200,7 @@ func (f *finder) posOf(object types.Object, used token.Pos) token.Pos {
 	return used
 }
 
-// reportUnknown reports a problem and true if a type of a signature is invalid.
+// reportUnknown reports whether a signature has an invalid type, and adds a problem if so.
 func (f *finder) reportUnknown(pos token.Pos, method string, s *types.Signature) bool {
 	for _, tuple := range []*types.Tuple{s.Params(), s.Results()} {
 		for v := range tuple.Variables() {

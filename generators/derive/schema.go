@@ -68,7 +68,7 @@ func (s *schemaBuilder) posOf(wrong *schema.TypeError) token.Pos {
 
 func (s *schemaBuilder) typeOf(t types.Type) schema.Type { return sourceType{types.Unalias(t), s} }
 
-// A sourceType is a [schema.Type] of source code. It is never an alias.
+// A sourceType implements [schema.Type] for a type in source code. It is never an alias.
 type sourceType struct {
 	types.Type
 	s *schemaBuilder

@@ -58,7 +58,7 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 		return file.Ref(imported, name)
 	}
 	wiring := refer(p.Core+"/serve", "serve", "Wiring")
-	params := [2]string{"_", "_"} // their names: ctx and s, if they are used
+	params := [2]string{"_", "_"} // of register: ctx and s if used
 	var features, extensions []string
 	body, last := "", "nil"
 	step := func(before, call string) {
