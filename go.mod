@@ -3,6 +3,7 @@ module github.com/petrock/petrock
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/dave/jennifer v1.7.1
 	github.com/go-jose/go-jose/v4 v4.1.7
 	github.com/rogpeppe/go-internal v1.16.0

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// mount puts a file system of its own over a folder, for as long as the test runs.
+// mount mounts a small file system on a folder until the test ends.
 func mount(t *testing.T, dir, options string, flags uintptr) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
-		t.Skipf("a small disk cannot be had here, which takes root: %v", err)
+		t.Skipf("mounting needs root: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -30,11 +30,11 @@ func TestFullDisk(t *testing.T) {
 			out, err := petrockCommand(disk, "hello").CombinedOutput()
 			if err == nil {
 				checkWhole(t, filepath.Join(disk, "hello"))
-				t.Logf("it fits, or so much of it that only git has to do without:\n%s", out)
+				t.Logf("the project fits, with or without git:\n%s", out)
 				return
 			}
 			if !strings.Contains(string(out), "no space left on device") {
-				t.Errorf("it says: %v\n%s", err, out)
+				t.Errorf("got %v\n%s", err, out)
 			}
 			if left := names(t, disk); len(left) > 0 {
 				t.Errorf("it leaves %q", left)
@@ -48,10 +48,10 @@ func TestReadOnlyDisk(t *testing.T) {
 	mount(t, disk, "", syscall.MS_RDONLY)
 	out, err := petrockCommand(disk, "hello").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("it says: %v\n%s", err, out)
+		t.Errorf("got %v\n%s", err, out)
 	}
 	out, err = petrockCommand(disk, "hello", "--dir", ".").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("in the folder itself, it says: %v\n%s", err, out)
+		t.Errorf("in the folder itself: got %v\n%s", err, out)
 	}
 }

@@ -73,11 +73,11 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 		outcome = 2
 	}
 
-	if slices.Contains(names(t, parent), "hello") && isMade(t, dest) {
+	if slices.Contains(names(t, parent), "hello") && isCreated(t, dest) {
 		checkWhole(t, dest)
 		outcome = max(outcome, 1)
 	} else if outcome == 2 {
-		t.Error("it says that it is done, and there is nothing")
+		t.Error("petrock reports success, but the project does not exist")
 	}
 
 	// Again, undisturbed. A move that was cut short is finished by this.
@@ -87,7 +87,7 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 	}
 	checkWhole(t, dest)
 	if got := names(t, parent); len(got) != 1 {
-		t.Errorf("beside the project there is %q", got)
+		t.Errorf("next to the project: %q", got)
 	}
 	if slices.Contains(names(t, dest), ".petrock-new") {
 		t.Error("in the project there is a hidden folder")
@@ -95,9 +95,9 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 	return outcome
 }
 
-// isMade reports whether there is more in a folder than what a killed run hides there. While names
-// are moved out of the hidden folder, it is not made yet: the next run finishes that.
-func isMade(t *testing.T, dest string) bool {
+// isCreated reports whether a folder has more than the hidden folder of a killed run. While petrock moves
+// files out of the hidden folder, the project is not created yet: the next run finishes that.
+func isCreated(t *testing.T, dest string) bool {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dest, ".petrock-new", "moving")); err == nil {
 		return false

@@ -3,18 +3,21 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/servers"
+	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
-// run runs the command that the arguments name, and returns the exit code.
 func run(ctx context.Context, args []string) int {
 	dir, _ := os.Getwd() // commands that need it report that it does not exist
 	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock", Installed: true}
@@ -27,26 +30,32 @@ func newRoot(env cli.Env) *cobra.Command {
 		Short: "Scaffold MCP servers in Go",
 		Long: `Scaffold MCP servers in Go.
 
-petrock new writes a project: a server with a tool and its tests, and the project's own petrock. A
-project does not depend on this petrock.
+petrock new creates a project: a server with one tool and its test, and the project's own petrock. In
+the project, petrock generate adds tools, resources, prompts and features, and petrock undo reverts
+that. petrock mcp is an MCP server that offers these commands to agents.
 
-petrock mcp offers all of that to an agent, as an MCP server, in any directory.
+petrock tools, call, resources, read, prompts, prompt and doctor work with any MCP server, and without
+a project.
 
-petrock tools, call, resources, read, prompts and prompt speak to any MCP server, and petrock
-doctor checks it. These need no project.
-
-In a project, petrock generate adds tools, resources, prompts and features, and petrock undo reverts
-that. The project's own petrock runs these commands, at the version that the project was made with.
-If it does not build, with --no-exec, or if PETROCK_HANDOVER=off is set, this petrock runs them.
-petrock help trust says what petrock starts, and when it asks.`,
+In a project, the project's own petrock runs the commands on the project, at the version that created
+it. The installed petrock runs them if the project's petrock does not build, with --no-exec, or if
+PETROCK_HANDOVER=off is set. petrock help trust lists the programs that petrock starts, and when it
+asks first.`,
 		Example: `  petrock new hello
   cd hello
   petrock generate tool send_mail to 'subject "What it is about"'
   petrock undo`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := project.Find(env.Dir); !errors.Is(err, project.ErrNone) {
+				return cmd.Help()
+			}
+			_, err := fmt.Fprint(env.Out, "Petrock scaffolds MCP servers in Go. Create one:\n\n  petrock new hello\n\nRun 'petrock help' for all commands.\n")
+			return err
+		},
 	}
-	root.AddCommand(newNew(env))
-	root.AddCommand(cli.Commands(env)...)
-	root.AddCommand(cli.NewMCP(env, devserver.Options{CanCreate: true}, offerNew(env)), cli.NewStatus(env), cli.NewVersion())
-	root.AddCommand(servers.Commands(cli.CallEnv(env))...)
+	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
+	cli.AddCommands(root, env)
+	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewMCP(env, devserver.Options{CanCreate: true}, addNewProject(env)))
+	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(cli.CallEnv(env))...)
 	return root
 }

@@ -23,7 +23,7 @@ func serveMCP(t *testing.T, dir string) *mcptest.Client {
 	t.Cleanup(func() { tools.Close() })
 	server, err := tools.NewServer()
 	if err == nil {
-		err = offerNew(cli.Env{Dir: dir})(tools, server)
+		err = addNewProject(cli.Env{Dir: dir})(tools, server)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
@@ -28,19 +30,19 @@ func newNew(env cli.Env) *cobra.Command {
 		Short: "Create a project: an MCP server with its tests",
 		Long: `Create a project: an MCP server with its tests.
 
-NAME is the name of the project and of its server's program. MODULE is the path of its Go module, such
-as example.com/hello (default NAME).
+NAME is the name of the project and of its server. On a terminal, petrock asks for it if it is missing.
+MODULE is the path of the Go module, such as example.com/hello (default NAME).
 
-The project is written to DIR, or to a folder NAME, which must not exist or be empty. It is compiled
-first, so that either the whole project is created or nothing. If git is installed and configured, the
-project is a repository with a first commit, unless it is inside one already.
+petrock creates the project in the folder NAME, or in --dir. The folder must be empty or not exist.
+petrock compiles the project first, and writes all of it or nothing. If git is installed and
+configured, the project is a git repository with a first commit, unless it is inside a repository.
 
-With --example the project starts from an example instead of the tool add:
-  everything  shows each feature of the protocol once; the official conformance suite runs against it
+With --example, the project starts from an example instead of the tool add:
+  everything  each feature of the protocol once; the official conformance suite runs against it
   moonphase   a small HTTP server that requires an API key
   tasks       an event-sourced queue of tasks and questions for several agents
 
-No network is needed once the modules that a project requires are in Go's module cache.`,
+No network is needed if the modules that a project requires are in Go's module cache.`,
 		Example: `  petrock new hello
   petrock new hello example.com/me/hello --dir ~/src/hello
   petrock new hello --dir .
@@ -48,12 +50,16 @@ No network is needed once the modules that a project requires are in Go's module
   petrock new moonphase --example moonphase
   petrock new hello --oauth
   petrock new hello --dry-run`,
-		Args: nameAndModule,
+		Args: func(_ *cobra.Command, args []string) error { return checkArgs(args, newAsker(env, o) != nil) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name, o.module = args[0], args[0]
-			if len(args) > 1 {
-				o.module = args[1]
+			if len(args) == 0 {
+				name, err := askName(cmd.Context(), newAsker(env, o))
+				if err != nil {
+					return err
+				}
+				args = []string{name}
 			}
+			o.name, o.module = args[0], args[len(args)-1]
 			if !cmd.Flags().Changed("dir") {
 				o.dir = o.name
 			}
@@ -62,13 +68,13 @@ No network is needed once the modules that a project requires are in Go's module
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dir, "dir", "", "the project's folder (default NAME)")
-	flags.StringVar(&o.example, "example", "", "start from an example; "+examples())
-	flags.BoolVar(&o.oauth, "oauth", false, "let the server check bearer tokens of an OAuth 2.1 issuer (serve --oauth-issuer)")
-	flags.BoolVar(&o.noGit, "no-git", false, "create no git repository")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write nothing")
+	flags.StringVar(&o.dir, "dir", "", "folder of the project (default NAME)")
+	flags.StringVar(&o.example, "example", "", "start from an example: "+examples())
+	flags.BoolVar(&o.oauth, "oauth", false, "let the server check OAuth 2.1 bearer tokens (serve --oauth-issuer)")
+	flags.BoolVar(&o.noGit, "no-git", false, "do not create a git repository")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, but write nothing")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
-	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
+	flags.BoolVar(&o.quiet, "quiet", false, "print only errors")
 	cmd.MarkFlagDirname("dir")
 	cmd.RegisterFlagCompletionFunc("example", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return scaffold.Embedded().Examples(), cobra.ShellCompDirectiveNoFileComp
@@ -76,35 +82,54 @@ No network is needed once the modules that a project requires are in Go's module
 	return cmd
 }
 
-// examples lists the examples.
 func examples() string {
 	names := scaffold.Embedded().Examples()
 	if len(names) == 0 {
 		return "this version has none"
 	}
-	return "there are " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }
 
-// nameAndModule checks the number of arguments.
-func nameAndModule(_ *cobra.Command, args []string) error {
+var errNoName = errors.New("a project needs a name: petrock new hello")
+
+func checkArgs(args []string, canAsk bool) error {
 	switch {
-	case len(args) == 0:
-		return errors.New("a project needs a name: petrock new hello")
+	case len(args) == 0 && !canAsk:
+		return errNoName
 	case len(args) > 2:
-		return fmt.Errorf("unexpected argument %q: petrock new NAME [MODULE]", args[2])
+		return fmt.Errorf("unexpected argument %q: usage: new NAME [MODULE]", args[2])
 	}
 	return nil
 }
 
+// newAsker returns an asker for the name, or nil if the user cannot be asked.
+func newAsker(env cli.Env, o newOptions) *mcpcli.Asker {
+	if o.asJSON || !terminal.IsTerminal(env.Out) {
+		return nil
+	}
+	return mcpcli.NewAsker(cli.CallEnv(env), &terminal.Progress{})
+}
+
+func askName(ctx context.Context, asker *mcpcli.Asker) (string, error) {
+	name, err := asker.Line(ctx, "Name of the project, such as hello", "")
+	switch {
+	case ctx.Err() != nil:
+		return "", mcpcli.ErrInterrupted
+	case name == "" && (err == nil || errors.Is(err, io.EOF)):
+		return "", &terminal.UsageError{Err: errNoName}
+	}
+	return name, err
+}
+
 func runNew(ctx context.Context, env cli.Env, o newOptions) error {
-	result, err := makeProject(ctx, env, o)
+	result, err := createProject(ctx, env, o)
 	switch {
 	case err != nil:
 		return err
 	case o.asJSON:
 		err = terminal.PrintJSON(env.Out, result)
 	case !o.quiet || o.dryRun:
-		_, err = fmt.Fprint(env.Out, result)
+		err = cli.PrintReport(env.Out, result)
 	}
 	if err != nil && !o.dryRun {
 		return &terminal.ReportedError{Err: fmt.Errorf("created %s in %s, but cannot print the result: %w", result.Name, result.Dir, err)}
@@ -112,15 +137,15 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	return err
 }
 
-func makeProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
-	show := terminal.NewProgress(env.Err, o.quiet || o.asJSON)
-	defer show.End()
+func createProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
+	progress := terminal.NewProgress(env.Err, o.quiet || o.asJSON)
+	defer progress.End()
 	return create.Run(ctx, scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example, OAuth: o.oauth},
 		Dir:     o.dir,
 		Base:    env.Dir,
 		NoGit:   o.noGit,
 		DryRun:  o.dryRun,
-		Step:    show.Begin,
+		Step:    progress.Begin,
 	})
 }

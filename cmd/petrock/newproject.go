@@ -11,10 +11,8 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// newProjectSchema is the input schema of new_project.
-const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server's program, such as weather"},"module":{"type":"string","description":"Path of its Go module, such as example.com/weather; the name if it is left out"},"dir":{"type":"string","description":"Folder that it goes to, below where this server was started, . for that folder itself; the name if it is left out. Nothing may be there yet"}},"required":["name"],"additionalProperties":false}`
+const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server, such as weather"},"module":{"type":"string","description":"Path of its Go module, such as example.com/weather (default: the name)"},"dir":{"type":"string","description":"Folder of the project, relative to this server's working directory, or . for that directory (default: the name). It must be empty or not exist"}},"required":["name"],"additionalProperties":false}`
 
-// newProjectInput is the input of new_project.
 type newProjectInput struct {
 	Name   string `json:"name"`
 	Module string `json:"module"`
@@ -33,23 +31,23 @@ type newProjectOutput struct {
 	Next     []string `json:"next"`
 }
 
-// offerNew adds the tool new_project to a dev server.
-func offerNew(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
+// addNewProject returns a function that adds the tool new_project to a dev server.
+func addNewProject(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
 	return func(tools *devserver.Tools, server *mcp.Server) error {
 		no := false
 		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
-			Description: "Makes a project: an MCP server in Go with one example tool, add, which builds, serves and tests itself. Either a whole project is made or nothing; the first time that takes half a minute. It is what the other tools work on from then on.",
+			Description: "Creates a project: an MCP server in Go with one example tool, add, and its test. It compiles the project first, and writes all of it or nothing. The first project takes about half a minute. The other tools then work on the new project.",
 			InputSchema: json.RawMessage(newProjectSchema),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
-			made, err := newProject(ctx, env, tools, in)
-			return devserver.Answer(ctx, made, err)
+			out, err := newProject(ctx, env, tools, in)
+			return devserver.Answer(ctx, out, err)
 		})
 	}
 }
 
-// newProject creates a project below the directory that the dev server was started in.
+// newProject creates a project below the working directory of the dev server.
 func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in newProjectInput) (newProjectOutput, error) {
 	if in.Module == "" {
 		in.Module = in.Name
@@ -66,9 +64,9 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 		Answers: scaffold.Answers{Name: in.Name, Module: in.Module},
 		Dir:     dir,
 		Base:    env.Dir,
-		Step: func(what string) {
+		Step: func(title string) {
 			step++
-			mcp.Progress(ctx, step, 0, what)
+			mcp.Progress(ctx, step, 0, title)
 		},
 	})
 	if err != nil {
@@ -78,6 +76,6 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 	return newProjectOutput{
 		OK: true, Name: result.Name, Module: result.Module, Dir: result.Dir,
 		Files: len(result.Files), Programs: result.Programs, Notes: result.Notes,
-		Next: []string{"generate_tool makes a tool in it, and call tries it."},
+		Next: []string{"Add a tool with generate_tool, and call it with call."},
 	}, nil
 }

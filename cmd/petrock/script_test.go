@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	seed = flag.Uint64("seed", 1, "of everything that is random")
+	seed = flag.Uint64("seed", 1, "seed of random choices")
 	long = flag.Bool("long", false, "run every variant and the long campaigns, instead of a short round chosen by -seed")
 )
 
@@ -38,7 +38,7 @@ func rounds(short, many int) int {
 	return short
 }
 
-// The scripts are what users do.
+// The scripts test the command line as users type it.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestVariants(t *testing.T) {
 func runScripts(t *testing.T, files []string) {
 	t.Helper()
 	warm(t)
-	modules := goEnv(t, "GOMODCACHE") // it is below HOME, which scripts have one of their own of
+	modules := goEnv(t, "GOMODCACHE") // it is below HOME, which scripts change
 	params := testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
@@ -81,7 +81,7 @@ func runScripts(t *testing.T, files []string) {
 			if err != nil {
 				return err
 			}
-			env.Setenv("PETROCK", petrock) // for when there is no PATH, or another
+			env.Setenv("PETROCK", petrock) // for scripts that change PATH
 			env.Setenv("GO", goCommand)
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("MODULES", modules)
@@ -110,7 +110,7 @@ func warm(t *testing.T) {
 	}
 }
 
-// status N PROGRAM [ARG...] runs a program, which must end with N.
+// status N PROGRAM [ARG...] runs a program, and fails unless its exit code is N.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N program [arg...]")
@@ -125,12 +125,12 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	}
 	if got != want {
-		ts.Fatalf("%s ends with %d, not %d", strings.Join(args[1:], " "), got, want)
+		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }
 
-// sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and talks to its server and
-// its dev server. CALL is what the server is called with, unless that is the tool add.
+// sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and calls its server and
+// its dev server. CALL are the parameters of tools/call (default: those of the tool add).
 func sound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 && len(args) != 5 {
 		ts.Fatalf("usage: sound dir name module [call answer]")
@@ -166,7 +166,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// goEnv is what the go command has a variable for.
+// goEnv returns the value of a go env variable.
 func goEnv(t testing.TB, name string) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", name).Output()

@@ -14,17 +14,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serve PROGRAM [ARG...] starts a project's server on HTTP, at a free port of this machine, with the variables of the environment that
-// $SERVE_ENV names. $URL is where it is. ! serve tells it to stop, by an interrupt or, with ! serve sigterm, as a system does, and it has
-// to end with 0.
+// serve PROGRAM [ARG...] starts a project's server over HTTP on a free port, with the environment
+// variables in $SERVE_ENV, and sets $URL. ! serve stops it with SIGINT, and ! serve sigterm with SIGTERM;
+// its exit code must be 0.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		running := ts.Value(servedKey{}).(*served)
-		var told os.Signal = os.Interrupt
+		var sig os.Signal = os.Interrupt
 		if slices.Equal(args, []string{"sigterm"}) {
-			told = syscall.SIGTERM
+			sig = syscall.SIGTERM
 		}
-		ts.Check(running.cmd.Process.Signal(told))
+		ts.Check(running.cmd.Process.Signal(sig))
 		said, _ := io.ReadAll(running.errOut)
 		ts.Logf("it said:\n%s", said)
 		ts.Check(running.cmd.Wait())
@@ -62,7 +62,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// A served is a server that runs beside a script.
+// A served is a server that runs in parallel with a script.
 type served struct {
 	cmd    *exec.Cmd
 	errOut *bufio.Reader

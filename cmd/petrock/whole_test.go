@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/project"
 )
 
-// petrockCommand is petrock new as a process of its own, without a network.
+// petrockCommand returns petrock new as a separate process, without network.
 func petrockCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("petrock", append([]string{"new"}, args...)...)
 	cmd.Dir = dir
@@ -24,8 +24,7 @@ func petrockCommand(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// checkWhole fails the test unless dir holds a project, each file of it, and what is
-// committed if there is a repository.
+// checkWhole fails the test unless dir contains a complete project, and a clean git repository if any.
 func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	found, err := project.Find(dir)
@@ -53,7 +52,7 @@ func checkWhole(t *testing.T, dir string) {
 	}
 }
 
-// names are what a folder holds, sorted.
+// names returns the entries of a folder, sorted.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

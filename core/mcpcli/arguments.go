@@ -15,24 +15,23 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// maxShown is how many bytes of a text a message shows.
-const maxShown = 80
+// Limits, in bytes.
+const (
+	maxShown = 80       // of a value in a message
+	maxStdin = 64 << 20 // of arguments on standard input
+)
 
-// mostInput limits the bytes read from standard input.
-const mostInput = 64 << 20
-
-// arguments parses the words after a tool's name as its arguments, and validates them against its
-// schema.
-func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, error) {
-	takes := readInput(tool.InputSchema)
-	given, err := takes.read(words, in)
+// parseArguments parses the arguments of a tool, and validates them against its schema.
+func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMessage, error) {
+	in := readInput(tool.InputSchema)
+	given, err := in.parse(args, stdin)
 	if err != nil {
 		return nil, terminal.Usagef("%w", err)
 	}
-	if err := takes.missing(given); err != nil {
+	if err := in.checkRequired(given); err != nil {
 		return nil, terminal.Usagef("%s: %w", terminal.Plain(tool.Name), err)
 	}
-	raw, err := given.encode()
+	raw, err := encode(given)
 	if err != nil {
 		return nil, err
 	}
@@ -46,143 +45,124 @@ func arguments(tool *mcp.Tool, words []string, in io.Reader) (json.RawMessage, e
 	return raw, nil
 }
 
-// values are the arguments of a tool, by name, in order.
-type values struct {
-	names []string
-	of    map[string][]json.RawMessage // several if a name is repeated
-	whole map[string]bool              // the value is not an element of a list
+// An argument is an argument of a tool. Several values are the elements of a list.
+type argument struct {
+	values  []json.RawMessage
+	isWhole bool // the first value is the argument, not an element
 }
 
-func (v *values) add(name string, value json.RawMessage) {
-	if len(v.of[name]) == 0 {
-		v.names = append(v.names, name)
-	}
-	v.of[name] = append(v.of[name], value)
-}
-
-func (v *values) encode() (json.RawMessage, error) {
-	all := make(map[string]json.RawMessage, len(v.names))
-	for _, name := range v.names {
-		all[name] = v.of[name][0]
-		if !v.whole[name] {
-			list, err := strictjson.Marshal(v.of[name])
-			if err != nil {
-				return nil, err
-			}
-			all[name] = list
+func encode(given map[string]*argument) (json.RawMessage, error) {
+	all := make(map[string]any, len(given))
+	for name, a := range given {
+		all[name] = a.values
+		if a.isWhole {
+			all[name] = a.values[0]
 		}
 	}
 	return strictjson.Marshal(all)
 }
 
-// read parses words such as name=value, and - for a JSON object on standard input, over which
-// name=value takes precedence.
-func (in *input) read(words []string, stdin io.Reader) (*values, error) {
-	given := &values{of: make(map[string][]json.RawMessage), whole: make(map[string]bool)}
-	object := false
-	for _, word := range words {
-		if word == "-" {
-			object = true
+// parse parses arguments such as name=value, and - for a JSON object on standard input. name=value takes
+// precedence.
+func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, error) {
+	given := map[string]*argument{}
+	hasObject := false
+	for _, arg := range args {
+		if arg == "-" {
+			hasObject = true
 			continue
 		}
-		if !utf8.ValidString(word) { // JSON cannot hold it
-			return nil, fmt.Errorf("argument %q is not valid UTF-8", word)
+		if !utf8.ValidString(arg) {
+			return nil, fmt.Errorf("argument %q is not valid UTF-8", arg)
 		}
-		name, text, ok := strings.Cut(word, "=")
+		name, text, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not an argument; write name=value, or - for a JSON object on standard input", word)
+			return nil, fmt.Errorf("%q is not an argument; write name=value, or - for a JSON object on standard input", arg)
 		}
-		if err := in.take(given, name, text); err != nil {
+		if err := in.add(given, name, text); err != nil {
 			return nil, err
 		}
 	}
-	if object {
+	if hasObject {
 		return given, readObject(given, stdin)
 	}
 	return given, nil
 }
 
-func (in *input) take(given *values, name, text string) error {
+func (in *input) add(given map[string]*argument, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
-		return fmt.Errorf("there is no argument %q; %s", name, in.there())
+		return fmt.Errorf("unknown argument %q; %s", name, in.usage())
 	}
 	p := &property{name: name}
 	if at >= 0 {
 		p = &in.properties[at]
 	}
-	again := len(given.of[name]) > 0
-	list := slices.Contains(p.kinds, "array")
+	earlier, repeated := given[name]
 	switch {
-	case again && len(p.kinds) > 0 && (given.whole[name] || !list):
+	case repeated && len(p.kinds) > 0 && (earlier.isWhole || !p.isList()):
 		return fmt.Errorf("%s is given twice, but is not a list", name)
-	case list && !again && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !again && text == "null" && slices.Contains(p.kinds, "null"):
+	case p.isList() && !repeated && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !repeated && text == "null" && slices.Contains(p.kinds, "null"):
 		value := json.RawMessage(text)
 		if err := strictjson.Check(value); err != nil {
-			return fmt.Errorf("%s: a list in JSON, such as [1,2], or one %s=value after another: %w", name, name, err)
+			return fmt.Errorf("%s: must be a JSON list such as [1,2], or repeated as %s=value: %w", name, name, err)
 		}
-		given.add(name, value)
-		given.whole[name] = true
+		given[name] = &argument{[]json.RawMessage{value}, true}
 		return nil
-	case list:
-		item := p.items
-		if item == nil {
-			item = &property{}
-		}
-		value, err := item.parse(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		given.add(name, value)
-		return nil
+	}
+	isElement := repeated || p.isList()
+	if p.isList() {
+		p = p.item()
 	}
 	value, err := p.parse(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	given.add(name, value)
-	given.whole[name] = !again
+	if !repeated {
+		earlier = &argument{}
+		given[name] = earlier
+	}
+	earlier.values, earlier.isWhole = append(earlier.values, value), !isElement
 	return nil
 }
 
-func readObject(given *values, stdin io.Reader) error {
+func readObject(given map[string]*argument, stdin io.Reader) error {
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, mostInput+1))
+	text, err := io.ReadAll(io.LimitReader(stdin, maxStdin+1))
 	if err != nil {
-		return fmt.Errorf("reading the arguments from standard input: %w", err)
+		return fmt.Errorf("read arguments from standard input: %w", err)
 	}
-	if len(text) > mostInput {
-		return fmt.Errorf("reading the arguments from standard input: more than %d bytes", mostInput)
+	if len(text) > maxStdin {
+		return fmt.Errorf("read arguments from standard input: more than %d bytes", maxStdin)
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if strictjson.First(text) != '{' {
 		return fmt.Errorf("standard input must be a JSON object, such as {\"a\": 1}")
 	}
 	err = strictjson.Object(text, func(key, value []byte) error {
-		if name := string(key); len(given.of[name]) == 0 {
-			given.add(name, bytes.Clone(value))
-			given.whole[name] = true
+		if name := string(key); given[name] == nil {
+			given[name] = &argument{[]json.RawMessage{bytes.Clone(value)}, true}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("reading the arguments from standard input: %w", err)
+		return fmt.Errorf("read arguments from standard input: %w", err)
 	}
 	return nil
 }
 
 func (p *property) parse(text string) (json.RawMessage, error) {
 	if len(p.enum) > 0 {
-		var there []string
+		var allowed []string
 		for _, value := range p.enum {
 			if shownValue(value) == text || string(value) == text {
 				return value, nil
 			}
-			there = append(there, shownValue(value))
+			allowed = append(allowed, shownValue(value))
 		}
-		return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(there, ", "), strictjson.Clip(text, maxShown))
+		return nil, fmt.Errorf("must be one of %s, got %q", strings.Join(allowed, ", "), strictjson.Clip(text, maxShown))
 	}
 	if len(p.kinds) == 0 {
 		if raw := json.RawMessage(text); strictjson.Check(raw) == nil {
@@ -197,7 +177,7 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 	if slices.Contains(p.kinds, "string") {
 		return strictjson.AppendString(nil, text), nil
 	}
-	return nil, fmt.Errorf("must be %s, got %q", wanted(p.kinds), strictjson.Clip(text, maxShown))
+	return nil, fmt.Errorf("must be %s, got %q", describeKinds(p.kinds), strictjson.Clip(text, maxShown))
 }
 
 // kindOf returns the JSON type of a text, or "" if it is not valid JSON.
@@ -220,7 +200,7 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-func wanted(kinds []string) string {
+func describeKinds(kinds []string) string {
 	var all []string
 	for _, kind := range kinds {
 		switch kind {
@@ -231,9 +211,9 @@ func wanted(kinds []string) string {
 		case "boolean":
 			all = append(all, "true or false")
 		case "object":
-			all = append(all, "an object in JSON")
+			all = append(all, "a JSON object")
 		case "array":
-			all = append(all, "a list in JSON")
+			all = append(all, "a JSON list")
 		case "null":
 			all = append(all, "null")
 		}
@@ -241,10 +221,11 @@ func wanted(kinds []string) string {
 	return strings.Join(all, " or ")
 }
 
-func (in *input) missing(given *values) error {
+// checkRequired returns an error that lists the required arguments that are missing.
+func (in *input) checkRequired(given map[string]*argument) error {
 	var lines []string
 	for _, p := range in.properties {
-		if !p.required || len(given.of[p.name]) > 0 {
+		if !p.required || given[p.name] != nil {
 			continue
 		}
 		text := "  " + p.usage()
@@ -259,13 +240,13 @@ func (in *input) missing(given *values) error {
 	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
 }
 
-func (in *input) there() string {
+func (in *input) usage() string {
 	if len(in.properties) == 0 {
-		return "the tool has no arguments"
+		return "the tool takes no arguments"
 	}
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
 	}
-	return "the tool has " + strings.Join(all, " ")
+	return "the tool takes " + strings.Join(all, " ")
 }

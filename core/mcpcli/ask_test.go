@@ -18,7 +18,7 @@ func asking(in string) (*Asker, *bytes.Buffer) {
 	return newAsker(strings.NewReader(in), &out, &terminal.Progress{}), &out
 }
 
-// A form is filled in line by line; what is wrong is asked for again, and nothing means the default.
+// A form asks for one field a line. It repeats the question after a wrong answer; an empty line is the default.
 func TestForm(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"name":{"type":"string","description":"Your name","minLength":2},"age":{"type":"integer","default":30},"sure":{"type":"boolean"},
@@ -38,7 +38,7 @@ func TestForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(e.Action) != test.action || string(e.Content) != test.content || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "\x1b") {
-			t.Errorf("%q: %s %s, and it says\n%s", test.in, e.Action, e.Content, out)
+			t.Errorf("%q: %s %s, output\n%s", test.in, e.Action, e.Content, out)
 		}
 	}
 }
@@ -54,11 +54,11 @@ func TestQuestionsAreEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.ContainsAny(text, "\u202e\u009b") || strings.Count(text, `\u202e`) < 7 || len(text) > 2*maxMessage {
-		t.Errorf("it says %q", text)
+		t.Errorf("got %q", text)
 	}
 }
 
-// What choices mean is shown, however a revision says it.
+// The titles of choices are shown, in the format of every revision.
 func TestChoices(t *testing.T) {
 	a, out := asking("y\nb\n2\ny, x\n")
 	e := &mcp.Elicitation{Schema: json.RawMessage(`{"type":"object","properties":{
@@ -67,7 +67,7 @@ func TestChoices(t *testing.T) {
 		"more":{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}
 	},"required":["one"]}`)}
 	if err := a.form(t.Context(), e); err != nil || string(e.Content) != `{"more":["y","x"],"old":"2","one":"b"}` {
-		t.Errorf("it is %s, %v\n%s", e.Content, err, out)
+		t.Errorf("got %s, %v\n%s", e.Content, err, out)
 	}
 	for _, want := range []string{"  b: Bear\none, Which one (a|b): ", "  2: Second\n", "  y: Why\nmore (x|y…) [none]: "} {
 		if !strings.Contains(out.String(), want) {
@@ -89,7 +89,7 @@ func TestVisit(t *testing.T) {
 	cancel()
 	a := newAsker(silent, io.Discard, &terminal.Progress{})
 	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted, it says %v", err)
+		t.Errorf("interrupted: got %v", err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestFileName(t *testing.T) {
 	} {
 		stem, ending := fileName(test.name, test.kind)
 		if stem+ending != test.want {
-			t.Errorf("%q, %q is %q, not %q", test.name, test.kind, stem+ending, test.want)
+			t.Errorf("%q, %q is %q, want %q", test.name, test.kind, stem+ending, test.want)
 		}
 	}
 }

@@ -22,27 +22,28 @@ func newCall(env Env) *cobra.Command {
 	cmd := newCommand(env, &cobra.Command{
 		Use:   "call TOOL [name=value…|-]",
 		Short: "Call a tool",
-		Long: `Call a tool. Arguments are name=value pairs, read according to the tool's schema: numbers, true and false as such,
-lists and objects as JSON. Repeat name=value for a list. With - the arguments are a JSON object on standard input;
-name=value pairs take precedence. The arguments are validated before the call.
+		Long: `Call a tool. Arguments are name=value pairs. The tool's schema determines their types; lists and
+objects are JSON. To pass a list, you can also repeat name=value. With -, the arguments are a JSON
+object on standard input; name=value pairs take precedence. The arguments are validated before the
+call.
 
-Text is printed as it is. Images, audio and other files are written to the folder --out; existing files are never
-overwritten. Questions of the tool are asked on the terminal. Ctrl-C cancels the call.`,
-		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'` + "\ncall search tags=a tags=b",
-	}, NameWords, completeCall, func(ctx context.Context, s *session, words []string) error {
+Text is printed. Images, audio and other files are written to the folder --out; existing files are not
+overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C cancels the call.`,
+		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
+	}, NameArgs, completeCall, func(ctx context.Context, s *session, args []string) error {
 		s.printer.writeFilesTo(env, out)
-		return s.call(ctx, env.In, words[0], words[1:])
+		return s.call(ctx, env.In, args[0], args[1:])
 	})
 	addOut(cmd, &out)
 	return cmd
 }
 
 func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVar(out, "out", "", "the folder for images, audio and other files (default the working directory)")
+	cmd.Flags().StringVar(out, "out", ".", "folder for images, audio and other files")
 	cmd.MarkFlagDirname("out")
 }
 
-func (s *session) call(ctx context.Context, stdin io.Reader, name string, words []string) error {
+func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
 	tool, err := s.Tool(ctx, name)
 	if err != nil {
 		return err
@@ -50,25 +51,34 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, words 
 	if err := s.server.refuse(name); err != nil {
 		return err
 	}
-	given, err := arguments(tool, words, stdin)
+	arguments, err := parseArguments(tool, args, stdin)
 	if err != nil {
 		return err
 	}
 	s.progress.Begin("calling " + terminal.Plain(name))
 	var raw json.RawMessage
-	result, err := s.CallTool(ctx, name, given, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
+	result, err := s.CallTool(ctx, name, arguments, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
 	s.progress.End()
 	if err != nil {
-		return answered(ctx, err)
+		return s.explainQuestion(serverError(ctx, err), err.Error())
 	}
 	s.printer.base = name
-	return s.printer.result(result, raw)
+	return s.explainQuestion(s.printer.result(result, raw), result.Text())
 }
 
-// answered marks an error that the server answered with.
-func answered(ctx context.Context, err error) error {
-	if ctx.Err() == nil && terminal.ExitCode(exitStatus(ctx, err)) == terminal.ExitFailure {
-		return fmt.Errorf("the server answers: %w", err)
+// explainQuestion adds the remedy to the error of a tool that asks the user a question without a
+// terminal. failure is the message of the tool or the server.
+func (s *session) explainQuestion(err error, failure string) error {
+	if err == nil || s.notTerminal == "" || !strings.Contains(failure, "elicitation") {
+		return err
+	}
+	return fmt.Errorf("%w; the tool asks you a question, and %s is not a terminal: run this command in a terminal to answer it", err, s.notTerminal)
+}
+
+// serverError adds a prefix to an error that the server returned. Other errors stay as they are.
+func serverError(ctx context.Context, err error) error {
+	if ctx.Err() == nil && terminal.ExitCode(classify(ctx, err)) == terminal.ExitFailure {
+		return fmt.Errorf("the server returned an error: %w", err)
 	}
 	return err
 }
@@ -86,21 +96,21 @@ func progressText(name string, r client.Progress) string {
 	return text
 }
 
-// result prints the result of a tool. raw is the result as the server sent it.
+// result prints the result of a tool. raw is its JSON.
 func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if p.asJSON {
 		if err := terminal.PrintJSON(p.out, raw); err != nil {
 			return err
 		}
 		if r.IsError {
-			return &terminal.ReportedError{Err: errors.New("the tool reports a failure")}
+			return &terminal.ReportedError{Err: errors.New("the tool returned an error")}
 		}
 		return nil
 	}
 	if r.IsError {
 		text := strings.TrimSpace(terminal.Plain(r.Text()))
 		if text == "" {
-			text = "the tool reports a failure without a message"
+			text = "the tool returned an error without a message"
 		}
 		return errors.New(text)
 	}
@@ -124,14 +134,14 @@ func newTools(env Env) *cobra.Command {
 		Short:   "List the tools",
 		Long:    "List the tools with their arguments. Optional arguments are in brackets.",
 		Example: "tools",
-	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx, list{"tools/list", "tools", "tools", func(entries []json.RawMessage) error {
 			return s.printer.Tools("", decode[mcp.Tool](entries))
 		}})
 	})
 }
 
-// Args checks how many words a command has. many says that a server may be named.
+// Args returns a check of the number of arguments. many allows a server before them.
 func (s Shape) Args(many bool) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		n, server := len(args), 0
@@ -141,16 +151,16 @@ func (s Shape) Args(many bool) cobra.PositionalArgs {
 			server = 1
 		}
 		switch {
-		case s != NoWords && n == 0:
+		case s != NoArgs && n == 0:
 			return fmt.Errorf("%s needs a %s: usage: %s", cmd.Name(), firstRequired(cmd.Use), cmd.Use)
-		case s != NameWords && n > server+int(s):
+		case s != NameArgs && n > server+int(s):
 			return unexpectedArgument(cmd, args[n-1])
 		}
 		return nil
 	}
 }
 
-// firstRequired returns the first word of a usage line, after the command, that is not in brackets.
+// firstRequired returns the first argument of a usage line that is not in brackets.
 func firstRequired(use string) string {
 	for _, word := range strings.Fields(use)[1:] {
 		if !strings.HasPrefix(word, "[") {
@@ -160,13 +170,13 @@ func firstRequired(use string) string {
 	return ""
 }
 
-// A list is a kind of list that a server has.
+// A list is one of the lists of a server.
 type list struct {
 	method, field, capability string
-	show                      func([]json.RawMessage) error // as text
+	print                     func([]json.RawMessage) error // as text
 }
 
-// list prints lists, as text or as one JSON object with the entries as the server sends them.
+// list prints lists as text, or as one JSON object with the entries as the server sends them.
 func (s *session) list(ctx context.Context, lists ...list) error {
 	object := map[string][]json.RawMessage{}
 	n := 0
@@ -190,7 +200,7 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 		return s.printer.Text(terminal.Plain(s.server.Name) + " has no " + lists[0].field + ".")
 	}
 	for _, l := range lists {
-		if err := l.show(object[l.field]); err != nil {
+		if err := l.print(object[l.field]); err != nil {
 			return err
 		}
 	}
@@ -205,7 +215,7 @@ func nameOf(raw json.RawMessage) string {
 	return named.Name
 }
 
-// decode decodes the entries of a list, and leaves out those that it cannot decode.
+// decode decodes the entries of a list, without those that are invalid.
 func decode[T any](entries []json.RawMessage) []T {
 	var all []T
 	for _, raw := range entries {
@@ -217,8 +227,7 @@ func decode[T any](entries []json.RawMessage) []T {
 	return all
 }
 
-// Tools prints tools as text: how to call each, and its description. server precedes their names if
-// it is not empty.
+// Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	for _, t := range tools {
 		call := []string{terminal.Line(t.Name)}
@@ -240,9 +249,9 @@ func newResources(env Env) *cobra.Command {
 	return newCommand(env, &cobra.Command{
 		Use:     "resources",
 		Short:   "List the resources",
-		Long:    "List the resources and the resource templates, whose URIs have variables such as {id}.",
+		Long:    "List the resources and the resource templates. The URIs of templates have variables such as {id}.",
 		Example: "resources",
-	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx,
 			list{"resources/list", "resources", "resources", func(entries []json.RawMessage) error {
 				for _, r := range decode[mcp.Resource](entries) {
@@ -268,17 +277,17 @@ func newRead(env Env) *cobra.Command {
 	cmd := newCommand(env, &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
-		Long: `Read a resource. Text is printed as it is. Anything else is written to a file in the folder --out; existing files are
-never overwritten.`,
+		Long: `Read a resource. Text is printed. Other contents are written to a file in the folder --out; existing
+files are not overwritten.`,
 		Example: "read note://1",
-	}, Name, completeRead, func(ctx context.Context, s *session, words []string) error {
+	}, Name, completeRead, func(ctx context.Context, s *session, args []string) error {
 		s.printer.writeFilesTo(env, out)
-		s.progress.Begin("reading " + terminal.Plain(words[0]))
+		s.progress.Begin("reading " + terminal.Plain(args[0]))
 		var raw json.RawMessage
-		contents, err := s.ReadResource(ctx, words[0], client.KeepResult(&raw))
+		contents, err := s.ReadResource(ctx, args[0], client.KeepResult(&raw))
 		s.progress.End()
 		if err != nil {
-			return answered(ctx, err)
+			return serverError(ctx, err)
 		}
 		if s.printer.asJSON {
 			return terminal.PrintJSON(s.printer.out, raw)
@@ -311,7 +320,7 @@ func newPrompts(env Env) *cobra.Command {
 		Short:   "List the prompts",
 		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
 		Example: "prompts",
-	}, NoWords, nil, func(ctx context.Context, s *session, _ []string) error {
+	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
 			for _, p := range decode[mcp.Prompt](entries) {
 				if err := s.printer.entry(strings.TrimSpace(terminal.Line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
@@ -342,9 +351,9 @@ func newPrompt(env Env) *cobra.Command {
 		Short:   "Get a prompt",
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
-	}, NameWords, completePrompt, func(ctx context.Context, s *session, words []string) error {
+	}, NameArgs, completePrompt, func(ctx context.Context, s *session, args []string) error {
 		s.printer.writeFilesTo(env, out)
-		return s.prompt(ctx, words[0], words[1:])
+		return s.prompt(ctx, args[0], args[1:])
 	})
 	addOut(cmd, &out)
 	return cmd
@@ -355,7 +364,7 @@ func listPrompts(ctx context.Context, c catalog) ([]mcp.Prompt, error) {
 	return decode[mcp.Prompt](entries), err
 }
 
-func (s *session) prompt(ctx context.Context, name string, words []string) error {
+func (s *session) prompt(ctx context.Context, name string, args []string) error {
 	all, err := listPrompts(ctx, s.Client)
 	if err != nil {
 		return err
@@ -368,17 +377,17 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 		}
 		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
-	given, err := promptArguments(all[at], words)
+	arguments, err := parsePromptArguments(all[at], args)
 	if err != nil {
 		return err
 	}
 	s.progress.Begin("getting " + terminal.Plain(name))
 	var raw json.RawMessage
-	result, err := s.GetPrompt(ctx, name, given, client.KeepResult(&raw))
+	result, err := s.GetPrompt(ctx, name, arguments, client.KeepResult(&raw))
 	s.progress.End()
 	switch {
 	case err != nil:
-		return answered(ctx, err)
+		return serverError(ctx, err)
 	case s.printer.asJSON:
 		return terminal.PrintJSON(s.printer.out, raw)
 	}
@@ -394,21 +403,21 @@ func (s *session) prompt(ctx context.Context, name string, words []string) error
 	return nil
 }
 
-func promptArguments(p mcp.Prompt, words []string) (map[string]string, error) {
+func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error) {
 	given := map[string]string{}
-	for _, word := range words {
-		name, value, ok := strings.Cut(word, "=")
-		switch _, twice := given[name]; {
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		switch _, repeated := given[name]; {
 		case !ok || name == "":
-			return nil, terminal.Usagef("%q is not an argument; write name=value", word)
-		case twice:
+			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
+		case repeated:
 			return nil, terminal.Usagef("%s is given twice", name)
 		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
-			takes := "the prompt has no arguments"
+			usage := "the prompt takes no arguments"
 			if len(p.Arguments) > 0 {
-				takes = "the prompt has " + promptUsage(p)
+				usage = "the prompt takes " + promptUsage(p)
 			}
-			return nil, terminal.Usagef("there is no argument %q; %s", name, takes)
+			return nil, terminal.Usagef("unknown argument %q; %s", name, usage)
 		}
 		given[name] = value
 	}

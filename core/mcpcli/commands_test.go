@@ -78,7 +78,7 @@ func newServer(cancelled func()) *mcp.Server {
 	return s
 }
 
-// A result is what a command line did.
+// A result is the exit code and the output of a command line.
 type result struct {
 	status   int
 	out, err string
@@ -149,7 +149,7 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 	return result{terminal.ExitCode(err), string(text), errOut.String()}
 }
 
-// What is typed is read as the tool's schema has it, checked, and answered; what is wrong is said with the way out.
+// Arguments are parsed and validated by the tool's schema. Errors have a remedy.
 func TestCall(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
@@ -190,13 +190,13 @@ func TestCall(t *testing.T) {
 		{"echo|text=x|on=yes", "", 2, "", "on: must be true or false"},
 		{"echo|text=x|pick=left", "", 2, "", "pick: must be one of up, down, 3"},
 		{"echo|text=x|level=middle", "", 2, "", "level: must be one of low, high"},
-		{"echo|text=x|more=[1]", "", 2, "", "more: must be an object"},
-		{"echo|text=x|tags=[1", "", 2, "", "tags: a list in JSON"},
+		{"echo|text=x|more=[1]", "", 2, "", "more: must be a JSON object"},
+		{"echo|text=x|tags=[1", "", 2, "", "tags: must be a JSON list"},
 		{"echo|text=x|tags=[1]", "", 2, "", "tags[0]: must be a string"},
 		{"echo|text=x|sizes=big", "", 2, "", "sizes: must be a whole number"},
 		{"echo|text=x|text=y", "", 2, "", "text is given twice"},
-		{"echo|text=x|colour=red", "", 2, "", `no argument "colour"; the tool has text=string [n=integer]`},
-		{"none|x=1", "", 2, "", "the tool has no arguments"},
+		{"echo|text=x|colour=red", "", 2, "", `unknown argument "colour"; the tool takes text=string [n=integer]`},
+		{"none|x=1", "", 2, "", "the tool takes no arguments"},
 		{"echo|=x", "", 2, "", "write name=value"},
 		{"echo|-", `[1]`, 2, "", "must be a JSON object"},
 		{"echo|-", `{"text":"a","text":"b"}`, 2, "", "standard input"},
@@ -208,20 +208,20 @@ func TestCall(t *testing.T) {
 
 		{"fail", "", 1, "", `no such luck\u001b[31m` + "\n"},
 		{"refused", "", 2, "", "refused is refused"},
-		{"refuse", "", 1, "", `the server answers: not \u001b[2Jthat` + "\n"},
+		{"refuse", "", 1, "", `the server returned an error: not \u001b[2Jthat` + "\n"},
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			args := append([]string{"call", "--text"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
 			got := do(t, dir, test.stdin, args...)
 			if got.status != test.status || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
-				t.Errorf("it ends with %d, not %d, and prints\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
+				t.Errorf("exit code %d, want %d, output\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
 			}
 		})
 	}
 }
 
-// Where nobody looks on there is one JSON object, whatever happens.
+// Without a terminal, every command prints one JSON object.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	for args, status := range map[string]int{
@@ -234,12 +234,12 @@ func TestJSON(t *testing.T) {
 			got := do(t, dir, `{"text":"hi"}`, strings.Fields(args)...)
 			var object map[string]any
 			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
-				t.Errorf("it ends with %d, not %d, and prints\n%s%s", got.status, status, got.out, got.err)
+				t.Errorf("exit code %d, want %d, output\n%s%s", got.status, status, got.out, got.err)
 			}
 		})
 	}
 	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "two") {
-		t.Errorf("it says %+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		if got := do(t, dir, "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
-			t.Fatalf("it says %+v", got)
+			t.Fatalf("got %+v", got)
 		}
 	}
 	var names []string
@@ -329,7 +329,7 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			if text := strings.Join(words, " "); text != want {
-				t.Errorf("it suggests %q, want %q; it says %s", text, want, got.err)
+				t.Errorf("got %q, want %q; standard error: %s", text, want, got.err)
 			}
 		})
 	}

@@ -15,14 +15,12 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// completionLimit limits how long completion takes.
-const completionLimit = 2 * time.Second
+const completionTimeout = 2 * time.Second
 
-// A suggestion returns what the word that begins with prefix may become. words are those before it,
-// beginning with the name.
-type suggestion func(ctx context.Context, c catalog, words []string, prefix string) []string
+// A suggestion returns completions of prefix. args are the arguments before it, from the name on.
+type suggestion func(ctx context.Context, c catalog, args []string, prefix string) []string
 
-// A catalog is where completion finds what a server offers: a [*client.Client] or [Lists].
+// A catalog has the lists of a server, for completion: a [*client.Client] or [Lists].
 type catalog interface {
 	Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error)
 	CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error)
@@ -33,13 +31,13 @@ func (l Lists) Entries(_ context.Context, method, _, _ string) ([]json.RawMessag
 	return l[method], nil
 }
 
-// CompletePrompt returns nothing: only a server knows values.
+// CompletePrompt returns nothing, because only the server can complete values.
 func (l Lists) CompletePrompt(context.Context, string, string, string, map[string]string) ([]string, error) {
 	return nil, nil
 }
 
-// completer completes the words of a command: servers, and what suggest finds of the server. Errors
-// yield no suggestions. Words with characters that a terminal must not get are left out.
+// completer completes the arguments of a command: servers, and the completions of suggest. Errors yield
+// no completions. It leaves out completions with characters that are not safe on a terminal.
 func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		var all []string
@@ -72,11 +70,11 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionLimit)
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	// The word that is being typed counts: if it is a name, the word before it is the server.
+	// Find gets the word being typed too: if it is a name, the word before it is the server.
 	words := append(slices.Clone(args), cmp.Or(prefix, "?"))
-	if c.shape == NameWords && len(args) == 1 && !strings.Contains(args[0], "://") && !slices.Contains(c.target.Servers(), args[0]) {
+	if c.shape == NameArgs && len(args) == 1 && !strings.Contains(args[0], "://") && !slices.Contains(c.target.Servers(), args[0]) {
 		words = append(slices.Clone(args), "?=") // it is an argument of the tool
 	}
 	server, rest, err := c.target.Find(words, -1, c.shape)
@@ -90,7 +88,7 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 	found := make(chan []string, 1)
 	go func() {
 		defer close(found)
-		connected, end, err := server.Connect(ctx, client.Options{Info: c.Info, ConnectTimeout: completionLimit, Timeout: completionLimit})
+		connected, end, err := server.Connect(ctx, client.Options{Info: c.Info, ConnectTimeout: completionTimeout, Timeout: completionTimeout})
 		if err != nil {
 			return
 		}
@@ -121,36 +119,31 @@ func completeCall(ctx context.Context, c catalog, words []string, prefix string)
 	return all
 }
 
-// suggestArguments suggests the names of arguments that are not given yet, or values of the
-// argument that is being typed.
+// suggestArguments suggests names of arguments that are not given yet, or values of the argument being
+// typed.
 func suggestArguments(in input, given []string, prefix string) []string {
-	name, _, valued := strings.Cut(prefix, "=")
+	name, _, hasValue := strings.Cut(prefix, "=")
 	var all []string
 	for _, p := range in.properties {
-		if valued && p.name == name {
+		if hasValue && p.name == name {
 			return p.suggestValues()
 		}
-		if !valued && (p.list() || !isGiven(given, p.name)) {
+		if !hasValue && (p.isList() || !isGiven(given, p.name)) {
 			all = append(all, p.name+"=")
 		}
 	}
 	return all
 }
 
-func isGiven(words []string, name string) bool {
-	for _, word := range words {
-		if strings.HasPrefix(word, name+"=") {
-			return true
-		}
-	}
-	return false
+func isGiven(args []string, name string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, name+"=") })
 }
 
-func (p *property) list() bool { return slices.Contains(p.kinds, "array") }
+func (p *property) isList() bool { return slices.Contains(p.kinds, "array") }
 
 func (p *property) suggestValues() []string {
 	from := p
-	if p.list() && p.items != nil {
+	if p.isList() && p.items != nil {
 		from = p.items
 	}
 	var all []string
@@ -188,16 +181,16 @@ func completePrompt(ctx context.Context, c catalog, words []string, prefix strin
 		if len(words) == 0 {
 			all = append(all, cobra.CompletionWithDesc(p.Name, terminal.Line(p.Description)))
 		} else if p.Name == words[0] {
-			return promptValues(ctx, c, p, words[1:], prefix)
+			return suggestPromptArguments(ctx, c, p, words[1:], prefix)
 		}
 	}
 	return all
 }
 
-func promptValues(ctx context.Context, c catalog, p mcp.Prompt, given []string, prefix string) []string {
-	name, begun, valued := strings.Cut(prefix, "=")
+func suggestPromptArguments(ctx context.Context, c catalog, p mcp.Prompt, given []string, prefix string) []string {
+	name, begun, hasValue := strings.Cut(prefix, "=")
 	var all []string
-	if valued {
+	if hasValue {
 		known := map[string]string{}
 		for _, word := range given {
 			if name, value, ok := strings.Cut(word, "="); ok {

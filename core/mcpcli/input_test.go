@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// What a tool takes is found wherever its schema says it.
+// Arguments are found in every place of a schema.
 func TestInput(t *testing.T) {
 	for _, test := range []struct {
 		schema, want string
@@ -50,7 +50,7 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// Whatever a server says of its tools and whatever is typed, what comes out is an object or an error.
+// Any schema and any arguments result in an object or an error.
 func FuzzArguments(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"number"},"l":{"type":"array","items":{"enum":["x"]}}},"required":["a"]}`, "a=1", "l=x", "l=y")
 	f.Add(`{"properties":{"a":{"$ref":"#/properties/a"}}}`, "a=[", "-", "=")
@@ -58,9 +58,9 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{`, "\xbd=", "\x98=", "z=1") // both would become U+FFFD
 	f.Fuzz(func(t *testing.T, schema, one, two, three string) {
 		tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}
-		raw, err := arguments(tool, []string{one, two, three}, strings.NewReader(`{"z":1}`))
+		raw, err := parseArguments(tool, []string{one, two, three}, strings.NewReader(`{"z":1}`))
 		if err == nil && (strictjson.Check(raw) != nil || raw[0] != '{') {
-			t.Errorf("it is given %s", raw)
+			t.Errorf("got %s", raw)
 		}
 		var out bytes.Buffer
 		if err := (&Printer{out: &out}).Tools("", []mcp.Tool{*tool}); err != nil {

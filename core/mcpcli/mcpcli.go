@@ -1,15 +1,15 @@
-// Package mcpcli makes the commands that call an MCP server from a terminal: tools, call,
-// resources, read, prompts and prompt. A server uses them to call itself, and petrock uses them to
-// call any server: a [Target] says which.
+// Package mcpcli has the commands that call an MCP server from a terminal: tools, call, resources, read,
+// prompts and prompt. A server uses them to call itself, and petrock uses them to call any server: a
+// [Target] chooses the server.
 //
-// [Strict] makes any command line refuse unknown commands and arguments.
+// [Finish] completes any command line: it adds help, completion and version, and makes commands refuse
+// unknown arguments.
 //
-// Output is text on a terminal, and JSON anywhere else or with --json. Control characters and
-// invisible characters of a server never reach the terminal: they are escaped, in JSON too. Files
-// that a server sends are never written outside the output folder.
+// Output is text on a terminal, and JSON otherwise or with --json. Control characters and invisible
+// characters of a server are escaped, in JSON too. Files that a server sends are written only to the
+// output folder.
 //
-// The exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
-// reached.
+// Exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not reached.
 package mcpcli
 
 import (
@@ -30,61 +30,61 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// An Env is the world around the commands.
+// An Env is the environment of the commands.
 type Env struct {
 	In      io.Reader          // standard input
 	Out     *os.File           // standard output
 	Err     io.Writer          // standard error
 	Dir     string             // the working directory; empty if it was removed
-	Program string             // how the program is called in a terminal, for help texts
+	Program string             // the command that users type, for help texts
 	Info    mcp.Implementation // the client's name and version
 
-	// Target returns the target of one command. Each command has its own, because a target holds
-	// the values of its flags.
+	// Target returns the target of a command. Each command has its own target, which holds the values
+	// of its flags.
 	Target func() Target
 
-	// Many says that command lines may name a server: SERVER as the first word, or a command after
-	// --. Without it there is one server.
+	// Many allows command lines to name a server: SERVER as the first argument, or a command after --.
+	// Otherwise there is only one server.
 	Many bool
 
-	// About is a paragraph on SERVER for help texts, and Examples are further example lines, by
-	// command. Both may be empty.
+	// About explains SERVER in help texts. Examples are further example lines by command. Both may be
+	// empty.
 	About    string
 	Examples map[string][]string
 }
 
-// A Target decides which server a command calls.
+// A Target chooses the server that a command calls.
 type Target interface {
-	// Flags adds the target's flags to cmd. common are the values of the flags that all commands have.
+	// Flags adds the target's flags to cmd. common are the flags that all commands have.
 	Flags(cmd *cobra.Command, common *Flags)
 
-	// Find returns the server that the words of a command line mean, and the words that remain.
-	// dash is the number of words before --, or -1 without --.
-	Find(words []string, dash int, shape Shape) (*Server, []string, error)
+	// Find returns the server that a command line names, and the remaining arguments. dash is the
+	// number of arguments before --, or -1 without --.
+	Find(args []string, dash int, shape Shape) (*Server, []string, error)
 
-	// Servers lists the names that SERVER may be, for completion.
+	// Servers returns the possible values of SERVER, for completion.
 	Servers() []string
 }
 
-// A Server is one that a command calls.
+// A Server is a server that a command calls.
 type Server struct {
 	Name string
 
-	// Prepare asks the user what must be asked before the server is connected to. nil asks nothing.
+	// Prepare asks the user for consent and input before Connect. It may be nil.
 	Prepare func(ctx context.Context) error
 
-	// Connect connects to it. A nil error comes with a client and with a function that ends both.
+	// Connect connects to the server. end closes the client and stops the server.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
-	// Known returns what is known of the server without connecting to it, for completion, which
-	// never starts a program. A nil Known lets completion connect, to a server of this process.
+	// Known returns lists for completion without connecting to the server, because completion must not
+	// start programs. If Known is nil, completion connects, which is safe for a server in this process.
 	Known func() Lists
 
-	// Refuse says why a tool must not be called, or returns nil. A nil Refuse allows all tools.
+	// Refuse returns an error for a tool that must not be called. If it is nil, all tools may be called.
 	Refuse func(tool string) error
 }
 
-// Lists are the entries that a server lists, as it sends them, by method, such as tools/list.
+// Lists are the entries of a server's lists, as it sends them, by method, such as tools/list.
 type Lists map[string][]json.RawMessage
 
 func (s *Server) refuse(tool string) error {
@@ -94,14 +94,14 @@ func (s *Server) refuse(tool string) error {
 	return s.Refuse(tool)
 }
 
-// A Shape says which words a command takes after the server.
+// A Shape is the arguments that a command takes after the server.
 type Shape int
 
 // The shapes of command lines.
 const (
-	NoWords   Shape = iota
-	Name            // the name of one thing
-	NameWords       // a name, and arguments
+	NoArgs   Shape = iota
+	Name           // the name of a tool, resource or prompt
+	NameArgs       // a name, and arguments
 )
 
 // Commands returns the commands tools, call, resources, read, prompts and prompt.
@@ -116,9 +116,9 @@ func Commands(env Env) []*cobra.Command {
 	}
 }
 
-// Flags are the values of the flags that all commands have.
+// Flags are the flags that all commands have.
 type Flags struct {
-	JSON, Text bool // at most one of them
+	JSON, Text bool // not both
 	Verbose    bool
 	Timeout    time.Duration
 }
@@ -129,12 +129,12 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.JSON, "json", false, "print JSON (default when stdout is not a terminal)")
 	flags.BoolVar(&f.Text, "text", false, "print text (default when stdout is a terminal)")
 	flags.BoolVar(&f.Verbose, "verbose", false, "show the server's log")
-	// The default allows for a server that is compiled first.
+	// The default is long enough to compile the server.
 	flags.DurationVar(&f.Timeout, "timeout", time.Minute, "time limit for the server to start, to answer, and between two progress reports")
 	cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
 }
 
-// Check returns a usage error for flags that do not fit together.
+// Check returns a usage error for invalid flags.
 func (f *Flags) Check() error {
 	if f.JSON && f.Text {
 		return terminal.Usagef("--json and --text exclude each other; leave one of them out")
@@ -150,7 +150,7 @@ func (f *Flags) PrintsJSON(out *os.File) bool {
 	return f.JSON || !f.Text && !terminal.IsTerminal(out)
 }
 
-// A command is what the commands share while they are made and run.
+// A command is the common part of all commands.
 type command struct {
 	Env
 	flags  Flags
@@ -158,8 +158,8 @@ type command struct {
 	shape  Shape
 }
 
-// newCommand completes cmd, whose Use has the words after the server, and makes it run do. suggest
-// completes those words; nil suggests none.
+// newCommand completes cmd and makes it run do. The Use of cmd has the arguments after the server.
+// suggest completes those arguments; it may be nil.
 func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do func(context.Context, *session, []string) error) *cobra.Command {
 	c := &command{Env: env, target: env.Target(), shape: shape}
 	name, rest, _ := strings.Cut(cmd.Use, " ")
@@ -172,18 +172,10 @@ func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do
 	}
 	cmd.Long += `
 
-Exit codes: 0 success; 1 the server or the tool reports a failure, or the command was interrupted; 2 usage error;
-3 the server was not reached, or did not answer in MCP.`
-	var lines []string
-	for line := range strings.SplitSeq(cmd.Example, "\n") {
-		if line != "" {
-			lines = append(lines, "  "+env.Program+" "+line)
-		}
-	}
-	for _, line := range env.Examples[name] {
-		lines = append(lines, "  "+env.Program+" "+line)
-	}
-	cmd.Example = strings.Join(lines, "\n")
+Exit codes: 0 success; 1 the server or the tool reports an error, or the command was interrupted;
+2 usage error; 3 the server cannot be reached, or does not speak MCP.`
+	lines := append(strings.Split(cmd.Example, "\n"), env.Examples[name]...)
+	cmd.Example = "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 	cmd.Args = shape.Args(env.Many)
 	cmd.ValidArgsFunction = c.completer(suggest)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }
@@ -192,22 +184,23 @@ Exit codes: 0 success; 1 the server or the tool reports a failure, or the comman
 	return cmd
 }
 
-// A session is a command that is connected to a server.
+// A session is a running command, connected to a server.
 type session struct {
 	*client.Client
-	server   *Server
-	printer  *Printer
-	progress *terminal.Progress
+	server      *Server
+	printer     *Printer
+	progress    *terminal.Progress
+	notTerminal string // the stream that must be a terminal to ask the user, but is not; or ""
 }
 
-// run connects to the server that a command line means and calls do with the remaining words. An
-// interrupt cancels the request and ends the server in an orderly way.
+// run connects to the server and calls do with the arguments after it. An interrupt cancels the request
+// and stops the server.
 func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context, *session, []string) error) error {
 	return Report(c.Env, &c.flags, func() error {
 		if err := c.flags.Check(); err != nil {
 			return err
 		}
-		server, words, err := c.target.Find(args, cmd.ArgsLenAtDash(), c.shape)
+		server, rest, err := c.target.Find(args, cmd.ArgsLenAtDash(), c.shape)
 		if err != nil {
 			return err
 		}
@@ -222,43 +215,48 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
-		if a := NewAsker(c.Env, s.progress); a != nil {
+		switch a := NewAsker(c.Env, s.progress); {
+		case a != nil:
 			options.Elicit, options.OpenURL = a.form, a.visit
+		case terminal.IsTerminal(c.In):
+			s.notTerminal = "standard error"
+		default:
+			s.notTerminal = "standard input"
 		}
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {
-			return exitStatus(ctx, err)
+			return classify(ctx, err)
 		}
 		s.Client = connected
 		s.progress.End()
-		err = do(ctx, s, words)
+		err = do(ctx, s, rest)
 		s.progress.End()
-		return errors.Join(exitStatus(ctx, err), end())
+		return errors.Join(classify(ctx, err), end())
 	})
 }
 
-// Interruptible returns a context that an interrupt or SIGTERM cancels. A second signal ends the
-// process.
+// Interruptible returns a context that SIGINT or SIGTERM cancels. A second signal ends the process.
 func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// ErrInterrupted says that the user interrupted a command.
+// ErrInterrupted reports that the user interrupted a command.
 var ErrInterrupted = errors.New("interrupted")
 
-func exitStatus(ctx context.Context, err error) error {
+// classify wraps an error of a session, so that it has the right exit code.
+func classify(ctx context.Context, err error) error {
 	if _, usage := errors.AsType[*terminal.UsageError](err); err == nil || usage {
 		return err
 	}
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
-	if _, unknown := errors.AsType[*client.NotFoundError](err); unknown {
+	if _, notFound := errors.AsType[*client.NotFoundError](err); notFound {
 		return &terminal.UsageError{Err: err}
 	}
-	if _, unreached := errors.AsType[*client.ConnectionError](err); unreached {
+	if _, unreachable := errors.AsType[*client.ConnectionError](err); unreachable {
 		return &terminal.UnreachableError{Err: err}
 	}
 	return err
@@ -271,8 +269,8 @@ type Fault struct {
 	Status  int    `json:"status"` // the exit code
 }
 
-// Report calls do, and prints its error as JSON if JSON is printed and the error has not been
-// printed. The error is shown as by [terminal.Plain], because it may quote a server.
+// Report calls do. If the output is JSON, it prints the error as JSON, unless do has printed it. It
+// escapes the error with [terminal.Plain], because it may quote a server.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
 	if err != nil && terminal.Plain(err.Error()) != err.Error() {

@@ -15,13 +15,13 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A Printer prints what a server answers.
+// A Printer prints the results of a server.
 type Printer struct {
 	out        io.Writer
 	asJSON     bool
 	toTerminal bool
 	dir        string // the folder for files
-	base       string // the name of files without one
+	base       string // the name of files that the server does not name
 }
 
 // NewPrinter returns a printer to env.Out.
@@ -29,7 +29,7 @@ func NewPrinter(env Env, flags *Flags) *Printer {
 	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), dir: env.Dir, base: "output"}
 }
 
-// Text prints a text with a line break at the end, on a terminal as [terminal.Plain] shows it.
+// Text prints text and a line break. On a terminal, it escapes text with [terminal.Plain].
 func (p *Printer) Text(text string) error {
 	if p.toTerminal {
 		text = terminal.Plain(text)
@@ -41,7 +41,7 @@ func (p *Printer) Text(text string) error {
 	return err
 }
 
-// entry prints one entry of a list, and the first line of its description below it.
+// entry prints an entry of a list, and below it the first line of its description.
 func (p *Printer) entry(head, description string) error {
 	if about := terminal.Line(description); about != "" {
 		head += "\n    " + about
@@ -86,7 +86,7 @@ func (p *Printer) resource(c mcp.ResourceContents) error {
 	if c.Blob == nil {
 		return p.Text(c.Text)
 	}
-	return p.file(lastPart(c.URI), c.MIMEType, c.Blob)
+	return p.file(lastSegment(c.URI), c.MIMEType, c.Blob)
 }
 
 func (p *Printer) structured(raw json.RawMessage) error {
@@ -106,51 +106,45 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 
 // writeFilesTo sets the folder for files, relative to the working directory.
 func (p *Printer) writeFilesTo(env Env, dir string) {
-	switch {
-	case dir == "":
-	case filepath.IsAbs(dir):
-		p.dir = dir
-	default:
+	if p.dir = dir; !filepath.IsAbs(dir) {
 		p.dir = filepath.Join(env.Dir, dir)
 	}
 }
 
-// mostFiles limits the files of one name in a folder.
-const mostFiles = 10_000
+const maxSameName = 10_000 // files of one name in a folder
 
-// save writes data to a new file in a folder, and returns its path. It creates the folder if it
-// does not exist. The file's name is derived from name and the MIME type. save never overwrites a
-// file, and never follows a link out of the folder: fileName has no separators, and O_EXCL refuses
-// links.
+// save writes data to a new file in a folder, which it creates if needed, and returns the path. The
+// file's name is derived from name and the MIME type. save does not overwrite files, and does not follow
+// links out of the folder: fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if dir == "" {
 		dir = "."
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("writing what the server sent: %w", err)
+		return "", fmt.Errorf("save a file of the server: %w", err)
 	}
-	stem, ending := fileName(name, mimeType)
-	for n := 1; n <= mostFiles; n++ {
-		file := stem + ending
+	stem, extension := fileName(name, mimeType)
+	for n := 1; n <= maxSameName; n++ {
+		file := stem + extension
 		if n > 1 {
-			file = fmt.Sprintf("%s-%d%s", stem, n, ending)
+			file = fmt.Sprintf("%s-%d%s", stem, n, extension)
 		}
 		f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("writing what the server sent: %w", err)
+			return "", fmt.Errorf("save a file of the server: %w", err)
 		}
 		_, err = f.Write(data)
 		return filepath.Join(dir, file), errors.Join(err, f.Close())
 	}
-	return "", fmt.Errorf("writing what the server sent: %[4]s has %[1]d files called %[2]s%[3]s; use another folder with --out", mostFiles, stem, ending, dir)
+	return "", fmt.Errorf("save a file of the server: %s has %d files named %s%s; choose another folder with --out", dir, maxSameName, stem, extension)
 }
 
-// fileName returns a name that is valid on every system, and its extension.
-func fileName(name, mimeType string) (stem, ending string) {
-	const longest = 60
+// fileName returns a file name that is valid on every system, and its extension.
+func fileName(name, mimeType string) (stem, extension string) {
+	const maxLength = 60
 	stem = strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
@@ -158,39 +152,39 @@ func fileName(name, mimeType string) (stem, ending string) {
 		}
 		return '_'
 	}, name)
-	ending = endingOf(mimeType)
-	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (ending == ".bin" || strings.EqualFold(own, ending)) {
-		ending = own
+	extension = extensionOf(mimeType)
+	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
+		extension = own
 	}
-	stem = strings.Trim(strings.TrimSuffix(stem, ending), "._")
-	if len(stem) > longest {
-		stem = stem[:longest]
+	stem = strings.Trim(strings.TrimSuffix(stem, extension), "._")
+	if len(stem) > maxLength {
+		stem = stem[:maxLength]
 	}
 	switch strings.ToUpper(stem) {
 	case "", "CON", "PRN", "AUX", "NUL":
 		stem = "output"
 	}
-	return stem, ending
+	return stem, extension
 }
 
-func endingOf(mimeType string) string {
+func extensionOf(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
 		return ".bin"
 	}
-	// The systems' own tables differ from machine to machine.
+	// The tables of package mime differ from machine to machine.
 	const known = "image/png .png image/jpeg .jpg image/gif .gif image/webp .webp image/svg+xml .svg image/bmp .bmp image/tiff .tiff " +
 		"audio/wav .wav audio/x-wav .wav audio/mpeg .mp3 audio/ogg .ogg audio/flac .flac audio/mp4 .m4a " +
 		"video/mp4 .mp4 video/webm .webm application/pdf .pdf application/json .json application/zip .zip " +
 		"application/gzip .gz text/plain .txt text/html .html text/csv .csv text/markdown .md "
 	if _, rest, ok := strings.Cut(" "+known, " "+kind+" "); ok {
-		ending, _, _ := strings.Cut(rest, " ")
-		return ending
+		extension, _, _ := strings.Cut(rest, " ")
+		return extension
 	}
 	return ".bin"
 }
 
-func lastPart(uri string) string {
+func lastSegment(uri string) string {
 	if at := strings.IndexAny(uri, "?#"); at >= 0 {
 		uri = uri[:at]
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// An Asker asks the user at a terminal.
+// An Asker asks the user questions on a terminal.
 type Asker struct {
 	in       *bufio.Reader
 	out      *terminal.PlainWriter
-	progress *terminal.Progress // is hidden while a question is asked
+	progress *terminal.Progress // hidden while a question is asked
 }
 
 // NewAsker returns an asker on standard input and standard error, or nil if one of them is not a
@@ -38,21 +38,15 @@ func newAsker(in io.Reader, out io.Writer, progress *terminal.Progress) *Asker {
 	return &Asker{bufio.NewReader(in), terminal.NewPlainWriter(out, math.MaxInt), progress}
 }
 
-// maxMessage limits how much of a message of the server is shown, in bytes.
-const maxMessage = 10 << 10
+const maxMessage = 10 << 10 // bytes of a server's message that are shown
 
-func suggested(text string) string {
-	if text == "" {
-		return ""
+// Line asks a question, and returns the line that the user types, or defaultAnswer for an empty line.
+func (a *Asker) Line(ctx context.Context, question, defaultAnswer string) (string, error) {
+	if defaultAnswer != "" {
+		question += " [" + defaultAnswer + "]"
 	}
-	return " [" + text + "]"
-}
-
-// Line asks a question, and returns the line that the user types. fallback is shown as the default,
-// and returned for an empty line.
-func (a *Asker) Line(ctx context.Context, question, fallback string) (string, error) {
-	text, err := a.line(ctx, question+suggested(fallback)+": ")
-	return cmp.Or(text, fallback), err
+	text, err := a.line(ctx, question+": ")
+	return cmp.Or(text, defaultAnswer), err
 }
 
 func (a *Asker) line(ctx context.Context, question string) (string, error) {
@@ -78,7 +72,7 @@ func (a *Asker) line(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// consent asks whether to go on. The end of input cancels.
+// consent asks whether to continue. The end of input cancels.
 func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error) {
 	for {
 		text, err := a.line(ctx, question+" [Y/n] ")
@@ -101,9 +95,9 @@ func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error
 
 func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
 	a.progress.End()
-	fmt.Fprintf(a.out, "The server asks you to open a page: %s\n  %s\n", strictjson.Clip(e.Message, maxMessage), strictjson.Clip(e.URL, maxMessage))
+	fmt.Fprintf(a.out, "The server asks you to open a web page: %s\n  %s\n", strictjson.Clip(e.Message, maxMessage), strictjson.Clip(e.URL, maxMessage))
 	var err error
-	e.Action, err = a.consent(ctx, "Look at where it leads. Have you opened it?")
+	e.Action, err = a.consent(ctx, "Check the address before you open it. Have you opened it?")
 	return err
 }
 
@@ -112,12 +106,12 @@ func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	fmt.Fprintf(a.out, "The server asks: %s\n", strictjson.Clip(e.Message, maxMessage))
 	in := readInput(e.Schema)
 	var err error
-	if e.Action, err = a.consent(ctx, question(len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
+	if e.Action, err = a.consent(ctx, consentQuestion(len(in.properties))); err != nil || e.Action != mcp.ActionAccept {
 		return err
 	}
 	filled := map[string]json.RawMessage{}
 	for _, p := range in.properties {
-		value, err := a.field(ctx, &p, e.Schema)
+		value, err := a.askField(ctx, &p, e.Schema)
 		if errors.Is(err, io.EOF) {
 			e.Action = mcp.ActionCancel
 			return nil
@@ -133,16 +127,16 @@ func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 	return err
 }
 
-// field asks for one field until the answer is valid. It returns nil if the field is left out.
-func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
-	a.choices(p)
+// askField asks for a field until the answer is valid. It returns nil if the user leaves it out.
+func (a *Asker) askField(ctx context.Context, p *property, form json.RawMessage) (json.RawMessage, error) {
+	a.showChoices(p)
 	question := p.name
 	if about := cmp.Or(terminal.Line(p.description), terminal.Line(p.title)); about != "" {
 		question += ", " + about
 	}
-	question += " (" + p.what() + ")"
-	if p.fallback != nil {
-		question += suggested(shownValue(p.fallback))
+	question += " (" + p.typeText() + ")"
+	if p.defaultValue != nil {
+		question += " [" + shownValue(p.defaultValue) + "]"
 	} else if !p.required {
 		question += " [none]"
 	}
@@ -151,12 +145,12 @@ func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 		if err != nil {
 			return nil, err
 		}
-		if text == "" && (p.fallback != nil || !p.required) {
-			return p.fallback, nil
+		if text == "" && (p.defaultValue != nil || !p.required) {
+			return p.defaultValue, nil
 		}
-		value, err := p.answer(text)
+		value, err := p.parseAnswer(text)
 		if err == nil {
-			err = fits(form, p.name, value)
+			err = validateField(form, p.name, value)
 		}
 		if err == nil {
 			return value, nil
@@ -165,7 +159,7 @@ func (a *Asker) field(ctx context.Context, p *property, form json.RawMessage) (j
 	}
 }
 
-func (a *Asker) choices(p *property) {
+func (a *Asker) showChoices(p *property) {
 	if p.items != nil {
 		p = p.items
 	}
@@ -179,18 +173,14 @@ func (a *Asker) choices(p *property) {
 	}
 }
 
-// answer parses what the user typed. The elements of a list are separated by commas.
-func (p *property) answer(text string) (json.RawMessage, error) {
-	if !slices.Contains(p.kinds, "array") {
+// parseAnswer parses an answer. The elements of a list are separated by commas.
+func (p *property) parseAnswer(text string) (json.RawMessage, error) {
+	if !p.isList() {
 		return p.parse(text)
 	}
-	item := p.items
-	if item == nil {
-		item = &property{}
-	}
 	all := []json.RawMessage{}
-	for _, part := range strings.Split(text, ",") {
-		value, err := item.parse(strings.TrimSpace(part))
+	for part := range strings.SplitSeq(text, ",") {
+		value, err := p.item().parse(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +189,7 @@ func (p *property) answer(text string) (json.RawMessage, error) {
 	return strictjson.Marshal(all)
 }
 
-func fits(form json.RawMessage, name string, value json.RawMessage) error {
+func validateField(form json.RawMessage, name string, value json.RawMessage) error {
 	var parts struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
@@ -213,14 +203,14 @@ func fits(form json.RawMessage, name string, value json.RawMessage) error {
 	return compiled.Validate(value)
 }
 
-func question(n int) string {
+func consentQuestion(n int) string {
 	if n == 1 {
 		return "Answer one question?"
 	}
 	return fmt.Sprintf("Answer %d questions?", n)
 }
 
-// An input describes the arguments of a tool, as far as its schema names them.
+// An input describes the arguments of a tool.
 type input struct {
 	properties []property
 	open       bool // other arguments are allowed
@@ -228,32 +218,41 @@ type input struct {
 
 // A property is one argument of a tool.
 type property struct {
-	name        string
-	kinds       []string          // JSON types; none means any
-	enum        []json.RawMessage // the allowed values; none means any
-	titles      []string          // of the allowed values; may be fewer
-	title       string
-	items       *property // of a list; nil if the schema does not describe them
-	description string
-	fallback    json.RawMessage // the default; nil if there is none
-	required    bool
+	name         string
+	kinds        []string          // JSON types; none means any
+	enum         []json.RawMessage // the allowed values; none means any
+	titles       []string          // of the allowed values; may be fewer
+	title        string
+	items        *property // of a list; nil if the schema does not describe them
+	description  string
+	defaultValue json.RawMessage // nil if there is none
+	required     bool
 }
 
+// item returns the property of the elements of a list.
+func (p *property) item() *property {
+	if p.items == nil {
+		return &property{}
+	}
+	return p.items
+}
+
+// Limits on schemas, which may be circular or hostile.
 const (
-	mostReferences = 8     // limits the references that are followed, which may be circular
-	mostSchemas    = 2_000 // limits the subschemas that are read of one document
+	maxReferences = 8
+	maxSubschemas = 2_000
 )
 
-// readInput reads the schema of a tool. It ignores what it cannot read.
+// readInput reads the schema of a tool. It ignores keywords that it does not know, and invalid ones.
 func readInput(schema json.RawMessage) input {
-	r := &reader{schema, mostSchemas}
+	r := &reader{schema, maxSubschemas}
 	root := follow(schema, schema)
 	in := input{}
 	var required []string
 	_ = strictjson.Unmarshal(root["required"], &required)
 	if strictjson.First(root["properties"]) == '{' {
 		_ = strictjson.Object(root["properties"], func(key, value []byte) error {
-			p := r.property(value, mostReferences)
+			p := r.property(value, maxReferences)
 			p.name, p.required = string(key), slices.Contains(required, string(key))
 			in.properties = append(in.properties, p)
 			return nil
@@ -263,16 +262,16 @@ func readInput(schema json.RawMessage) input {
 	in.open = len(in.properties) == 0 && strictjson.First(more) != 'f' || strictjson.First(more) == 't' || strictjson.First(more) == '{'
 	for _, key := range []string{"patternProperties", "anyOf", "oneOf", "allOf", "if"} {
 		if root[key] != nil {
-			in.open = true // there may be further names
+			in.open = true // they may allow other names
 		}
 	}
 	return in
 }
 
-// follow returns the members of a schema, and of the schemas that it refers to.
+// follow returns the members of a schema and of the schemas that it references.
 func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
-	for range mostReferences {
+	for range maxReferences {
 		var members map[string]json.RawMessage
 		if strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &members) != nil {
 			return all
@@ -315,7 +314,7 @@ func lookUp(document json.RawMessage, reference string) json.RawMessage {
 
 type reader struct {
 	document json.RawMessage
-	left     int // subschemas that may still be read
+	left     int // number of subschemas that may still be read
 }
 
 func (r *reader) property(raw json.RawMessage, depth int) property {
@@ -323,13 +322,13 @@ func (r *reader) property(raw json.RawMessage, depth int) property {
 		return property{}
 	}
 	schema := follow(r.document, raw)
-	p := property{fallback: schema["default"]}
+	p := property{defaultValue: schema["default"]}
 	p.description, _ = strictjson.Unquote(schema["description"])
 	p.title, _ = strictjson.Unquote(schema["title"])
 	p.kinds = kindsOf(schema["type"])
 	if strictjson.First(schema["enum"]) == '[' {
 		_ = strictjson.Unmarshal(schema["enum"], &p.enum)
-		_ = strictjson.Unmarshal(schema["enumNames"], &p.titles) // as revision 2025-06-18 has it
+		_ = strictjson.Unmarshal(schema["enumNames"], &p.titles) // of revision 2025-06-18
 	}
 	if value := schema["const"]; value != nil {
 		p.enum = []json.RawMessage{value}
@@ -391,16 +390,17 @@ func kindsOf(raw json.RawMessage) []string {
 	return kinds
 }
 
-// usage shows the property as on a command line, in brackets if it is optional.
+// usage returns the property as on a command line, in brackets if it is optional.
 func (p *property) usage() string {
-	text := terminal.Plain(p.name) + "=" + p.what()
+	text := terminal.Plain(p.name) + "=" + p.typeText()
 	if !p.required {
 		return "[" + text + "]"
 	}
 	return text
 }
 
-func (p *property) what() string {
+// typeText returns the type of a property, or its values if it is an enum.
+func (p *property) typeText() string {
 	var choices []string
 	for _, value := range p.enum {
 		choices = append(choices, shownValue(value))
@@ -413,7 +413,7 @@ func (p *property) what() string {
 	case len(p.kinds) == 0:
 		return "any"
 	case slices.Equal(p.kinds, []string{"array"}) && p.items != nil:
-		return p.items.what() + "…"
+		return p.items.typeText() + "…"
 	}
 	return strings.Join(slices.DeleteFunc(slices.Clone(p.kinds), func(kind string) bool { return kind == "null" && len(p.kinds) > 1 }), "|")
 }

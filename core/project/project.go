@@ -1,5 +1,4 @@
-// Package project knows the folder that a server's source lives in: where it begins, and
-// what its petrock.json says.
+// Package project finds a server's source, and reads its petrock.json.
 package project
 
 import (
@@ -16,19 +15,19 @@ import (
 // FileName is the file that makes a folder a project.
 const FileName = "petrock.json"
 
-// A Manifest is what petrock.json holds. The hashes of petrock's files are in petrock.sum.
+// A Manifest is the contents of petrock.json. The hashes of petrock's files are in petrock.sum.
 type Manifest struct {
-	Petrock string `json:"petrock"`           // version of the petrock that made the project
-	Name    string `json:"name"`              // of the project, and of its server's program
+	Petrock string `json:"petrock"`           // version of the petrock that created the project
+	Name    string `json:"name"`              // of the project, and of its server
 	Module  string `json:"module"`            // path of the Go module
 	Example string `json:"example,omitempty"` // the example that the project started from
 }
 
-// Encode is the manifest as it stands in petrock.json.
+// Encode returns the text of petrock.json.
 func (m Manifest) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(m, "", "\t")
 	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", FileName, err)
+		return nil, fmt.Errorf("encode %s: %w", FileName, err)
 	}
 	return append(text, '\n'), nil
 }
@@ -39,10 +38,10 @@ type Project struct {
 	Manifest
 }
 
-// ErrNone says that a folder is in no project.
+// ErrNone reports that a folder is not in a project.
 var ErrNone = errors.New("no " + FileName)
 
-// Find returns the project that dir is in: the nearest folder, dir or one above it, that has a
+// Find returns the project that contains dir: dir or the nearest folder above it that has a
 // petrock.json. If there is none, the error is [ErrNone].
 func Find(dir string) (*Project, error) {
 	start, err := filepath.Abs(dir)
@@ -62,59 +61,58 @@ func Find(dir string) (*Project, error) {
 				return nil, fmt.Errorf("%s: %w; restore it from version control", file, err)
 			}
 			if p.Name == "" {
-				return nil, fmt.Errorf("%s: no name; restore it from version control", file)
+				return nil, fmt.Errorf("%s has no name; restore it from version control", file)
 			}
 			return p, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("looking for the project: %w", err)
+			return nil, fmt.Errorf("find the project: %w", err)
 		case root == filepath.Dir(root):
 			return nil, fmt.Errorf("%w in %s or a folder above it", ErrNone, start)
 		}
 	}
 }
 
-// CheckMerged refuses the text of a file that has conflict markers of git.
+// CheckMerged returns an error if the text of a file has git's conflict markers.
 func CheckMerged(file string, text []byte) error {
 	for line := range bytes.Lines(text) {
 		if bytes.HasPrefix(line, []byte("<<<<<<< ")) || bytes.HasPrefix(line, []byte(">>>>>>> ")) {
-			return fmt.Errorf("%s has conflict markers: resolve the merge", file)
+			return fmt.Errorf("%s has conflict markers; resolve the merge", file)
 		}
 	}
 	return nil
 }
 
-// Source returns the folder of the source of a program: the project of that name around the working
-// directory, or else the one that the program that runs lies in. If it is in neither, the error is
-// [ErrNone].
+// Source returns the folder of the project with the name of a program. The project contains the working
+// directory or, failing that, the executable of this process. If there is none, the error is [ErrNone].
 func Source(program string) (string, error) {
-	var places []string
+	var dirs []string
 	if dir, err := os.Getwd(); err == nil {
-		places = append(places, dir)
+		dirs = append(dirs, dir)
 	}
-	if running, err := os.Executable(); err == nil {
-		places = append(places, filepath.Dir(running))
+	if executable, err := os.Executable(); err == nil {
+		dirs = append(dirs, filepath.Dir(executable))
 	}
-	var nowhere, troubles []error
-	for _, place := range places {
-		found, err := Find(place)
+	var missing, failed []error
+	for _, dir := range dirs {
+		found, err := Find(dir)
 		switch {
 		case err == nil && found.Name == program:
 			return found.Root, nil
 		case err == nil:
-			nowhere = append(nowhere, &otherError{found})
+			missing = append(missing, &otherError{found})
 		case errors.Is(err, ErrNone):
-			nowhere = append(nowhere, err)
+			missing = append(missing, err)
 		default:
-			troubles = append(troubles, err)
+			failed = append(failed, err)
 		}
 	}
-	if len(troubles) > 0 {
-		return "", errors.Join(troubles...)
+	if len(failed) > 0 {
+		return "", errors.Join(failed...)
 	}
-	return "", errors.Join(nowhere...)
+	return "", errors.Join(missing...)
 }
 
-// An otherError says that a place is in another project.
+// An otherError reports that a folder is in another project.
 type otherError struct{ project *Project }
 
 func (e *otherError) Error() string {
@@ -123,9 +121,9 @@ func (e *otherError) Error() string {
 
 func (e *otherError) Is(target error) bool { return target == ErrNone }
 
-// Variable is the environment variable of a program for something: that of my-server for data is
+// Variable returns the name of an environment variable of a program: Variable("my-server", "data") is
 // MY_SERVER_DATA.
-func Variable(program, what string) string {
+func Variable(program, setting string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z':
@@ -134,5 +132,5 @@ func Variable(program, what string) string {
 			return r
 		}
 		return '_'
-	}, program+"_"+what)
+	}, program+"_"+setting)
 }

@@ -50,7 +50,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// A program finds its source around the working directory, and says what it found instead.
+// A program finds its source around the working directory, or reports the project that it found.
 func TestSource(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -67,7 +67,7 @@ func TestSource(t *testing.T) {
 	file := filepath.Join(root, project.FileName)
 	write(t, file, `{"name":"weather"}`)
 	if found, err := project.Source("weather"); err != nil || found != root {
-		t.Errorf("in the project it is %q, %v", found, err)
+		t.Errorf("in the project: got %q, %v", found, err)
 	}
 	if _, err := project.Source("other"); !errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), root+" is the project weather") {
 		t.Errorf("in another project: %v", err)
@@ -81,7 +81,7 @@ func TestSource(t *testing.T) {
 func TestVariable(t *testing.T) {
 	for program, want := range map[string]string{"hello": "HELLO_DATA", "my-Server.2": "MY_SERVER_2_DATA"} {
 		if got := project.Variable(program, "data"); got != want {
-			t.Errorf("that of %s is %s, not %s", program, got, want)
+			t.Errorf("variable of %s is %s, want %s", program, got, want)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestFindConflicted(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{\n<<<<<<< HEAD\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers: resolve the merge" {
-		t.Errorf("it says %v", err)
+	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers; resolve the merge" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -30,7 +30,7 @@ type httpServer struct {
 	handler   mcphttp.Options
 	publicURL string
 	log       logFlags
-	ways      []string // how to configure the authenticators that are not in use
+	hints     []string // how to configure the authenticators that are not in use
 }
 
 func (p *program) newServe() *cobra.Command {
@@ -42,28 +42,28 @@ func (p *program) newServe() *cobra.Command {
 		Example: s.examples(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), p.errOut) },
 	}
-	s.flags(cmd)
+	s.addServeFlags(cmd)
 	p.addFlags(cmd)
 	return cmd
 }
 
 func (s *httpServer) long() string {
-	keys := `On a loopback address, such as the default ` + s.Addr + `, every program of this machine may call, but no web page of another
-origin. If ` + s.keyVariable() + ` is set, to one key or several separated by commas, callers must send one of them
-as X-Api-Token or as Authorization: Bearer. On other addresses keys or --behind-proxy are required: serve has no TLS, so
-use a proxy on networks where others can read a key.`
+	keys := `On a loopback address such as 127.0.0.1, every program on this machine may call the server, but no web
+page of another origin. To require API keys, set ` + s.keyVariable() + ` to a key, or to several separated by
+commas. Callers send a key as X-Api-Token or as Authorization: Bearer. On other addresses, keys or
+--behind-proxy are required.`
 	if s.KeysRequired {
-		keys = s.keyVariable() + ` must be set, to one key or several separated by commas. Callers must send one of them as
-X-Api-Token or as Authorization: Bearer. serve listens on ` + s.Addr + ` by default. It has no TLS: use a proxy on networks where
-others can read a key.`
+		keys = s.keyVariable() + ` must be set to a key, or to several separated by commas. Callers send a
+key as X-Api-Token or as Authorization: Bearer.`
 	}
-	return `Serve MCP over HTTP (streamable HTTP, every revision of the protocol) at /mcp, for any number of clients, until an
-interrupt or SIGTERM. Calls in flight then have --grace to finish; a second signal ends the process at once.
+	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. Calls in flight then have --grace to
+finish. A second signal ends the process immediately.
 
-` + keys + `
+` + keys + ` serve has no TLS: use a proxy on untrusted networks.
 
-Processes behind one load balancer need the same key of at least 16 characters in ` + s.variable("state_key") + `. It signs the
-state that clients carry between requests while tools ask them questions. By default each process has a random key.`
+Processes behind one load balancer need the same key of at least 16 characters in
+` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
+questions. By default each process has a random key.`
 }
 
 func (s *httpServer) examples() string {
@@ -78,14 +78,14 @@ func (s *httpServer) examples() string {
 	return "  " + strings.Join(lines, "\n  ")
 }
 
-func (s *httpServer) flags(cmd *cobra.Command) {
+func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	proxy := "a proxy handles TLS and authentication: allow any address without keys"
 	if s.KeysRequired {
 		proxy = "a proxy handles TLS: allow any address; keys are still required"
 	}
 	s.listen, s.handler = mcphttp.ServeOptions{}.WithDefaults(), mcphttp.Options{}.WithDefaults()
 	flags := cmd.Flags()
-	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 is any free port")
+	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, proxy)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
@@ -102,12 +102,12 @@ func (s *httpServer) flags(cmd *cobra.Command) {
 	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "limit of sessions")
 	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "limit of calls in flight")
 	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "limit of streams that clients listen to")
-	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "limit of messages in flight, subscriptions and what else is held for clients")
-	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of --max-calls, --max-streams, --max-sessions and --max-memory that one client may have, in percent")
+	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "memory limit for messages in flight, subscriptions and other state of clients")
+	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "limit of one client, in percent of --max-calls, --max-streams, --max-sessions and --max-memory")
 	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "limit of connections")
 	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
-	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of comments on a quiet stream")
-	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may go on after a signal to stop; 0 cancels them at once")
+	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of keep-alive comments on a quiet stream")
+	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
 }
 
 func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
@@ -134,7 +134,7 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 		return err
 	}
 	s.listen.Ready = func(addr net.Addr) {
-		for _, line := range s.announce(addr, server.ToolScopes()) {
+		for _, line := range s.startupLines(addr, server.ToolScopes()) {
 			s.log.announce(s.listen.Logger, errOut, s.Name, line)
 		}
 	}
@@ -144,7 +144,7 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(until, stop) // a second signal ends the process
+	context.AfterFunc(until, stop) // a second signal then ends the process
 	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
@@ -201,7 +201,7 @@ func remedy(err error) string {
 	return ""
 }
 
-// explain adds the flag or the remedy to an error of mcphttp.
+// explain adds the flag or the remedy to an error of package mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
 		flag := ""
@@ -218,7 +218,7 @@ func (s *httpServer) explain(err error) error {
 		}
 	}
 	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
-		remedies := append([]string{"set " + s.keyVariable() + " to a key (openssl rand -hex 32 makes one)"}, s.ways...)
+		remedies := append([]string{"set " + s.keyVariable() + " to a key (generate one with openssl rand -hex 32)"}, s.hints...)
 		remedies = append(remedies, "use --behind-proxy if a proxy handles TLS and authentication", "or listen on "+mcphttp.DefaultAddr)
 		return fmt.Errorf("%w; %s", err, strings.Join(remedies, ", "))
 	}
@@ -242,7 +242,7 @@ func hostOf(publicURL string) (string, error) {
 func (s *httpServer) addKeys() error {
 	text, ok := os.LookupEnv(s.keyVariable())
 	if !ok && s.KeysRequired {
-		return fmt.Errorf("%s is not set; serve requires an API key: set it to one (openssl rand -hex 32), and send it as X-Api-Token", s.keyVariable())
+		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
 	}
 	if !ok {
 		return nil
@@ -258,7 +258,7 @@ func (s *httpServer) addKeys() error {
 	return nil
 }
 
-// addGates adds the gates of authenticators to a server that listens on addr.
+// addGates adds the gates of the authenticators. addr is the address that the server listens on.
 func (s *httpServer) addGates(addr net.Addr) error {
 	resource := s.publicURL
 	if resource == "" && mcphttp.IsLoopback(addr) {
@@ -274,7 +274,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 			return err
 		}
 		if gate == nil {
-			s.ways = append(s.ways, authenticator.Way())
+			s.hints = append(s.hints, authenticator.SetupHint())
 			continue
 		}
 		s.listen.Gates = append(s.listen.Gates, gate)
@@ -287,16 +287,16 @@ func (s *httpServer) addGates(addr net.Addr) error {
 	return nil
 }
 
-// announce returns the lines that serve prints when it listens on addr. scopes are the scopes that
+// startupLines returns the lines that serve prints when it listens on addr. scopes are the scopes that
 // tools require.
-func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []string {
+func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []string {
 	lines := []string{"serving " + localURL(addr)}
 	if isUnspecified(addr) {
 		lines = append(lines, "listening on all addresses of this machine")
 	}
-	lines = append(lines, s.callers())
-	for _, way := range s.ways {
-		lines = append(lines, "an authenticator is not configured; "+way)
+	lines = append(lines, s.describeAccess())
+	for _, hint := range s.hints {
+		lines = append(lines, "an authenticator is not configured; "+hint)
 	}
 	if text := s.uncheckedScopes(scopes); text != "" {
 		lines = append(lines, text)
@@ -304,7 +304,7 @@ func (s *httpServer) announce(addr net.Addr, scopes map[string][]string) []strin
 	return lines
 }
 
-func (s *httpServer) callers() string {
+func (s *httpServer) describeAccess() string {
 	switch {
 	case len(s.listen.Gates) > 0:
 		var wants []string
@@ -313,14 +313,14 @@ func (s *httpServer) callers() string {
 		}
 		return "callers must send " + strings.Join(wants, ", or ")
 	case s.listen.BehindProxy:
-		return "everyone may call; the proxy authenticates callers"
+		return "anyone may call; the proxy authenticates callers"
 	case slices.Contains(s.listen.Origins, "*"):
-		return "every program of this machine and every web page open on it may call; set " + s.keyVariable() + " to require a key"
+		return "every program and web page of this machine may call; set " + s.keyVariable() + " to require a key"
 	}
 	return "every program of this machine may call; set " + s.keyVariable() + " to require a key"
 }
 
-// uncheckedScopes names the tools whose scopes nothing checks because callers are not authenticated.
+// uncheckedScopes returns a warning that names the tools whose scopes are not checked, or "".
 func (s *httpServer) uncheckedScopes(scopes map[string][]string) string {
 	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
 	if len(s.listen.Gates) > 0 || len(scopes) == 0 {
@@ -342,13 +342,11 @@ func localURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 
-// A sizeFlag is the value of a flag for a number of bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in
-// upper or lower case.
+// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
 type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
 
-// Set implements [pflag.Value].
 func (s sizeFlag[T]) Set(text string) error {
 	n, err := parseSize(text)
 	if err == nil && int64(T(n)) != n {
@@ -360,7 +358,6 @@ func (s sizeFlag[T]) Set(text string) error {
 	return err
 }
 
-// String implements [pflag.Value].
 func (s sizeFlag[T]) String() string {
 	if s.to == nil {
 		return "0"
@@ -368,7 +365,6 @@ func (s sizeFlag[T]) String() string {
 	return formatSize(int64(*s.to))
 }
 
-// Type implements [pflag.Value].
 func (s sizeFlag[T]) Type() string { return "size" }
 
 func parseSize(text string) (int64, error) {

@@ -10,8 +10,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// logFlags are the flags of the log of a command that serves: one line for each call, and what the
-// server and its extensions say, in one format on standard error.
+// logFlags are the flags of the log of mcp and serve.
 type logFlags struct {
 	level, format string
 	arguments     bool
@@ -19,12 +18,12 @@ type logFlags struct {
 
 func (l *logFlags) add(cmd *cobra.Command, level string) {
 	flags := cmd.Flags()
-	flags.StringVar(&l.level, "log-level", level, "what to log: debug, info (a line for each call), warn or error")
-	flags.StringVar(&l.format, "log-format", "text", "format of the log: text or json")
-	flags.BoolVar(&l.arguments, "log-arguments", false, "log what callers send too, which may be private")
+	flags.StringVar(&l.level, "log-level", level, "log level: debug, info (a line for each call), warn or error")
+	flags.StringVar(&l.format, "log-format", "text", "log format: text or json")
+	flags.BoolVar(&l.arguments, "log-arguments", false, "also log the arguments of calls, which may be private")
 }
 
-// open returns the log, which becomes the default logger of the program too.
+// open returns the log, and makes it the default logger.
 func (l *logFlags) open(errOut io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
@@ -44,7 +43,7 @@ func (l *logFlags) open(errOut io.Writer) (*slog.Logger, error) {
 	return log, nil
 }
 
-// announce prints a line for people, or logs it if programs read the log.
+// announce prints a line, or logs it if the log format is JSON.
 func (l *logFlags) announce(log *slog.Logger, errOut io.Writer, name, line string) {
 	if l.format == "json" {
 		log.Info(line)

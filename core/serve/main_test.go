@@ -67,7 +67,9 @@ func TestCommandLine(t *testing.T) {
 		errOut string // is in standard error
 	}{
 		{"version", 0, "hello 1.2.3 go", ""},
-		{"", 0, "Available Commands", ""},
+		{"--version", 0, "hello 1.2.3 go", ""},
+		{"", 0, "Serve clients:", ""},
+		{"", 0, "Call the server:", ""},
 		{"mcp --help", 0, "--dev", ""},
 		{"help mcp", 0, "--dev", ""},
 		{"nonsense", 2, "", "hello --help"},
@@ -76,8 +78,8 @@ func TestCommandLine(t *testing.T) {
 		{"completion fsh", 2, "", `unknown command "fsh" for "hello completion"; did you mean bash or fish or zsh?`},
 		{"completion bash x", 2, "", `unexpected argument "x": usage: bash`},
 		{"version x", 2, "", `unexpected argument "x": usage: version`},
-		{"--version", 2, "", "unknown flag: --version; run hello version"},
-		{"tools --version", 2, "", "unknown flag: --version; run hello version"},
+		{"tools --version", 2, "", "unknown flag: --version"},
+		{"help toolz", 2, "", `there is no command "toolz" to help with; did you mean tools?`},
 		{"read", 2, "", "read needs a URI: usage: read URI"},
 		{"mcp extra", 2, "", `unexpected argument "extra": usage: mcp`},
 		{"mcp extra", 2, "", "hello mcp --help"},
@@ -91,7 +93,8 @@ func TestCommandLine(t *testing.T) {
 		{"call add a=2 b=3", 0, `"structuredContent": 5`, ""},
 		{"call add a=2 --text", 2, "", "b=number"},
 		{"call add a=2 b=x", 2, `"status": 2`, "b: must be a number"},
-		{"call ask --text", 1, "", "elicitation"},
+		{"call ask --text", 1, "", "standard input is not a terminal: run this command in a terminal to answer it"},
+		{"call ask", 1, "capability elicitation", "standard input is not a terminal"},
 		{"call print --text", 0, "printed\n", ""},
 		{"call add a=2 b=3 -- hello mcp", 2, "", "petrock call"},
 		{"resources --text", 0, "note://1", ""},
@@ -130,7 +133,7 @@ func TestCommandLine(t *testing.T) {
 			out, errOut := create(t), create(t)
 			status := run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
 			if status != test.status {
-				t.Errorf("it ends with %d, not %d", status, test.status)
+				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
 				t.Errorf("standard output lacks %q:\n%s", test.out, got)
@@ -142,19 +145,19 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Outside its source, --dev says what it wants.
+// Outside its source, mcp --dev fails with the remedy.
 func TestDevNeedsSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	errOut := create(t)
 	if status := run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
-		t.Errorf("it ends with %d, not 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
-		t.Errorf("it says: %s", got)
+		t.Errorf("got %s", got)
 	}
 }
 
-// A fakeExtension records what is done with it.
+// A fakeExtension records calls of its methods.
 type fakeExtension struct {
 	name string
 	fail error
@@ -220,10 +223,10 @@ func TestVersion(t *testing.T) {
 		"v1.4.0": "v1.4.0", "v0.0.0-20261116143305-6e515db12345+dirty": "v0.0.0-20261116143305-6e515db12345+dirty", "(devel)": "devel", "": "devel",
 	} {
 		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
-			t.Errorf("%q is %s, not %s", version, got, want)
+			t.Errorf("%q is %s, want %s", version, got, want)
 		}
 	}
 	if got := versionOf(nil); got != "devel" {
-		t.Errorf("without build information it is %s", got)
+		t.Errorf("without build information: got %s", got)
 	}
 }

@@ -5,11 +5,10 @@
 //		os.Exit(serve.Main(serve.Config{Name: "hello", Wire: wire}))
 //	}
 //
-// The commands are mcp (serve over standard input and output), serve (over HTTP), version,
-// completion, and those that call the server's own tools, resources and prompts in this process:
-// tools, call, resources, read, prompts and prompt. An [Extension] adds more.
+// The command mcp serves over standard input and output, and serve over HTTP. tools, call, resources,
+// read, prompts and prompt call the server in this process. An [Extension] adds more commands.
 //
-// Linking this package reserves standard output for the protocol from the start: see package stdout.
+// Linking this package reserves standard output for the protocol: see package stdout.
 package serve
 
 import (
@@ -41,11 +40,10 @@ type Config struct {
 	// Name is the name of the program, and of the server that clients see.
 	Name string
 
-	// Wire returns what the server offers.
+	// Wire returns the wiring of the server.
 	Wire func() Wiring
 
-	// Version is the version that clients see (default: that of the main module, from build
-	// information).
+	// Version is the version that clients see (default: the version of the main module).
 	Version string
 
 	// Instructions tell the model how to use the server as a whole. They may be empty.
@@ -54,45 +52,45 @@ type Config struct {
 	// Addr is the default of serve --addr (default 127.0.0.1:8181).
 	Addr string
 
-	// KeysRequired makes serve refuse to start without API keys. Otherwise it requires them only
-	// where other machines reach it.
+	// KeysRequired makes serve refuse to start without API keys. Otherwise serve requires keys only on
+	// addresses that other machines can reach.
 	KeysRequired bool
 }
 
-// A Wiring is what a server offers.
+// A Wiring registers the tools, resources, prompts and extensions of a server.
 type Wiring struct {
 	// Register registers tools, resources and prompts. ctx ends with the server.
 	Register func(ctx context.Context, s *mcp.Server) error
 
 	// Extensions returns the extensions of a program with this name. They are opened in order after
-	// Register, and ended in reverse order. It may be nil.
+	// Register, and closed in reverse order. It may be nil.
 	Extensions func(programName string) []Extension
 }
 
-// An Extension is a further part of a server, with its own flags and commands.
+// An Extension adds tools, resources, flags and commands to a server.
 type Extension interface {
-	// Flags adds the extension's flags to a command that runs the server: mcp, serve, call and so on.
+	// Flags adds flags to a command that runs the server: mcp, serve, call and so on.
 	Flags(cmd *cobra.Command)
 
-	// Commands returns the extension's own commands.
+	// Commands returns commands to add to the command line.
 	Commands() []*cobra.Command
 
-	// Open registers on s what the extension offers, and starts its background work, which logs to
-	// log. end stops it and waits.
+	// Open registers tools, resources and prompts on s, and starts background work, which logs to log.
+	// end stops that work and waits for it.
 	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
-// An Authenticator is an extension that identifies the callers of serve.
+// An Authenticator is an extension that authenticates the callers of serve.
 type Authenticator interface {
 	Extension
 
-	// Gate returns a gate, and the pages that belong to it by their paths, which are public. The
-	// gate is nil if it is not configured. resource is the URL of the server as clients know it,
-	// such as https://mcp.example.com/mcp, or "" if it is not known.
+	// Gate returns a gate, and its public pages by path. The gate is nil if it is not configured.
+	// resource is the URL of the server as clients know it, such as https://mcp.example.com/mcp, or ""
+	// if it is unknown.
 	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
-	// Way says how to configure the gate, such as "name the issuer with --oauth-issuer".
-	Way() string
+	// SetupHint tells how to configure the gate, such as "name the issuer with --oauth-issuer".
+	SetupHint() string
 }
 
 // Main runs the command line of a server with the arguments of this process, and returns the exit code.
@@ -103,11 +101,12 @@ func Main(c Config) int {
 
 func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
-	root := newProgram(c, out, errOut).newRoot()
+	p := newProgram(c, out, errOut)
+	root := p.newRoot()
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetArgs(args)
-	mcpcli.Strict(root)
+	mcpcli.Finish(root, p.Name+" "+p.Version+" "+runtime.Version())
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
@@ -115,7 +114,7 @@ func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int
 	}
 	status := terminal.ExitCode(err)
 	if err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n", c.Name, err)
+		fmt.Fprintf(errOut, "%s %v\n", terminal.Red.On(errOut, c.Name+":"), err)
 	}
 	if status == terminal.ExitUsage {
 		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
@@ -142,8 +141,7 @@ func newProgram(c Config, out, errOut *os.File) *program {
 	return p
 }
 
-// versionOf returns the version of the main module: that of go install, the pseudo-version of a
-// build from a checkout, or devel.
+// versionOf returns the version of the main module, or devel if it has none.
 func versionOf(info *debug.BuildInfo) string {
 	if info == nil || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
@@ -154,31 +152,21 @@ func versionOf(info *debug.BuildInfo) string {
 func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   p.Name,
-		Short: p.Name + " is an MCP server",
-		Long: p.Name + " is an MCP server.\n\n" +
-			"Clients start it with: " + p.Name + " mcp\n" +
-			"It serves HTTP with:   " + p.Name + " serve\n" +
-			"Call its tools with:   " + p.Name + " call",
+		Short: "Serve MCP, or call this server's tools",
+		Long: "Serve MCP over standard input and output or HTTP, or call the tools, resources and prompts of this\n" +
+			"server from a terminal. MCP clients start " + p.Name + " mcp.",
+		Example:       "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
-	root.AddCommand(p.newMCP(), p.newServe(), p.newVersion())
-	root.AddCommand(p.newCalls()...)
+	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe())
+	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
-		root.AddCommand(e.Commands()...)
+		if commands := e.Commands(); len(commands) > 0 {
+			mcpcli.AddGroup(root, "Manage data:", commands...)
+		}
 	}
 	return root
-}
-
-func (p *program) newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s\n", p.Name, p.Version, runtime.Version())
-			return err
-		},
-	}
 }
 
 func (p *program) addFlags(cmd *cobra.Command) {
@@ -187,14 +175,14 @@ func (p *program) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// open returns the server with everything that it offers. ctx ends with the server, and end is
-// called after it.
-func (p *program) open(ctx context.Context, log *slog.Logger, arguments bool) (server *mcp.Server, end func() error, err error) {
+// open returns the server with its tools, resources, prompts and extensions. ctx ends with the server.
+// Call end after that. logArguments adds the arguments of calls to the log.
+func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error) {
 	key, err := p.stateKey()
 	if err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: arguments})
+	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments})
 	if err := p.register(ctx, server); err != nil {
 		return nil, nil, err
 	}
@@ -202,8 +190,8 @@ func (p *program) open(ctx context.Context, log *slog.Logger, arguments bool) (s
 	return server, end, err
 }
 
-// openAll opens extensions in order. end ends all of them in reverse order. If one cannot be
-// opened, those before it are ended.
+// openAll opens extensions in order. end closes them in reverse order. If one cannot be opened, openAll
+// closes those before it.
 func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []Extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
@@ -214,20 +202,19 @@ func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []
 		return errors.Join(errs...)
 	}
 	for _, e := range extensions {
-		one, err := e.Open(ctx, s, log)
+		endOne, err := e.Open(ctx, s, log)
 		if err != nil {
 			return nil, errors.Join(err, end())
 		}
-		ends = append(ends, one)
+		ends = append(ends, endOne)
 	}
 	return end, nil
 }
 
-// minStateKey is the minimum length of a state key.
-const minStateKey = 16
+const minStateKey = 16 // bytes
 
-// stateKey returns the key that signs state which clients carry between requests: that of the
-// environment, or nil for a random one.
+// stateKey returns the key that signs the state that clients carry between requests, from the
+// environment, or nil for a random key.
 func (p *program) stateKey() ([]byte, error) {
 	variable := p.variable("state_key")
 	text, ok := os.LookupEnv(variable)
@@ -250,17 +237,18 @@ func (p *program) newMCP() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP over standard input and output",
-		Long: `Serve MCP over standard input and output to one client, until it closes the input. MCP clients start this command.
+		Long: `Serve MCP over standard input and output to one client, until it closes the input. MCP clients start
+this command.
 
-With --dev, serve the project's own petrock instead, whose tools generate code. It needs the project's source, around the
-working directory or around this program.`,
+With --dev, run the dev server instead: the project's own petrock, whose tools generate code. It needs
+the project's source, in a folder that contains the working directory or this program.`,
 		Example: "  " + p.Name + " mcp\n  " + p.Name + " mcp --dev",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dev {
 				return p.serveDev()
 			}
 			if terminal.IsTerminal(os.Stdin) {
-				fmt.Fprintf(p.errOut, "%s speaks MCP here, one JSON message a line. Clients start it; press Ctrl-D to end it.\n", p.Name)
+				fmt.Fprintf(p.errOut, "%s mcp reads MCP messages from standard input. MCP clients start it; press Ctrl-D to end it.\n", p.Name)
 			}
 			log, err := flags.open(p.errOut)
 			if err != nil {
@@ -274,13 +262,12 @@ working directory or around this program.`,
 		},
 	}
 	flags.add(cmd, "warn")
-	cmd.Flags().BoolVar(&dev, "dev", false, "serve the project's own petrock instead")
+	cmd.Flags().BoolVar(&dev, "dev", false, "run the dev server instead")
 	p.addFlags(cmd)
 	return cmd
 }
 
-// serveDev builds and runs the project's own petrock, with the standard input and output of this
-// process.
+// serveDev replaces this process by the project's own petrock, which it builds.
 func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {
@@ -299,10 +286,9 @@ func (p *program) serveDev() error {
 	return nil
 }
 
-// newCalls returns the commands that call this server: tools, call, resources, read, prompts and
-// prompt.
+// newCalls returns the commands that call this server.
 func (p *program) newCalls() []*cobra.Command {
-	dir, _ := os.Getwd() // it may have been removed, which must not prevent help
+	dir, _ := os.Getwd() // help works even if it was removed
 	return mcpcli.Commands(mcpcli.Env{
 		In: os.Stdin, Out: p.out, Err: p.errOut, Dir: dir, Program: p.Name,
 		Info:   mcp.Implementation{Name: p.Name, Version: p.Version},
@@ -316,16 +302,13 @@ type inProcess struct {
 	common  *mcpcli.Flags
 }
 
-// Flags implements [mcpcli.Target].
 func (t *inProcess) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.common = common
 	t.program.addFlags(cmd)
 }
 
-// Servers implements [mcpcli.Target].
 func (t *inProcess) Servers() []string { return nil }
 
-// Find implements [mcpcli.Target].
 func (t *inProcess) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("%s calls only itself; to call another server, run petrock call", t.program.Name)
@@ -339,7 +322,7 @@ func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Clie
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(t.program.errOut, &slog.HandlerOptions{Level: level}))
-	slog.SetDefault(log) // of the project's own code
+	slog.SetDefault(log) // for the project's own code
 	server, end, err := t.program.open(ctx, log, false)
 	if err != nil {
 		return nil, nil, err

@@ -31,7 +31,8 @@ func withoutKeys(t *testing.T) {
 	}
 }
 
-// startServe runs serve with arguments at a free port of this machine, and returns where it is. At the end of the test it has to end well.
+// startServe runs serve on a free port, and returns its URL. At the end of the test it stops serve, which
+// must exit without an error.
 func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	reader, errOut, err := os.Pipe()
@@ -59,7 +60,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 		cancel()
 		said := <-rest
 		if status := <-ended; status != 0 {
-			t.Errorf("it ends with %d:\n%s", status, said)
+			t.Errorf("exit code %d:\n%s", status, said)
 		}
 		reader.Close()
 	})
@@ -96,11 +97,11 @@ func sendMessage(t *testing.T, method, address, body string, headers ...string) 
 	return response.StatusCode, string(text)
 }
 
-// listTools asks what tools there are, in the revision that knows no sessions.
+// listTools lists the tools, in the stateless revision.
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"me","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 
-// It is there for this machine, at one path, and ends well when it is told to stop.
+// serve answers at one path of a loopback address, and stops on a signal.
 func TestServe(t *testing.T) {
 	withoutKeys(t)
 	address := startServe(t, "--healthz", "--allow-origin", "https://app.example.com")
@@ -122,14 +123,14 @@ func TestServe(t *testing.T) {
 	}
 	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
-		t.Errorf("it is answered with %d: %s", status, text)
+		t.Errorf("answered with %d: %s", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
 		t.Errorf("generators are served over HTTP: %s", text)
 	}
 }
 
-// With keys in the environment, only who has one of them comes in.
+// With keys in the environment, callers need one of them.
 func TestServeWithKeys(t *testing.T) {
 	withoutKeys(t)
 	const first, second = "0123456789abcdef", "fedcba9876543210"
@@ -145,18 +146,18 @@ func TestServeWithKeys(t *testing.T) {
 	}
 }
 
-// A key that is no good is refused at the start, and not told.
+// serve refuses an invalid key at startup, without printing it.
 func TestBadKeys(t *testing.T) {
 	withoutKeys(t)
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,", "0123456789abcdef, fedcba9876543210"} {
 		t.Setenv(keyVariable, keys)
 		errOut := create(t)
 		if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-			t.Errorf("with %q it ends with %d", keys, status)
+			t.Errorf("with %q: exit code %d", keys, status)
 		}
 		got := read(t, errOut)
 		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
-			t.Errorf("with %q it says %s", keys, got)
+			t.Errorf("with %q: got %s", keys, got)
 		}
 		for key := range strings.SplitSeq(keys, ",") {
 			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
@@ -166,7 +167,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// Where keys are required, nothing is served without one, to the programs of this machine either, and who starts it is told the way out.
+// If keys are required, serve refuses to start without one, even on a loopback address, and prints the remedy.
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
@@ -195,11 +196,11 @@ func TestServeHelp(t *testing.T) {
 		out := create(t)
 		run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
-		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program of this machine may call") == required ||
+		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required ||
 			strings.Contains(help, "export "+keyVariable+"=") != required || strings.Contains(help, "without keys") == required {
 			t.Errorf("if keys are required is %v:\n%s", required, help)
 		}
-		if strings.Count(help, "127.0.0.1:9999") != 2 {
+		if strings.Count(help, "127.0.0.1:9999") != 1 {
 			t.Errorf("the default address is missing:\n%s", help)
 		}
 	}
@@ -210,10 +211,10 @@ func TestBadStateKey(t *testing.T) {
 	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
 	if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-		t.Errorf("it ends with %d", status)
+		t.Errorf("exit code %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
-		t.Errorf("it says %s", got)
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -226,21 +227,21 @@ func TestAddressInUse(t *testing.T) {
 	defer listener.Close()
 	errOut := create(t)
 	if status := run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
-		t.Errorf("it ends with %d", status)
+		t.Errorf("exit code %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
-		t.Errorf("it says %s", got)
+		t.Errorf("got %s", got)
 	}
 }
 
-// A fakeKeeper is a gateKeeper that lets nobody in, or is not in use.
+// A fakeKeeper is an authenticator that refuses all callers, or is not configured.
 type fakeKeeper struct {
 	fakeExtension
 	unused bool
 	asked  *string
 }
 
-func (k fakeKeeper) Way() string { return "name an issuer" }
+func (k fakeKeeper) SetupHint() string { return "name an issuer" }
 
 func (k fakeKeeper) Gate(resource string, _ *slog.Logger) (auth.Gate, map[string]http.Handler, error) {
 	*k.asked = resource
@@ -275,22 +276,22 @@ func TestGatekeeper(t *testing.T) {
 			s := &httpServer{program: newProgram(hello(fakeExtension{}, test.keeper), nil, nil), publicURL: test.publicURL}
 			err := s.addGates(test.addr)
 			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v", err)
 			}
 			if asked != test.asked || len(s.listen.Gates) != test.gates || len(s.listen.Extra) != test.gates {
 				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.listen.Gates), len(s.listen.Extra))
 			}
-			if said := strings.Join(s.announce(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
-				t.Errorf("at the start it says:\n%s", said)
+			if said := strings.Join(s.startupLines(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
+				t.Errorf("at startup: got\n%s", said)
 			}
 			if test.gates > 0 && !strings.Contains(s.handler.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
-				t.Errorf("who lacks a scope is told %s", s.handler.Challenge([]string{"a"}))
+				t.Errorf("the challenge for a missing scope is %s", s.handler.Challenge([]string{"a"}))
 			}
 		})
 	}
 }
 
-// Where it is, is said in a way that can be pasted; and who may come in.
+// serve prints its URL, and who may call.
 func TestAnnounce(t *testing.T) {
 	withoutKeys(t)
 	gate, err := auth.Keys("hello", []string{"0123456789abcdef"})
@@ -308,32 +309,32 @@ func TestAnnounce(t *testing.T) {
 		{closed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\nlistening on all"},
 		{closed, "::1", "serving http://[::1]:8181/mcp\ncallers must"},
 	} {
-		said := strings.Join(test.serving.announce(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
+		said := strings.Join(test.serving.startupLines(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
 		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
-			t.Errorf("on %s it says:\n%s", test.ip, said)
+			t.Errorf("on %s: got\n%s", test.ip, said)
 		}
 	}
 }
 
-// Who starts a server that asks nobody for the scopes of its tools is told.
+// serve warns about tools whose scopes are not checked.
 func TestUnasked(t *testing.T) {
 	withoutKeys(t)
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
 	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
-		t.Errorf("it says %q", got)
+		t.Errorf("got %q", got)
 	}
 	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
-		t.Errorf("it says %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// --grace 0 is no grace period, although 0 is the default in package mcphttp.
+// --grace 0 means no grace period, although 0 means the default in package mcphttp.
 func TestNoGrace(t *testing.T) {
 	for flag, want := range map[string]time.Duration{"--grace=0": time.Nanosecond, "--grace=1s": time.Second, "--healthz": 10 * time.Second} {
 		s := &httpServer{program: newProgram(hello(), nil, nil)}
 		cmd := new(cobra.Command)
-		s.flags(cmd)
+		s.addServeFlags(cmd)
 		if err := cmd.ParseFlags([]string{flag}); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestSizeFlag(t *testing.T) {
 		got := int64(0)
 		err := newSizeFlag(&got).Set(test.text)
 		if got != test.want || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%q is %d, not %d: %v", test.text, got, test.want, err)
+			t.Errorf("%q is %d, want %d: %v", test.text, got, test.want, err)
 		}
 	}
 	n := 5 << 10

@@ -11,9 +11,9 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// Exec replaces this process by a program, with out as its standard output. It returns only if that
-// fails. It searches PATH for a program without a slash. It does not use package os/exec, which would
-// make every server one percent larger.
+// Exec replaces this process by a program, with out as its standard output. It returns only on failure.
+// It searches PATH for a program without a slash. It avoids package os/exec, which makes every server
+// one percent larger.
 func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
 	if fd := int(out.Fd()); fd != syscall.Stdout {
 		if err := stdfd.Replace(syscall.Stdout, fd); err != nil {
@@ -36,7 +36,7 @@ func candidates(program string) []string {
 	return paths
 }
 
-// execFirst replaces this process by the first of the paths that is a program.
+// execFirst replaces this process by the first path that can be executed.
 func execFirst(paths, args []string) error {
 	failed := syscall.ENOENT
 	for _, path := range paths {

@@ -12,22 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns text that cannot change the state of a terminal, reorder what it shows, or hide
-// anything: control, bidirectional and other invisible formatting characters are shown as \u001b,
-// invalid UTF-8 as \ufffd. Line breaks and tabs stay.
+// Plain returns text that is safe to show on a terminal. It escapes control, bidirectional and other
+// invisible characters like JSON, such as \u001b, and replaces invalid UTF-8 by \ufffd. It keeps line
+// breaks and tabs.
 func Plain(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	return string(escape([]byte(text)))
 }
 
-// Line returns the first line of a text as [Plain] shows it.
+// Line returns the first line of a text, escaped by [Plain].
 func Line(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return Plain(strings.TrimSpace(first))
 }
 
-// isInvisible reports whether a terminal must not get a character. Prepended marks are visible, and
-// the variation selectors FE0E and FE0F choose between text and emoji.
+// isInvisible reports whether a character must be escaped. Prepended marks are visible, and the
+// variation selectors FE0E and FE0F choose between text and emoji.
 func isInvisible(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == 0xFE0E || r == 0xFE0F:
@@ -39,7 +39,7 @@ func isInvisible(r rune) bool {
 		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// escape replaces invisible characters by JSON escapes. It returns text itself if there are none.
+// escape replaces invisible characters by JSON escapes. If there are none, it returns text itself.
 func escape(text []byte) []byte {
 	var out []byte
 	done := 0
@@ -62,11 +62,12 @@ func escape(text []byte) []byte {
 	return append(out, text[done:]...)
 }
 
-// maxIndented is the size of the largest JSON that is indented: deep JSON grows by it.
+// maxIndented is the maximum size of JSON that is indented, because indenting deep JSON can make it much
+// larger.
 const maxIndented = 1 << 20
 
-// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. Characters that [Plain] does
-// not leave as they are become JSON escapes, so that the value is the same.
+// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. It escapes the same characters as
+// [Plain], which does not change the value.
 func PrintJSON(out io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -79,7 +80,7 @@ func PrintJSON(out io.Writer, value any) error {
 	return err
 }
 
-// IndentJSON returns valid JSON indented, or as it is if it is larger than 1 MiB.
+// IndentJSON indents JSON. It returns text itself if that is invalid or larger than 1 MiB.
 func IndentJSON(text []byte) []byte {
 	var b bytes.Buffer
 	if len(text) > maxIndented || json.Indent(&b, text, "", "  ") != nil {
@@ -88,17 +89,17 @@ func IndentJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// A PlainWriter writes text as [Plain] shows it, up to a limit. It is safe for concurrent use.
+// A PlainWriter escapes text like [Plain], and writes it up to a limit. It is safe for concurrent use.
 type PlainWriter struct {
 	out io.Writer
 
 	mu      sync.Mutex
-	rest    []byte // the beginning of a character or of a line break
+	rest    []byte // an incomplete character, or the \r of a possible \r\n
 	limit   int
 	written int
 }
 
-// NewPlainWriter returns a writer that drops everything after limit bytes, and says so.
+// NewPlainWriter returns a writer that drops everything after limit bytes, and writes a notice.
 func NewPlainWriter(out io.Writer, limit int) *PlainWriter {
 	return &PlainWriter{out: out, limit: limit}
 }
@@ -113,7 +114,7 @@ func (w *PlainWriter) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	text, w.rest = cutRune(text)
 	if w.written += len(p); w.written > w.limit {
-		text = fmt.Appendf(text, "\n… the rest is left out: it is more than %d bytes\n", w.limit)
+		text = fmt.Appendf(text, "\n… truncated after %d bytes\n", w.limit)
 	}
 	_, _ = io.WriteString(w.out, Plain(string(text)))
 	return len(p), nil

@@ -24,7 +24,7 @@ func TestPlain(t *testing.T) {
 		"":                           "",
 	} {
 		if got := terminal.Plain(text); got != want {
-			t.Errorf("Plain(%q) is %q, not %q", text, got, want)
+			t.Errorf("Plain(%q) is %q, want %q", text, got, want)
 		}
 	}
 	if got := terminal.Line("  one\u202e \r\ntwo"); got != `one\u202e` {
@@ -48,12 +48,12 @@ func TestPrintJSON(t *testing.T) {
 			t.Fatalf("%v: %s", err, out.Bytes())
 		}
 		if again, _ := json.Marshal(got); !bytes.Equal(again, mustMarshal(t, want)) {
-			t.Errorf("it is %s, not %s", again, exact)
+			t.Errorf("got %s, want %s", again, exact)
 		}
 	}
 	var out bytes.Buffer
 	if err := terminal.PrintJSON(&out, map[string]any{"a": []int{1}}); err != nil || out.String() != "{\n  \"a\": [\n    1\n  ]\n}\n" {
-		t.Errorf("it is not indented: %s, %v", out.String(), err)
+		t.Errorf("not indented: %s, %v", out.String(), err)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestPlainWriter(t *testing.T) {
 	for range 1000 {
 		_, _ = w.Write([]byte("12345"))
 	}
-	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "more than 10 bytes") || len(got) > 100 {
+	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "truncated after 10 bytes") || len(got) > 100 {
 		t.Errorf("it writes %q", got)
 	}
 }

@@ -1,5 +1,5 @@
-// Package terminal holds what command lines share: usage errors, exit codes, text that is safe to
-// print, progress on a terminal, and running another program in place of this one.
+// Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to print,
+// colors, progress, and replacing this process by another program.
 package terminal
 
 import (
@@ -19,13 +19,10 @@ const (
 	ExitUnreachable = 3 // the server could not be reached, or did not speak MCP
 )
 
-// A UsageError reports that the command line is wrong. A retry with the same arguments fails again.
+// A UsageError reports that the command line is wrong.
 type UsageError struct{ Err error }
 
-// Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Usagef is [fmt.Errorf] for a [UsageError].
@@ -36,19 +33,13 @@ func Usagef(format string, args ...any) error {
 // An UnreachableError reports that a server could not be reached, or did not speak MCP.
 type UnreachableError struct{ Err error }
 
-// Error implements error.
 func (e *UnreachableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // A ReportedError is an error that a command has already printed as part of its result.
 type ReportedError struct{ Err error }
 
-// Error implements error.
 func (e *ReportedError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the underlying error.
 func (e *ReportedError) Unwrap() error { return e.Err }
 
 // ExitCode returns the exit code for err: [ExitSuccess] for nil, [ExitUsage] for a [UsageError],
@@ -66,7 +57,7 @@ func ExitCode(err error) int {
 	return ExitFailure
 }
 
-// IsTerminal reports whether stream is an [os.File] that is a terminal. The null device is not.
+// IsTerminal reports whether stream is an [os.File] that is a terminal. The null device is not one.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
@@ -98,21 +89,21 @@ func NewProgress(out io.Writer, quiet bool) *Progress {
 	return &Progress{out: out}
 }
 
-// Begin ends the current step and shows the next one, see [Line].
-func (p *Progress) Begin(what string) {
+// Begin ends the current step and shows the next one. It shows the first line of its title.
+func (p *Progress) Begin(title string) {
 	if p.out == nil {
 		return
 	}
-	what = Line(what)
+	title = Line(title)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
 	if os.Getenv("TERM") == "dumb" {
-		fmt.Fprintf(p.out, "%s …\n", what)
+		fmt.Fprintf(p.out, "%s …\n", title)
 		return
 	}
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
-	go p.show(what, p.stop, p.done)
+	go p.show(title, p.stop, p.done)
 }
 
 // End erases the current step.
@@ -131,14 +122,14 @@ func (p *Progress) end() {
 	p.stop = nil
 }
 
-func (p *Progress) show(what string, stop, done chan struct{}) {
+func (p *Progress) show(title string, stop, done chan struct{}) {
 	const eraseLine = "\r\x1b[K"
 	defer close(done)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	begin := time.Now()
 	for {
-		fmt.Fprintf(p.out, "%s%s … %.1f s", eraseLine, what, time.Since(begin).Seconds())
+		fmt.Fprintf(p.out, "%s%s … %.1f s", eraseLine, title, time.Since(begin).Seconds())
 		select {
 		case <-stop:
 			fmt.Fprint(p.out, eraseLine)

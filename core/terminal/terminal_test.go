@@ -26,11 +26,11 @@ func TestStatus(t *testing.T) {
 		{&terminal.ReportedError{Err: os.ErrInvalid}, terminal.ExitFailure},
 	} {
 		if got := terminal.ExitCode(test.err); got != test.want {
-			t.Errorf("Status(%v) is %d, not %d", test.err, got, test.want)
+			t.Errorf("Status(%v) is %d, want %d", test.err, got, test.want)
 		}
 	}
 	if !errors.Is(usage, os.ErrInvalid) || usage.Error() != "flag --x: invalid argument" {
-		t.Errorf("a usage error hides what it is about: %v", usage)
+		t.Errorf("a usage error does not wrap its cause: %v", usage)
 	}
 }
 
@@ -56,6 +56,20 @@ func TestNobodyWatches(t *testing.T) {
 	} {
 		if terminal.IsTerminal(stream) {
 			t.Errorf("%s is taken for a terminal", name)
+		}
+	}
+}
+
+// Only terminals get colors; the conventions script of petrock tests those.
+func TestStyleWithoutTerminal(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, out := range []any{nil, &bytes.Buffer{}, file} {
+		if got := terminal.Red.On(out, "text"); got != "text" {
+			t.Errorf("%T gets %q", out, got)
 		}
 	}
 }

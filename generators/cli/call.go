@@ -22,7 +22,7 @@ import (
 	"github.com/petrock/petrock/generators/contract"
 )
 
-// CallEnv returns the world around the commands that call MCP servers, without their target.
+// CallEnv returns the environment of commands that call MCP servers, without a target.
 func CallEnv(env Env) mcpcli.Env {
 	return mcpcli.Env{
 		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
@@ -30,26 +30,23 @@ func CallEnv(env Env) mcpcli.Env {
 	}
 }
 
-// newCalls returns the commands that call the project's server: tools, call, resources, read, prompts and prompt.
+// newCalls returns the commands that call the project's server.
 func newCalls(env Env) []*cobra.Command {
 	calls := CallEnv(env)
 	calls.Target = func() mcpcli.Target { return &projectServer{env: env} }
 	return mcpcli.Commands(calls)
 }
 
-// projectServer is the server of the project around the working directory, which is built and started.
+// projectServer is a target that builds and starts the server of the project in env.Dir.
 type projectServer struct {
 	env    Env
 	common *mcpcli.Flags
 }
 
-// Flags implements [mcpcli.Target].
 func (t *projectServer) Flags(_ *cobra.Command, common *mcpcli.Flags) { t.common = common }
 
-// Servers implements [mcpcli.Target].
 func (t *projectServer) Servers() []string { return nil }
 
-// Find implements [mcpcli.Target].
 func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("the project's petrock calls only the project's server; install petrock to call others")
@@ -70,14 +67,13 @@ func (t *projectServer) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.
 		command := client.Command{Program: "go", Args: []string{"run", "./cmd/" + found.Name, "mcp"}, Dir: found.Root, Stderr: stderr}
 		c, err := client.Start(ctx, command, o)
 		if err != nil {
-			return nil, nil, &terminal.UnreachableError{Err: fmt.Errorf("the server %s: %w", found.Name, err)}
+			return nil, nil, &terminal.UnreachableError{Err: fmt.Errorf("start the server %s: %w", found.Name, err)}
 		}
 		return c, func() error { c.Close(); return nil }, nil
 	}}, words, nil
 }
 
-// contractLists returns what the server of a project offers, as contract.json has it. It returns
-// nil if the file cannot be read.
+// contractLists returns the tools, resources and prompts in contract.json, or nil if it cannot be read.
 func contractLists(root string) mcpcli.Lists {
 	text, err := os.ReadFile(filepath.Join(root, contract.File))
 	if err != nil {

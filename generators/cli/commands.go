@@ -13,53 +13,58 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/parts"
 )
 
-// Commands are the commands that work on a project.
-func Commands(env Env) []*cobra.Command {
-	return markProject(
+// Headings of commands in help.
+const (
+	ChangeGroup = "Create and change a project:"
+	ServeGroup  = "Connect an agent:"
+)
+
+// AddCommands adds the commands that work on a project to root, except mcp.
+func AddCommands(root *cobra.Command, env Env) {
+	mcpcli.AddGroup(root, ChangeGroup, markProject(
 		newGenerate(env, env.generators()),
 		newApply(env),
 		newUndo(env),
-		newHistory(env),
 		newDestroy(env),
 		newAdd(env),
 		newRemove(env),
 		newSync(env),
-		newList(env),
-	)
+	)...)
+	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newHistory(env))...)
 }
 
-// examples are command lines, one a line.
+// examples returns command lines for help, one a line.
 func examples(env Env, lines ...string) string {
 	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 }
 
-// common are the options that commands on a project share.
+// common are the flags that commands on a project share.
 type common struct {
 	dir    string
 	asJSON bool
 	dryRun bool
 }
 
-func (c *common) flags(cmd *cobra.Command, writes bool) {
-	cmd.Flags().StringVar(&c.dir, "dir", "", "a folder of the project (default the working directory)")
+func (c *common) addFlags(cmd *cobra.Command, writes bool) {
+	cmd.Flags().StringVar(&c.dir, "dir", ".", "folder in the project")
 	cmd.MarkFlagDirname("dir")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
 	if writes {
-		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print what would change as a unified diff, without the code of parts, and change nothing")
+		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print the changes as a unified diff, without the code of parts, and write nothing")
 	}
 }
 
-// open opens the project that the command is about.
 func (c *common) open(env Env) (*engine.Engine, error) {
 	return engine.Open(joinDir(env.Dir, c.dir), env.generators())
 }
 
-// joinDir returns a path relative to dir. An absolute path stays as it is, and no path means dir.
+// joinDir returns an absolute path unchanged, and joins any other path to dir.
 func joinDir(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -67,8 +72,8 @@ func joinDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runInProject opens the project, does something with it, and prints the result.
-func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), text func(Env, T) error) error {
+// runInProject opens the project, calls do, and prints its result as JSON or with show.
+func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), show func(Env, T) error) error {
 	e, err := c.open(env)
 	if err != nil {
 		return err
@@ -84,7 +89,7 @@ func runInProject[T any](ctx context.Context, env Env, c *common, do func(contex
 	if c.asJSON {
 		return terminal.PrintJSON(env.Out, result)
 	}
-	return text(env, result)
+	return show(env, result)
 }
 
 func newList(env Env) *cobra.Command {
@@ -92,10 +97,11 @@ func newList(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the components and parts of the project",
-		Long: `List the components of the project: kind, name, place and description, and what the list of
-tools costs a model that reads it. Also list the parts of petrock that it has, and could add.
-Generators that the project came with are left out; generate --help has all of them. It ends with 1
-if a package could not be read.`,
+		Long: `List the components of the project with kind, name, file and description, the parts that it has or
+can add, and the size of its tools/list in tokens. petrock's own generators are left out; generate
+--help lists them.
+
+Exit codes: 0 success; 1 a package cannot be read.`,
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,12 +112,12 @@ if a package could not be read.`,
 				return listing, err
 			}, printListing)
 			if err == nil && refused {
-				err = &terminal.ReportedError{Err: errors.New("not all packages could be read")}
+				err = &terminal.ReportedError{Err: errors.New("some packages cannot be read")}
 			}
 			return err
 		},
 	}
-	c.flags(cmd, false)
+	c.addFlags(cmd, false)
 	return cmd
 }
 
@@ -138,7 +144,7 @@ func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
 		Short: "Add a part: optional code of petrock",
-		Long: `Add a part: optional code of petrock, with the modules that it needs. Parts that a project does
+		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
 ` + partsHelp(),
@@ -149,16 +155,15 @@ not use are archives in generators/parts. Generators add the parts that they nee
 func newRemove(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).RemovePart, &cobra.Command{
 		Use:   "remove PART",
-		Short: "Remove a part that nothing uses",
-		Long: `Remove a part that nothing uses. Its code moves to an archive in generators/parts, and go.mod no
-longer requires the modules that only this part needs.
+		Short: "Remove an unused part",
+		Long: `Remove an unused part. Its code moves to an archive in generators/parts, and go.mod no longer
+requires the modules that only this part needs.
 
 ` + partsHelp(),
 		Example: examples(env, "remove oauth", "remove app --dry-run"),
 	})
 }
 
-// partsHelp lists the parts for help texts.
 func partsHelp() string {
 	text := "Parts:"
 	for _, part := range parts.All() {
@@ -182,7 +187,7 @@ func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, en
 			return do(e, ctx, args[0], engine.Options{DryRun: c.dryRun})
 		}, printResult)
 	}
-	c.flags(cmd, true)
+	c.addFlags(cmd, true)
 	return cmd
 }
 
@@ -190,9 +195,9 @@ func newHistory(env Env) *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "List what was done, the oldest first",
-		Long: `List the operations of this clone of the project, the oldest first. What was done elsewhere
-is in version control, not here.`,
+		Short: "List operations, oldest first",
+		Long: `List the operations in this clone of the project, oldest first. Each has an id for undo. Operations
+in other clones are not listed; see version control.`,
 		Example:           examples(env, "history", "history --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -201,7 +206,7 @@ is in version control, not here.`,
 			}, printHistory)
 		},
 	}
-	c.flags(cmd, false)
+	c.addFlags(cmd, false)
 	return cmd
 }
 
@@ -210,7 +215,7 @@ func printHistory(env Env, h *engine.History) error {
 		fmt.Fprintln(env.Err, h.Recovered)
 	}
 	if len(h.Operations) == 0 {
-		_, err := fmt.Fprintln(env.Out, "Nothing has been done in this clone of the project.")
+		_, err := fmt.Fprintln(env.Out, "There are no operations in this clone of the project.")
 		return err
 	}
 	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
@@ -230,17 +235,20 @@ func newUndo(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo an operation",
-		Long: `Undo an operation: the last one, or the one with this id (see history). All of its files are
-restored, or none, and derived files are derived again.
+		Long: `Undo an operation: the last one, or the one with this id (see history). Undo restores all files of the
+operation or none, and derives derived files again.
 
-Undo refuses if a file was edited since, and shows the differences, or if a later operation builds
-on this one. An undo is an operation too, and can be undone by its id.`,
+Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
+operation builds on this one. An undo is an operation too, and can be undone by its id.`,
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			if len(args) > 0 {
 				id = args[0]
+			}
+			if o.Keep && o.Force {
+				return terminal.Usagef("--keep and --force exclude each other; leave one of them out")
 			}
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
@@ -251,28 +259,28 @@ on this one. An undo is an operation too, and can be undone by its id.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			ids := suggest(env, &c, func(e *engine.Engine) []string { return operations(cmd.Context(), e) })
+			ids := complete(env, &c, func(e *engine.Engine) []string { return undoableIDs(cmd.Context(), e) })
 			return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		},
 	}
-	c.flags(cmd, true)
-	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave files that were edited since, and undo the rest")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also undo files that were edited since")
+	c.addFlags(cmd, true)
+	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave edited files, and undo the rest")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also undo edited files")
 	return cmd
 }
 
-// suggest returns completions that are looked up in the project; none if it cannot be opened.
-func suggest(env Env, c *common, look func(*engine.Engine) []string) []string {
+// complete returns what find finds in the project, or nil if the project cannot be opened.
+func complete(env Env, c *common, find func(*engine.Engine) []string) []string {
 	e, err := c.open(env)
 	if err != nil {
 		return nil
 	}
 	defer e.Close()
-	return look(e)
+	return find(e)
 }
 
-// operations are the ids of those that can be undone, the latest first, each with its title.
-func operations(ctx context.Context, e *engine.Engine) (ids []string) {
+// undoableIDs returns the ids of operations that are not undone, latest first, with their titles.
+func undoableIDs(ctx context.Context, e *engine.Engine) (ids []string) {
 	history, err := e.History(ctx)
 	if err != nil {
 		return nil
@@ -291,13 +299,13 @@ func newApply(env Env) *cobra.Command {
 	noNet := false
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
-		Short: "Write what a dry run of generate has shown",
-		Long: `Write what a dry run of generate has shown, and nothing else. A dry run is kept as a plan, and tells
-its id, a hash of what the plan was made from, what it would write and how its examples ended. If the
-project has changed since, or the plan was edited, apply refuses, and changes nothing. Examples that
-passed then are not run again.`,
+		Short: "Apply the plan of a dry run",
+		Long: `Apply the plan that generate --dry-run has saved: write exactly the files that it showed. generate
+prints the id of the plan, which is a hash of the plan and of the files that it depends on. If these
+files have changed, or the plan was edited, apply refuses and changes nothing. Examples that passed in
+the dry run are not run again.`,
 		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.Name.Args(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				e.Limits.NoNet = noNet
@@ -306,8 +314,8 @@ passed then are not run again.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	c.flags(cmd, false)
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run nothing: leave examples that have not been run to go test")
+	c.addFlags(cmd, false)
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "do not run examples that the dry run did not run")
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd
 }
@@ -318,11 +326,11 @@ func newDestroy(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Long: `Remove a component: its file and the test beside it, or the folder of a feature. Derived files
-are derived again. Generators that the project came with stay.
+		Long: `Remove a component: its file and its test, or the folder of a feature. Derived files are derived
+again. petrock's own generators cannot be removed.
 
-What you have written into them is in the way, unless --force is given; either way, undo
-brings all of it back.`,
+destroy refuses if you have edited the files, unless --force is given. undo restores them in both
+cases.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -341,19 +349,19 @@ brings all of it back.`,
 			case 0:
 				return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
 			case 1:
-				found := suggest(env, &c, func(e *engine.Engine) []string { return names(cmd.Context(), e, args[0]) })
-				return found, cobra.ShellCompDirectiveNoFileComp
+				names := complete(env, &c, func(e *engine.Engine) []string { return componentNames(cmd.Context(), e, args[0]) })
+				return names, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	c.flags(cmd, true)
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also what has been edited")
+	c.addFlags(cmd, true)
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also remove edited files")
 	return cmd
 }
 
-// names are those of the components of a kind.
-func names(ctx context.Context, e *engine.Engine, kind string) (all []string) {
+// componentNames returns the names of the components of a kind.
+func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	listing, err := e.List(ctx)
 	if err != nil {
 		return nil
@@ -372,27 +380,29 @@ func newSync(env Env) *cobra.Command {
 	var accept []string
 	cmd := &cobra.Command{
 		Use:   "sync",
-		Short: "Derive what follows from what you wrote",
-		Long: `Derive what follows from what you wrote: the registration of tools, resources, prompts and
-features, their schemas, and the wiring of the server. Run it after every change of a signature, a
-comment or a type. It also brings contract.json up to date, which records what the server promises to
-clients and to its event log.
+		Short: "Derive registration and schemas from your Go code",
+		Long: `Derive the registration of tools, resources, prompts and features, their schemas, and the wiring of
+the server from your Go code. Run it after you change a signature, a doc comment or a type. It also
+updates contract.json, which records what the server promises to clients and to its event log.
 
-If a command's fields changed so that stored events would no longer be read, sync refuses and says what
-changed. Make a new version with generate version, or, where no stored data matters, accept the change
-with --accept.
+If changed fields of a command make stored events unreadable, sync refuses and prints the change.
+Generate a new version of the command with generate version or, if you do not need the stored events,
+use --accept.
 
-A package that does not parse, or whose functions cannot be offered, is named and keeps its derived
-files; the others are derived. Exit code 1 then. With --check nothing is written; exit code 1 if
-something is stale, if stored events would no longer be read, or if a command is applied with the clock,
-randomness or I/O. Without --check the latter is a warning.`,
+A package with errors is reported and keeps its derived files. sync derives the other packages.
+
+With --check, sync writes nothing. It reports stale files, commands whose stored events are
+unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
+warnings.
+
+Exit codes: 0 success; 1 a package has errors or, with --check, something is reported.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result *engine.Result
 			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
 				if check && len(accept) > 0 {
-					return nil, terminal.Usagef("--check writes nothing, so there is nothing to --accept; give one of them")
+					return nil, terminal.Usagef("--check and --accept exclude each other; leave one of them out")
 				}
 				if check {
 					result, err = e.Check(ctx)
@@ -411,17 +421,17 @@ randomness or I/O. Without --check the latter is a warning.`,
 			case err != nil:
 				return err
 			case len(result.Refused) > 0:
-				return &terminal.ReportedError{Err: errors.New("not everything could be derived")}
+				return &terminal.ReportedError{Err: errors.New("some packages could not be derived")}
 			case check && len(result.Files) > 0:
-				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run: %s sync", env.Program)}
+				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run %s sync", env.Program)}
 			case check && len(result.Impure) > 0:
-				return &terminal.ReportedError{Err: errors.New("the state would not be the same when the log is read again")}
+				return &terminal.ReportedError{Err: errors.New("replay would not rebuild the same state")}
 			}
 			return nil
 		},
 	}
-	c.flags(cmd, true)
-	cmd.Flags().StringArrayVar(&accept, "accept", nil, "record the changed fields of a `COMMAND` such as posts/create, although stored events no longer fit them (repeatable)")
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit code 1 if something is stale, incompatible or impure")
+	c.addFlags(cmd, true)
+	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and fail if something is stale, incompatible or impure")
 	return cmd
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What is typed becomes what the schema of an input wants: words, the words that are left, and flags.
+// Arguments and flags become the input that the schema describes.
 func TestForm(t *testing.T) {
 	const schema = `{"type":"object","properties":{
 		"name":{"type":"string"},"size":{"type":"integer"},"deep":{"type":["boolean","null"]},"ports":{"type":"array","items":{"type":"integer"}},
@@ -34,11 +34,11 @@ func TestForm(t *testing.T) {
 			got = string(input)
 			return err
 		}}
-		new(common).flags(cmd, true)
-		f.flags(cmd)
+		new(common).addFlags(cmd, true)
+		f.addFlags(cmd)
 		cmd.SetArgs(test.args)
 		if err := cmd.Execute(); err != nil || got != test.want {
-			t.Errorf("%q is %s, not %s: %v", test.args, got, test.want, err)
+			t.Errorf("%q: got %s, want %s: %v", test.args, got, test.want, err)
 		}
 	}
 }

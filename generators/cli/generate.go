@@ -11,16 +11,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Usage of flags that several commands have.
+// Help texts of several commands.
 const (
-	noExecUsage = "run nothing: type-check what is generated, and leave its examples to go test"
-	noNetUsage  = "run examples without network, if the system permits that"
+	noExecUsage = "type-check generated code, but do not run its examples"
+	noNetUsage  = "run examples without network, if the system supports that"
+	trialHelp   = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
+folder, and their child processes end with them. They can read your files and, without --no-net, use
+the network. The result names limits that the system could not enforce.`
 )
 
 func newGenerate(env Env, all []gen.Generator) *cobra.Command {
@@ -28,30 +32,30 @@ func newGenerate(env Env, all []gen.Generator) *cobra.Command {
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
 		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
-		Long: `Add a component to the project. What is generated is type-checked together with the rest
-of the project before anything is written, and written whole or not at all. It is recorded,
-so that undo can take it back. With --dry-run it is kept as a plan, which apply writes.
+		Long: `Add a component to the project. petrock type-checks the generated code with the rest of the project
+before it writes anything, and writes all files or none. undo reverts the operation. With --dry-run,
+petrock saves a plan instead; apply writes it.
 
-With --body a component comes with its code, and with --examples with a test; then they are built and
-run too before anything is written, in a process with limits on time, memory and output. On Linux it
-can write to a temporary folder alone, and its child processes end with it. It can read your files
-and, without --no-net, use the network. The result names limits that the system could not enforce.
+--body sets the code of the component, and --examples its test. petrock builds the component and runs
+its examples in a separate process before it writes anything.
 
-A generator that the project adds for itself is one more kind.`,
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g tool --from ./store.Find", "g feature posts --crud title 'body:string?'"),
+` + trialHelp + `
+
+The project's own generators are additional kinds.`,
+		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
 			why := ""
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
-				why = ", and with --no-exec none of the project's own"
+				why = " (--no-exec leaves out the project's own)"
 			}
-			return fmt.Errorf("there is no generator %q; there are %s%s", args[0], strings.Join(gen.Kinds(all), ", "), why)
+			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Kinds(all), ", "), why, mcpcli.Suggest(cmd, args[0]))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	new(common).flags(cmd, true) // so that an unknown kind is reported, not an unknown flag
+	new(common).addFlags(cmd, true) // for generators that this petrock does not know
 	cmd.Flags().Bool("no-exec", false, noExecUsage)
 	cmd.Flags().Bool("no-net", false, noNetUsage)
 	for _, g := range all {
@@ -60,8 +64,8 @@ A generator that the project adds for itself is one more kind.`,
 	return cmd
 }
 
-// newGenerator is the command of one generator. Its arguments and flags are the properties of
-// the generator's input.
+// newGenerator returns the command of one generator. Its arguments and flags are the properties of the
+// generator's input.
 func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	var c common
 	var noExec, noNet bool
@@ -72,10 +76,10 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 		Use:               g.Name + form.usage(),
 		Short:             strings.TrimSuffix(short, "."),
 		Long:              g.Description + "\n\n" + form.help(),
-		Example:           examples(env, example(g.Name, form)...),
+		Example:           examples(env, generatorExamples(g.Name, form)...),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return form.check(g.Name, args, cmd.Flags().Changed("input"))
+			return form.checkArgs(g.Name, args, cmd.Flags().Changed("input"))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err != nil {
@@ -91,14 +95,14 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 			}, printResult)
 		},
 	}
-	c.flags(cmd, true)
-	form.flags(cmd)
+	c.addFlags(cmd, true)
+	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, noExecUsage)
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd
 }
 
-func example(kind string, f *form) []string {
+func generatorExamples(kind string, f *form) []string {
 	switch kind {
 	case "tool":
 		return []string{
@@ -134,16 +138,14 @@ func example(kind string, f *form) []string {
 	return []string{"generate " + kind + f.usage()}
 }
 
-// A form is the input of a generator, as it is typed: the properties that must be there are words, in
-// their order, and the first list takes the words that are left, or is a flag. All others are flags, but for a
-// name: it is a word, even where it may be left out.
+// A form maps a command line to the input of a generator.
 type form struct {
-	words  []property
-	rest   *property
-	others []property
+	words  []property // positional arguments: the required properties, and name
+	rest   *property  // the first list: the remaining arguments, and also a flag; may be nil
+	others []property // flags
 }
 
-// A property is one of the input.
+// A property is a property of a generator's input schema.
 type property struct {
 	name        string
 	optional    bool
@@ -155,36 +157,36 @@ type property struct {
 	} `json:"items"`
 }
 
-// isLong reports whether it is rather in a file than on a command line: Go, or objects.
+// isLong reports whether the value is Go code or objects, which the flag can also read from a file.
 func (p property) isLong() bool {
 	return p.Format == "go" || p.Type == "array" && p.Items.Type == "object"
 }
 
-// A kind is the type that a schema names; the first, if it names several.
+// A kind is a JSON type: the first one that a schema names.
 type kind string
 
-// UnmarshalJSON reads a type, or a list of them.
+// UnmarshalJSON decodes a type, or a list of types.
 func (k *kind) UnmarshalJSON(text []byte) error {
-	var several []string
-	if json.Unmarshal(text, &several) == nil && len(several) > 0 {
-		*k = kind(several[0])
+	var list []string
+	if json.Unmarshal(text, &list) == nil && len(list) > 0 {
+		*k = kind(list[0])
 		return nil
 	}
 	return json.Unmarshal(text, (*string)(k))
 }
 
-// value is a word as JSON has it. What is no value of its kind is left to the schema to complain of.
-func (k kind) value(word string) any {
+// parse returns a word as a JSON value. It does not check the type; the schema does.
+func (k kind) parse(word string) any {
 	if k != "string" && json.Valid([]byte(word)) {
 		return json.RawMessage(word)
 	}
 	return word
 }
 
-func (k kind) values(words []string) []any {
+func (k kind) parseAll(words []string) []any {
 	var all []any
 	for _, word := range words {
-		all = append(all, k.value(word))
+		all = append(all, k.parse(word))
 	}
 	return all
 }
@@ -196,7 +198,7 @@ func newForm(schema json.RawMessage) (*form, error) {
 		Required   []string        `json:"required"`
 	}
 	if err := json.Unmarshal(schema, &document); err != nil {
-		return f, fmt.Errorf("reading the schema of a generator's input: %w", err)
+		return f, fmt.Errorf("parse the input schema of a generator: %w", err)
 	}
 	required := map[string]bool{}
 	for _, name := range document.Required {
@@ -249,30 +251,29 @@ func (f *form) help() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// check says what is wrong with the number of words. Those that must be there may be in an input that is
-// given as a whole.
-func (f *form) check(kind string, args []string, hasInput bool) error {
+// checkArgs checks the number of arguments. With --input, arguments are optional.
+func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 	switch {
 	case len(args) < len(f.words) && !hasInput && !f.words[len(args)].optional:
 		missing := f.words[len(args)]
-		return fmt.Errorf("a %s needs a %s: %s%s", kind, missing.name, kind, f.usage())
+		return fmt.Errorf("a %s needs a %s: usage: %s%s", kind, missing.name, kind, f.usage())
 	case len(args) > len(f.words) && f.rest == nil:
-		return fmt.Errorf("unexpected argument %q of a %s: %s%s", args[len(f.words)], kind, kind, f.usage())
+		return fmt.Errorf("unexpected argument %q: usage: %s%s", args[len(f.words)], kind, f.usage())
 	}
 	return nil
 }
 
-// flag is the name of the flag of a property. Those that all commands have stay theirs.
+// flag returns the name of the flag of a property. It differs from the flags that all commands have.
 func (p property) flag() string {
 	name := strings.ReplaceAll(p.name, "_", "-")
 	switch name {
-	case "dir", "dry-run", "help", "input", "json", "no-exec", "no-net":
+	case "dir", "dry-run", "help", "input", "json", "no-color", "no-exec", "no-net":
 		return "input-" + name
 	}
 	return name
 }
 
-// flagged are the properties that are flags. The list that takes the words that are left is one too.
+// flagged returns the properties that have flags.
 func (f *form) flagged() []property {
 	if f.rest == nil {
 		return f.others
@@ -280,16 +281,16 @@ func (f *form) flagged() []property {
 	return append([]property{*f.rest}, f.others...)
 }
 
-func (f *form) flags(cmd *cobra.Command) {
+func (f *form) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.String("input", "", "a `file` with all of the input as a JSON object, - for standard input; words and flags beside it win")
+	flags.String("input", "", "`file` with the input as a JSON object, or - for standard input; arguments and flags take precedence")
 	for _, p := range f.flagged() {
 		name := p.flag()
 		switch {
-		case flags.Lookup(name) != nil: // two properties would have it; --input has the other
+		case flags.Lookup(name) != nil: // of another property; only --input can set this one
 			continue
 		case p.isLong() && p.Type == "array":
-			flags.StringArray(name, nil, p.Description+" (a JSON object, several times, or `@file` with one or a list of them)")
+			flags.StringArray(name, nil, p.Description+" (a JSON object, or `@file` with an object or a list; may be repeated)")
 			continue
 		case p.isLong():
 			flags.String(name, "", p.Description+" (or `@file`, @- for standard input)")
@@ -297,7 +298,7 @@ func (f *form) flags(cmd *cobra.Command) {
 		}
 		switch p.Type {
 		case "array":
-			flags.StringArray(name, nil, p.Description+" (may be given several times)")
+			flags.StringArray(name, nil, p.Description+" (may be repeated)")
 		case "boolean":
 			flags.Bool(name, false, p.Description)
 		case "integer":
@@ -312,7 +313,7 @@ func (f *form) flags(cmd *cobra.Command) {
 
 func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error) {
 	input := map[string]any{}
-	if err := f.readsOnce(cmd); err != nil {
+	if err := f.checkStdin(cmd); err != nil {
 		return nil, err
 	}
 	if flags := cmd.Flags(); flags.Changed("input") {
@@ -326,7 +327,7 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 	}
 	for i, p := range f.words {
 		if i < len(args) {
-			input[p.name] = p.Type.value(args[i])
+			input[p.name] = p.Type.parse(args[i])
 		}
 	}
 	for _, p := range f.flagged() {
@@ -340,7 +341,7 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 	}
 	if len(args) > len(f.words) {
 		flagged, _ := input[f.rest.name].([]any)
-		input[f.rest.name] = append(f.rest.Items.Type.values(args[len(f.words):]), flagged...)
+		input[f.rest.name] = append(f.rest.Items.Type.parseAll(args[len(f.words):]), flagged...)
 	}
 	return strictjson.Marshal(input)
 }
@@ -353,7 +354,7 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 		if err == nil && p.isLong() {
 			return readObjects(cmd, name, words)
 		}
-		return p.Items.Type.values(words), err
+		return p.Items.Type.parseAll(words), err
 	case "boolean":
 		return flags.GetBool(name)
 	case "integer":
@@ -365,7 +366,7 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 	if err == nil && p.isLong() {
 		return readText(cmd, name, word)
 	}
-	return p.Type.value(word), err
+	return p.Type.parse(word), err
 }
 
 func readFile(cmd *cobra.Command, flag, file string) ([]byte, error) {
@@ -382,8 +383,8 @@ func readFile(cmd *cobra.Command, flag, file string) ([]byte, error) {
 	return text, nil
 }
 
-// readsOnce refuses more than one flag that is read from standard input.
-func (f *form) readsOnce(cmd *cobra.Command) error {
+// checkStdin refuses more than one flag that reads standard input.
+func (f *form) checkStdin(cmd *cobra.Command) error {
 	var all []string
 	if value, err := cmd.Flags().GetString("input"); err == nil && value == "-" {
 		all = append(all, "--input -")
@@ -394,19 +395,19 @@ func (f *form) readsOnce(cmd *cobra.Command) error {
 		}
 	}
 	if len(all) > 1 {
-		return terminal.Usagef("%s are all to be read from standard input, which can be read once; put some into files", strings.Join(all, ", "))
+		return terminal.Usagef("%s: standard input can be read only once; use files for the others", strings.Join(all, " and "))
 	}
 	return nil
 }
 
-// readText returns a text, or the contents of the file after an @.
+// readText returns text or, if it begins with @, the contents of the file.
 func readText(cmd *cobra.Command, flag, text string) (string, error) {
 	file, ok := strings.CutPrefix(text, "@")
 	if !ok {
 		return text, nil
 	}
-	held, err := readFile(cmd, flag, file)
-	return string(held), err
+	contents, err := readFile(cmd, flag, file)
+	return string(contents), err
 }
 
 func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
@@ -416,7 +417,7 @@ func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
 	}
 	var raw map[string]json.RawMessage
 	if err := strictjson.Unmarshal(text, &raw); err != nil {
-		return nil, terminal.Usagef("--input %s: it has to be one JSON object: %w", file, err)
+		return nil, terminal.Usagef("--input %s: must be a JSON object: %w", file, err)
 	}
 	input := map[string]any{}
 	for name, value := range raw {
@@ -425,17 +426,17 @@ func readInput(cmd *cobra.Command, file string) (map[string]any, error) {
 	return input, nil
 }
 
-// readObjects returns JSON objects. Each text is one, or an @ and a file with one or a list of
-// them.
+// readObjects returns JSON objects. Each text is an object, or @ and a file with an object or a list of
+// objects.
 func readObjects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, text := range texts {
-		held, err := readText(cmd, flag, text)
+		contents, err := readText(cmd, flag, text)
 		if err != nil {
 			return nil, err
 		}
 		var list []json.RawMessage
-		if raw := bytes.TrimSpace([]byte(held)); !bytes.HasPrefix(raw, []byte("[")) {
+		if raw := bytes.TrimSpace([]byte(contents)); !bytes.HasPrefix(raw, []byte("[")) {
 			list = []json.RawMessage{raw}
 		} else if err := strictjson.Unmarshal(raw, &list); err != nil {
 			return nil, terminal.Usagef("--%s: %w", flag, err)

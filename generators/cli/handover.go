@@ -18,24 +18,24 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// projectCommand is the annotation of commands that work on a project.
+// projectCommand is the cobra annotation of commands that work on a project.
 const projectCommand = "petrock.project"
 
-// markProject marks commands that work on a project, which an installed petrock hands over unless
-// --no-exec is given.
+// markProject annotates commands that work on a project, and adds --no-exec. The installed petrock
+// hands them over unless --no-exec is given.
 func markProject(commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		cmd.Annotations = map[string]string{projectCommand: ""}
 		if cmd.Flags().Lookup("no-exec") == nil {
-			cmd.Flags().Bool("no-exec", false, "run no code of the project, its own petrock included")
+			cmd.Flags().Bool("no-exec", false, "run no code of the project, not even its own petrock")
 		}
 	}
 	return commands
 }
 
-// forbidsExec reports whether an argument is --no-exec, and does not say false, or a misspelling of
-// it, such as --noexec or one with a long dash. It need not be a flag of the command, or stand where
-// flags do: its author wants no code run.
+// forbidsExec reports whether an argument is --no-exec, unless its value is false, or a misspelling
+// such as --noexec or one with a long dash. Run takes it seriously anywhere on the command line, even
+// if the command has no such flag.
 func forbidsExec(arg string) bool {
 	first, _ := utf8.DecodeRuneInString(arg)
 	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -51,39 +51,38 @@ func forbidsExec(arg string) bool {
 	return (unicode.Is(unicode.Pd, first) || first == '\u2212') && strings.HasPrefix(letters, "noexe")
 }
 
-// handOver runs a command in the program that [handover.Operation] names, and returns its exit
-// code: an installed petrock hands commands on a project over to the project's petrock, and that
-// hands the use of the project's own generators over to a program that has them. If that program is
-// unavailable, handOver says why, and leaves the command to this process.
+// handOver runs a command in the program that [handover.Operation] names, and returns its exit code.
+// The installed petrock hands commands on a project over to the project's own petrock. That hands
+// commands that need the project's own generators over to a program that links them in. If the program
+// is unavailable, handOver prints why, and returns done == false.
 func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
 	to, err := findTarget(root, args, env)
 	if err != nil {
-		return end(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, env), true
+		return reportError(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, env), true
 	}
 	if to == nil {
 		return 0, false
 	}
-	what, otherwise := "the petrock of "+to.project.Name, "so the installed one runs this command"
+	name, fallback := "the petrock of "+to.project.Name, "the installed petrock runs this command"
 	if to.program == handover.Generators {
-		what, otherwise = "the generators of "+to.project.Name, "so they are left out"
+		name, fallback = "the generators of "+to.project.Name, "this command runs without them"
 	}
 	progress := terminal.NewProgress(env.Err, to.quiet)
 	progress.Begin("building the project's petrock")
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
 	if err != nil {
-		notice(env, "%s cannot be built, %s: %v", what, otherwise, err)
+		printNotice(env, "%s cannot be built, so %s: %v", name, fallback, err)
 		return 0, false
 	}
 	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
-		notice(env, "%s cannot be run, %s: %v", what, otherwise, err)
+		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
 		return 0, false
 	}
 	return status, true
 }
 
-// notice prints a line about a project, which it may quote.
-func notice(env Env, format string, args ...any) {
+func printNotice(env Env, format string, args ...any) {
 	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
@@ -94,9 +93,9 @@ type target struct {
 	quiet   bool   // show no progress
 }
 
-// findTarget returns the target of a command line; nil if this process is to run it. Flags that the
-// root does not know are no error: the petrock that belongs to the project may know them. The root
-// is of no use afterwards.
+// findTarget returns the target of a command line, or nil if this process runs it. It ignores unknown
+// flags, because the project's own petrock may know them. It changes root, which must not be executed
+// afterwards.
 func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 	cmd, rest, err := root.Find(args)
 	if err != nil || !worksOnProject(cmd) {
@@ -112,14 +111,15 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 	if err != nil {
 		return nil, nil
 	}
-	// generate itself runs if the kind is missing, or none of petrock's. A plan may be of any kind.
+	// The command is generate, and not one of its subcommands, if petrock has no such generator. A plan
+	// may be of any generator.
 	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
 	noExec := slices.ContainsFunc(args, forbidsExec)
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}
 	program, err := operation.Program()
 	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
 		if found.Petrock != generators.Version {
-			notice(env, "%s has petrock %s, and petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
+			printNotice(env, "%s has petrock %s, but petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
 		}
 		return nil, nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// Which program runs a command depends on what cobra makes of the command line, in every spelling.
+// findTarget finds the program of a command in every spelling that cobra accepts.
 func TestFindTarget(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	base := t.TempDir()
@@ -70,7 +70,7 @@ func TestFindTarget(t *testing.T) {
 	} {
 		env := test.env
 		env.Dir = filepath.Join(base, test.dir)
-		got, err := findTarget(newProjectRoot(env), strings.Fields(test.args), env)
+		got, err := findTarget(finish(newProjectRoot(env), env), strings.Fields(test.args), env)
 		switch {
 		case err != nil:
 			t.Errorf("in %q, %q: %v", test.dir, test.args, err)
@@ -92,14 +92,14 @@ func TestFindTarget(t *testing.T) {
 		if got != nil || want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("with PETROCK_HANDOVER=%s: %+v, %v", value, got, err)
 		}
-		notice := "petrock: plain has petrock , and petrock " + generators.Version + " runs this command: cannot run cmd/petrock: PETROCK_HANDOVER=off\n"
+		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cannot run cmd/petrock: PETROCK_HANDOVER=off\n"
 		if value == "off" && said.String() != notice {
-			t.Errorf("with PETROCK_HANDOVER=off it says %q, want %q", said.String(), notice)
+			t.Errorf("with PETROCK_HANDOVER=off: got %q, want %q", said.String(), notice)
 		}
 	}
 }
 
-// With --no-exec no command is handed over, wherever and however it is spelled.
+// With --no-exec, in any place and spelling, no command is handed over.
 func TestNoExecHandsNothingOver(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	dir := t.TempDir()

@@ -8,12 +8,12 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// What a refusal calls keep and force are flags on the command line.
+// The remedy of a refusal names options as flags.
 func TestRefusalNamesFlags(t *testing.T) {
 	var out bytes.Buffer
 	refusal := &engine.Refusal{Reason: "it was edited:", WayOut: "With keep the rest is undone; with force all of it."}
-	end(refusal, "petrock", "undo", false, Env{Err: &out})
+	reportError(refusal, "petrock", "undo", false, Env{Err: &out})
 	if !strings.Contains(out.String(), "With --keep the rest is undone; with --force all of it.") {
-		t.Errorf("it says %s", &out)
+		t.Errorf("got %s", &out)
 	}
 }

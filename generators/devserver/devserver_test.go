@@ -78,7 +78,7 @@ func TestProjectStatus(t *testing.T) {
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {
 		write(t, filepath.Join(root, file), "<<<<<<< HEAD\n")
-		if merged := status(t, client); merged.OK || !merged.Builds || !strings.Contains(merged.String(), file+" has conflict markers: resolve the merge") {
+		if merged := status(t, client); merged.OK || !merged.Builds || !strings.Contains(merged.String(), file+" has conflict markers; resolve the merge") {
 			t.Errorf("with conflict markers in %s, it says:\n%s", file, merged)
 		}
 		os.Remove(filepath.Join(root, file))

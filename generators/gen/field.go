@@ -107,6 +107,9 @@ func parse(text string) (f Field, err error) {
 	if !typed {
 		return f, nil
 	}
+	if kind, value, ok := strings.Cut(rest, "="); ok {
+		return Field{}, fmt.Errorf("a default is not part of a field; write %s:%s, then add default=%s to the schema tag of the field in Go, and run petrock sync", name, strings.TrimSpace(kind), strings.TrimSpace(value))
+	}
 	kind, limits, limited := cut(rest)
 	kind, f.Optional = strings.CutSuffix(kind, "?")
 	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // ? may also follow the limits

@@ -48,8 +48,8 @@ key. The audience of a token must be --public-url, or the URL that serve listens
 // Commands returns none.
 func (o *OAuth) Commands() []*cobra.Command { return nil }
 
-// Way says how to configure the check.
-func (o *OAuth) Way() string {
+// SetupHint tells how to configure the check.
+func (o *OAuth) SetupHint() string {
 	return "set the issuer of tokens with --oauth-issuer or " + o.variable("issuer")
 }
 

@@ -66,7 +66,7 @@ func TestOff(t *testing.T) {
 	if gate, pages, err := serve(t).Gate(resource, slog.Default()); gate != nil || pages != nil || err != nil {
 		t.Errorf("it gives %v, %v and %v", gate, pages, err)
 	}
-	if way := serve(t).Way(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
+	if way := serve(t).SetupHint(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
 		t.Errorf("the way to have it is: %s", way)
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {

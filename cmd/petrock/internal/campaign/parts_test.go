@@ -74,7 +74,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.ok("sync")
 			w.goCommand("build", "./...")
 			w.write("go.sum", "<<<<<<< HEAD\n"+w.read("go.sum"))
-			if _, errOut, status := w.run("sync"); status != 1 || !strings.Contains(errOut, "go.sum has conflict markers: resolve the merge") {
+			if _, errOut, status := w.run("sync"); status != 1 || !strings.Contains(errOut, "go.sum has conflict markers; resolve the merge") {
 				w.Errorf("with conflict markers it ends with %d: %s", status, errOut)
 			}
 		},

@@ -14,6 +14,7 @@ type client struct {
 	file     string   // in a project, with slashes
 	key      string   // of the file that has the servers
 	comments bool     // the file may have comments and trailing commas in it
+	toml     bool     // the file is TOML
 	typed    bool     // the type of a server has to be written
 	loose    bool     // numbers and null are good in env
 	addsPath bool     // what env has as PATH comes behind the one there is
@@ -27,7 +28,7 @@ type client struct {
 
 // clients lists the files of a project in the order in which they count.
 func clients() []client {
-	return []client{claude(), crush(".crush.json"), crush("crush.json"), cursor(), vscode()}
+	return []client{claude(), crush(".crush.json"), crush("crush.json"), cursor(), codex(), vscode()}
 }
 
 // clientOf returns the client whose file has a certain path, and the folder that is the project's for it.

@@ -210,7 +210,8 @@ func readDotenv(file string) (map[string]string, error) {
 
 // address fills in where a server is, and what it is sent with each request.
 func (f *filling) address() {
-	f.server.Written, f.server.WrittenMore = []string{f.entry.URL}, f.entry.Headers
+	f.server.Written = []string{f.entry.URL}
+	f.addHeaders()
 	if text, ok := f.text("url", f.entry.URL, false); ok {
 		if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 			f.wrong("url", errors.New("it is no address; write one that begins with http:// or https://"))

@@ -188,6 +188,9 @@ func TestReadRefuses(t *testing.T) {
 		{".vscode/mcp.json", `{"mcpServers": {"a": {}}}`, `VS Code does not read this key, but "servers"`},
 		{".cursor/mcp.json", "{/* x */\n \"servers\": {},}", `Cursor does not read this key, but "mcpServers"`},
 		{".cursor/mcp.json", "{/* x\ny */ \"a\" 1}", ":2:10: unexpected"},
+		{".codex/config.toml", "[mcp_servers.a]\ncommand = \n", ":2:"},
+		{".codex/config.toml", "mcp_servers = 3", ": mcp_servers: must be an object, got a number"},
+		{"team.toml", "[mcp_servers.a]\n[mcp_servers.a]\n", ":2:"},
 		{"team.json", `{"x": 1}`, ": it has to have one of the keys"},
 		{"team.json", `{"mcp": {}, "servers": {}}`, ": it has to have one of the keys"},
 		{"team.json", `{"mcpServers": {},}`, ":1:19: unexpected"},
@@ -336,8 +339,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(".mcp.json", `{"mcpServers": {"a": {"command": "${T}", "args": ["${T:-x}"], "env": {"A": "${T}"}}}}`)
 	f.Add("crush.json", `{"mcp": {"a": {"type": "http", "url": "http://$T", "headers": {"A": "${T:+$(x)}"}}}}`)
 	f.Add(".vscode/mcp.json", `{"inputs": [{"id": "x", "type": "pickString", "options": [1]}], "servers": {"a": {"url": "${env:T}${input:x}"}},}`)
+	f.Add(".codex/config.toml", "[mcp_servers.a]\nurl = \"http://x\"\nbearer_token_env_var = \"T\"\nstartup_timeout_sec = inf\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		if !slices.Contains([]string{".mcp.json", "crush.json", ".cursor/mcp.json", ".vscode/mcp.json"}, name) {
+		if !slices.Contains([]string{".mcp.json", "crush.json", ".cursor/mcp.json", ".vscode/mcp.json", ".codex/config.toml"}, name) {
 			name = "other.json"
 		}
 		file := filepath.Join(t.TempDir(), filepath.FromSlash(name))

@@ -11,7 +11,8 @@
 //	.crush.json        Crush         mcp         $VAR ${VAR} ${VAR:-default} ${VAR:?message} …
 //	crush.json         Crush         mcp         the same
 //	.cursor/mcp.json   Cursor        mcpServers  ${env:VAR} ${workspaceFolder} ${userHome} …
-//	.vscode/mcp.json   VS Code       servers     the same, and ${input:ID}
+//	.codex/config.toml Codex         mcp_servers env_http_headers and bearer_token_env_var name variables
+//	.vscode/mcp.json   VS Code       servers     the same as Cursor, and ${input:ID}
 //
 // The first comes first because most clients read it, the last comes last because it may have to ask somebody. Those of Cursor
 // and VS Code may have comments and trailing commas in them. A key that stands twice in one object is refused in all of them; fields
@@ -317,7 +318,7 @@ var errForeign = errors.New("ignored, because it belongs to another user; to use
 // with dir. Files above that are ignored, and so are files of other users; [Config.Ignored] and the
 // error name them.
 //
-// ~/.cursor/mcp.json is what Cursor has for all projects, and not for the home folder as one.
+// ~/.cursor/mcp.json and ~/.codex/config.toml are for all projects, and ignored.
 func Find(dir string, o Options) (*Config, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -387,7 +388,7 @@ func above(last string) (ignored []*Problem) {
 func findIn(folder string, w *world) *Config {
 	c := &Config{Dir: folder, world: w}
 	for _, client := range clients() {
-		if client.file == cursor().file && w.isHome(folder) {
+		if (client.file == cursor().file || client.file == codex().file) && w.isHome(folder) {
 			continue
 		}
 		file := filepath.Join(folder, filepath.FromSlash(client.file))
@@ -425,8 +426,8 @@ func fileNames() string {
 }
 
 // Read reads one configuration file. Whose it is tells its name, as in a project, or for any other name its key: mcpServers is
-// that of Claude Code, mcp that of Crush, servers that of VS Code. The folder of the project is the one that it is in, or the one
-// above, for .cursor/mcp.json and .vscode/mcp.json. It may belong to another user. The error of a
+// that of Claude Code, mcp that of Crush, servers that of VS Code. A file in TOML is Codex's. The folder of the project is the one
+// that it is in, or the one above, for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. It may belong to another user. The error of a
 // file that cannot be used is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -51,7 +52,18 @@ func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *
 	}
 	s := &source{file: file, private: userfile.IsPrivate(info)}
 	known := false
-	if s.client, s.folder, known = clientOf(absolute); !known {
+	s.client, s.folder, known = clientOf(absolute)
+	if !known && filepath.Ext(absolute) == ".toml" {
+		s.client, known = codex(), true
+	}
+	if s.client.toml {
+		text, problem := tomlToJSON(file, s.client.key, text)
+		if problem != nil {
+			return nil, problem
+		}
+		return s.take(text)
+	}
+	if !known {
 		keys, err := topKeys(blankComments(text))
 		if err != nil {
 			return nil, malformed(file, text, err)
@@ -162,6 +174,12 @@ type entry struct {
 	DisabledTools []string
 	EnabledTools  []string
 
+	// Of Codex.
+	Enabled        *bool
+	StartupTimeout float64           // in seconds
+	EnvHeaders     map[string]string // variables by header
+	BearerVariable string
+
 	unfit []string // fields that could not be read
 }
 
@@ -177,6 +195,8 @@ func (f *filling) decode(value []byte) *entry {
 	for key, to := range map[string]any{
 		"envFile": &e.EnvFile, "cwd": &e.Cwd,
 		"timeout": &e.Timeout, "disabled": &e.Disabled, "disabled_tools": &e.DisabledTools, "enabled_tools": &e.EnabledTools,
+		"enabled": &e.Enabled, "startup_timeout_sec": &e.StartupTimeout,
+		"http_headers": &e.Headers, "env_http_headers": &e.EnvHeaders, "bearer_token_env_var": &e.BearerVariable,
 	} {
 		if slices.Contains(f.source.client.fields, key) {
 			fields[key] = to
@@ -211,7 +231,12 @@ func (f *filling) said() {
 	} else {
 		f.server.Timeout = time.Duration(e.Timeout) * time.Second
 	}
-	f.server.Disabled, f.server.DisabledTools, f.server.EnabledTools = e.Disabled, e.DisabledTools, e.EnabledTools
+	if e.StartupTimeout < 0 || e.StartupTimeout > maxTimeout {
+		f.wrong("startup_timeout_sec", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
+	} else if e.StartupTimeout > 0 {
+		f.server.Timeout = time.Duration(e.StartupTimeout * float64(time.Second))
+	}
+	f.server.Disabled, f.server.DisabledTools, f.server.EnabledTools = e.Disabled || e.Enabled != nil && !*e.Enabled, e.DisabledTools, e.EnabledTools
 }
 
 // kind finds out how the server is spoken to, or adds the problem and returns "".

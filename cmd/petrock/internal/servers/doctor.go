@@ -25,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/cli"
 )
 
 // maxShown is how many bytes of a text a message shows.
@@ -43,7 +44,7 @@ to fix it. With SERVER only that one is checked.
 
 Exit codes: 0 all is well; 1 something is wrong; 2 usage error. Notes do not count as wrong.`,
 		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
-		Args:    mcpcli.NoWords.Args(true),
+		Args:    mcpcli.NoArgs.Args(true),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -99,7 +100,7 @@ func (t *target) patients(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
 	if dash >= 0 || len(args) > 0 {
-		server, _, err := t.find(args, dash, mcpcli.NoWords, true)
+		server, _, err := t.find(args, dash, mcpcli.NoArgs, true)
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +206,7 @@ func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
 		if err := terminal.PrintJSON(env.Out, d); err != nil {
 			return err
 		}
-	} else if err := mcpcli.NewPrinter(env, flags).Text(terminal.Plain(d.String())); err != nil {
+	} else if err := cli.PrintReport(env.Out, d); err != nil {
 		return err
 	}
 	if d.OK {

@@ -157,7 +157,7 @@ func TestTerminalIsSafe(t *testing.T) {
 		"prompts", "prompts --json", "prompt greet", "prompt greet --json", "prompt none", "doctor", "doctor --json", "call ask --verbose",
 	} {
 		_, text := doOnTerminal(t, dir, "y\nx\n", append(strings.Fields(args), "--yes")...)
-		text = strings.ReplaceAll(text, "\r\x1b[K", "") // of the progress
+		text = strings.NewReplacer("\r\x1b[K", "", "\x1b[32m✓ \x1b[0m", "").Replace(text) // petrock's own
 		if strings.ContainsAny(text, "\x1b\r\a\u202e\u009b\u200b") || !strings.Contains(text, `\u202e`) && !strings.Contains(args, "none") {
 			t.Errorf("%s shows %q", args, text)
 		}

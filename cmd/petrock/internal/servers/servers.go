@@ -28,8 +28,8 @@ import (
 )
 
 // about explains SERVER in help texts.
-const about = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json or .vscode/mcp.json, in
-this folder or one above it, up to the project's folder or the home folder) or a URL. A command after -- is started as the
+const about = `SERVER is a name from a configuration file (.mcp.json, .crush.json, crush.json, .cursor/mcp.json, .codex/config.toml or
+.vscode/mcp.json, in this folder or one above it, up to the project's folder or the home folder) or a URL. A command after -- is started as the
 server. Without either, it is the server of the project, or the only one in the configuration files.
 
 Before petrock starts a program that a project's file names, it shows it and asks, once for each content. Without a
@@ -293,7 +293,7 @@ func isArgument(word string) bool { return word == "-" || strings.Contains(word,
 // namesServer reports whether the first word can only be a server.
 func namesServer(shape mcpcli.Shape, words []string) bool {
 	switch {
-	case shape == mcpcli.NoWords:
+	case shape == mcpcli.NoArgs:
 		return len(words) > 0
 	case len(words) < 2:
 		return false

@@ -1,0 +1,111 @@
+package mcpcli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// AddGroup adds commands to root under a heading in its help.
+func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
+	if !root.ContainsGroup(heading) {
+		root.AddGroup(&cobra.Group{ID: heading, Title: heading})
+	}
+	for _, cmd := range commands {
+		cmd.GroupID = heading
+		root.AddCommand(cmd)
+	}
+}
+
+// Finish completes a command line. Call it after all commands are added and the output of root is set. It
+// adds the commands help, completion and version, and the flags --version and --no-color. It makes
+// commands refuse unknown subcommands and arguments, for which cobra prints help and succeeds. Commands
+// without Args take no arguments.
+func Finish(root *cobra.Command, version string) {
+	root.AddCommand(&cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version of " + root.Name() + " and of Go, like --version.",
+		Example: "  " + root.Name() + " version",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printLine(cmd, version) },
+	})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	refuseUnknown(root)
+
+	wanted := root.Flags().Bool("version", false, "print the version")
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *wanted {
+			return printLine(cmd, version)
+		}
+		return run(cmd, args)
+	}
+	root.PersistentFlags().BoolFunc("no-color", "print without colors (also if NO_COLOR is set)", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		if on {
+			err = os.Setenv("NO_COLOR", "1") // also for the programs that a command starts
+		}
+		return err
+	})
+}
+
+func printLine(cmd *cobra.Command, text string) error {
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
+	return err
+}
+
+func refuseUnknown(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		refuseUnknown(sub)
+		switch {
+		case !cmd.HasParent() && sub.Name() == "help":
+			sub.Args = checkTopic
+		case sub.Name() == "completion", cmd.Name() == "completion":
+			sub.Args = noArgs
+		}
+	}
+	if cmd.Args == nil {
+		cmd.Args = noArgs
+	}
+	if !cmd.Runnable() {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
+func checkTopic(help *cobra.Command, args []string) error {
+	found, rest, err := help.Root().Find(args)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return fmt.Errorf("there is no command %q to help with%s", strings.Join(args, " "), Suggest(found, rest[0]))
+}
+
+// noArgs refuses arguments, and unknown subcommands.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasSubCommands() {
+		return unexpectedArgument(cmd, args[0])
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), Suggest(cmd, args[0]))
+}
+
+// Suggest returns "; did you mean X?" for the subcommands of cmd that resemble name, or "" if there
+// are none.
+func Suggest(cmd *cobra.Command, name string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	similar := cmd.SuggestionsFor(name)
+	if len(similar) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(similar, " or ") + "?"
+}
+
+func unexpectedArgument(cmd *cobra.Command, arg string) error {
+	return fmt.Errorf("unexpected argument %q: usage: %s", arg, cmd.Use)
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// highlights are the parts of a report that a terminal shows in a style. The first pattern that
+// matches a line counts. Its group is the text to show, and mark goes before the line.
+var highlights = []struct {
+	pattern *regexp.Regexp
+	style   terminal.Style
+	mark    string
+}{
+	{regexp.MustCompile(`^()(Made|Created|Generated|Undid|Destroyed|Derived|Added|Removed|All) `), terminal.Green, "✓ "},
+	{regexp.MustCompile(`^()[^ ]+: ok\b`), terminal.Green, "✓ "},
+	{regexp.MustCompile(`^()[^ ]+: wrong\b`), terminal.Red, "✗ "},
+	{regexp.MustCompile(`(?m)^().*not compile:$`), terminal.Red, "✗ "},
+	{regexp.MustCompile(`^ *(wrong|refused):`), terminal.Red, ""},
+	{regexp.MustCompile(`^ *(warning|notice|note):`), terminal.Yellow, ""},
+	{regexp.MustCompile(`^  (create) `), terminal.Green, ""},
+	{regexp.MustCompile(`^  (update) `), terminal.Yellow, ""},
+	{regexp.MustCompile(`^  (delete) `), terminal.Red, ""},
+	{regexp.MustCompile(`(?m)^([A-Z].*:)$`), terminal.Bold, ""},
+	{regexp.MustCompile(`(?m)^(tools/list: .*)$`), terminal.Dim, ""},
+}
+
+// PrintReport prints a report as [terminal.Plain] returns it, on a terminal with marks and colors.
+func PrintReport(out io.Writer, report fmt.Stringer) error {
+	text := terminal.Plain(report.String())
+	if terminal.HasColor(out) {
+		text = highlight(out, text)
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+func highlight(out io.Writer, report string) string {
+	var b strings.Builder
+	for line := range strings.Lines(report) {
+		for _, h := range highlights {
+			if at := h.pattern.FindStringSubmatchIndex(line); at != nil {
+				line = line[:at[2]] + h.style.On(out, h.mark+line[at[2]:at[3]]) + line[at[3]:]
+				break
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
