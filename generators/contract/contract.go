@@ -1,8 +1,8 @@
-// Package contract is the record of what a project promises. To clients it promises the list entries of its
-// tools, resources and prompts; to its own event log it promises to read the events of every command and version.
+// Package contract records what a project promises: to clients, the list entries of its tools, resources
+// and prompts; to its own event log, that stored events of every command and version stay readable.
 //
-// The record is the file contract.json at the project's root, which is committed. It is history: it cannot be derived
-// from the source alone, because it remembers what the source was. Only recorded operations change it.
+// The record is the committed file contract.json at the project's root. It is history: it contains former
+// states of the source, so it cannot be derived from the source. Only recorded operations change it.
 package contract
 
 import (
@@ -18,16 +18,15 @@ import (
 // File is the contract's path from the project's root.
 const File = "contract.json"
 
-// format is the version of the file's layout.
-const format = 1
+const format = 1 // version of the file's layout
 
 // A Contract is what a project has promised so far.
 type Contract struct {
 	Format       int                        `json:"format"`
-	Instructions string                     `json:"instructions,omitempty"` // what the server tells the model
-	Capabilities map[string]json.RawMessage `json:"capabilities"`           // what the server says it can do
+	Instructions string                     `json:"instructions,omitempty"` // the server's instructions for the model
+	Capabilities map[string]json.RawMessage `json:"capabilities"`           // the server's capabilities
 
-	// The list entries, complete, by name.
+	// Complete list entries, by name.
 	Tools             map[string]json.RawMessage `json:"tools"`
 	Resources         map[string]json.RawMessage `json:"resources"`
 	ResourceTemplates map[string]json.RawMessage `json:"resourceTemplates"`
@@ -38,12 +37,12 @@ type Contract struct {
 
 // A Command is the record of one command.
 type Command struct {
-	Version  int           `json:"version"`           // of the events that it writes
-	Removed  bool          `json:"removed,omitempty"` // the source no longer has it; event logs may
-	Versions map[int]Shape `json:"versions"`          // what the events of each version hold
+	Version  int           `json:"version"`           // version of the events that it writes
+	Removed  bool          `json:"removed,omitempty"` // removed from the source; event logs may still have it
+	Versions map[int]Shape `json:"versions"`          // the shape of its events, by version
 }
 
-// New is an empty contract.
+// New returns an empty contract.
 func New() *Contract {
 	return &Contract{
 		Format:            format,
@@ -56,7 +55,7 @@ func New() *Contract {
 	}
 }
 
-// Parse reads a contract. No text, nil, is an empty one.
+// Parse reads a contract. It returns an empty one for nil.
 func Parse(text []byte) (*Contract, error) {
 	c := New()
 	if text == nil {
@@ -64,16 +63,16 @@ func Parse(text []byte) (*Contract, error) {
 	}
 	c.Format = 0
 	if err := json.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("reading %s: %w; restore it from version control", File, err)
+		return nil, fmt.Errorf("read %s: %w; restore it from version control", File, err)
 	}
 	if c.Format != format {
-		return nil, fmt.Errorf("reading %s: format %d is unknown to this petrock, which reads format %d; use the petrock that wrote it", File, c.Format, format)
+		return nil, fmt.Errorf("read %s: format %d is not supported, only format %d; use the petrock that wrote it", File, c.Format, format)
 	}
 	for _, list := range c.lists() {
 		for name, entry := range *list {
 			var compact bytes.Buffer
 			if err := json.Compact(&compact, entry); err != nil {
-				return nil, fmt.Errorf("reading %s: %s: %w", File, name, err)
+				return nil, fmt.Errorf("read %s: %s: %w", File, name, err)
 			}
 			(*list)[name] = compact.Bytes()
 		}
@@ -87,33 +86,33 @@ func Parse(text []byte) (*Contract, error) {
 	return c, nil
 }
 
-// Encode is the contract as the file holds it: a line for each part of an entry and for each field of a command. Equal contracts have
-// equal bytes.
+// Encode returns the content of the contract's file. It has a line for each member of an entry and for
+// each field of a command. Equal contracts have equal bytes.
 func (c *Contract) Encode() ([]byte, error) {
 	text, err := strictjson.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", File, err)
+		return nil, fmt.Errorf("write %s: %w", File, err)
 	}
 	var out bytes.Buffer
 	out.WriteByte('{')
 	separator := ""
 	err = strictjson.Object(text, func(key, value []byte) error {
-		levels := 2 // list entries, and their parts
+		levels := 2 // list entries and their members
 		if string(key) == "commands" {
-			levels = 5 // commands, their parts, versions, shapes, and fields
+			levels = 5 // commands, their members, versions, shapes and fields
 		}
 		fmt.Fprintf(&out, "%s\n\t%q: ", separator, key)
 		separator = ","
 		return writeIndented(&out, value, "\n\t", levels)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", File, err)
+		return nil, fmt.Errorf("write %s: %w", File, err)
 	}
 	out.WriteString("\n}\n")
 	return out.Bytes(), nil
 }
 
-// writeIndented writes a JSON value with each member on a line of its own, so many levels deep.
+// writeIndented writes a JSON value. Members of the outer levels are on separate lines.
 func writeIndented(out *bytes.Buffer, value []byte, indent string, levels int) error {
 	first := strictjson.First(value)
 	if levels == 0 || first != '{' && first != '[' || len(value) == 2 {
@@ -140,21 +139,21 @@ func writeIndented(out *bytes.Buffer, value []byte, indent string, levels int) e
 	return err
 }
 
-// Clone is a copy that can be changed on its own.
+// Clone returns an independent copy.
 func (c *Contract) Clone() *Contract {
-	made := *c
-	for i, list := range made.lists() {
+	clone := *c
+	for i, list := range clone.lists() {
 		*list = maps.Clone(*c.lists()[i])
 	}
-	made.Commands = map[string]Command{}
+	clone.Commands = map[string]Command{}
 	for name, command := range c.Commands {
 		command.Versions = maps.Clone(command.Versions)
-		made.Commands[name] = command
+		clone.Commands[name] = command
 	}
-	return &made
+	return &clone
 }
 
-// lists are the maps of list entries, and the capabilities.
+// lists returns the maps of list entries, and the capabilities.
 func (c *Contract) lists() []*map[string]json.RawMessage {
 	return []*map[string]json.RawMessage{&c.Tools, &c.Resources, &c.ResourceTemplates, &c.Prompts, &c.Capabilities}
 }
@@ -166,18 +165,19 @@ func (c *Contract) Add(other *Contract) {
 	}
 }
 
-// Restore brings list entries up to date after the change from before to after was reverted: those that the change did not concern, and
-// those that had changed again since, become what the source has now. Entries that the change had added go, unless the source still has them.
-func (c *Contract) Restore(before, after, was, source *Contract) {
+// UpdateReverted updates list entries after [Contract.Revert] of the change from before to after. The
+// contract was is the one before the revert. Entries that the revert restored stay; all others become those
+// of source. Entries that the change had added are removed, unless source has them.
+func (c *Contract) UpdateReverted(before, after, was, source *Contract) {
 	for i, list := range c.lists() {
-		old, made, now := *before.lists()[i], *after.lists()[i], *was.lists()[i]
-		for name := range made {
+		old, changed, now := *before.lists()[i], *after.lists()[i], *was.lists()[i]
+		for name := range changed {
 			if _, existed := old[name]; !existed {
 				delete(*list, name)
 			}
 		}
 		for name, entry := range *source.lists()[i] {
-			isReverted := old[name] != nil && string(old[name]) != string(made[name]) && string(now[name]) == string(made[name])
+			isReverted := old[name] != nil && string(old[name]) != string(changed[name]) && string(now[name]) == string(changed[name])
 			if !isReverted {
 				(*list)[name] = entry
 			}
@@ -185,22 +185,22 @@ func (c *Contract) Restore(before, after, was, source *Contract) {
 	}
 }
 
-// Revert undoes the change from before to after, entry by entry. What has changed again since stays as it is.
+// Revert returns a contract in which the change from before to after is undone. Entries that have changed
+// since then stay as they are.
 func (c *Contract) Revert(before, after *Contract) *Contract {
-	made := c.Clone()
-	if made.Instructions == after.Instructions {
-		made.Instructions = before.Instructions
+	reverted := c.Clone()
+	if reverted.Instructions == after.Instructions {
+		reverted.Instructions = before.Instructions
 	}
-	for i, list := range made.lists() {
+	for i, list := range reverted.lists() {
 		revert(*list, *before.lists()[i], *after.lists()[i])
 	}
-	revert(made.Commands, before.Commands, after.Commands)
-	return made
+	revert(reverted.Commands, before.Commands, after.Commands)
+	return reverted
 }
 
-// revert undoes the change from before to after in now.
 func revert[T any](now, before, after map[string]T) {
-	for name := range maps.Keys(joined(before, after)) {
+	for name := range merge(before, after) {
 		was, existed := before[name]
 		became, remained := after[name]
 		is, exists := now[name]
@@ -214,11 +214,9 @@ func revert[T any](now, before, after map[string]T) {
 	}
 }
 
-func joined[T any](a, b map[string]T) map[string]T {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]T{}
-	}
+func merge[K comparable, V any](a, b map[K]V) map[K]V {
+	all := map[K]V{}
+	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/generators/contract"
 )
 
-// shape is one whose fields are written as NAME TYPE, with ? behind those that are optional.
+// shape returns a shape. Each field is written as NAME TYPE, followed by ? if it is optional.
 func shape(fields ...string) contract.Shape {
 	s := contract.Shape{}
 	for _, text := range fields {
@@ -101,7 +101,7 @@ func versions(current int, shapes ...contract.Shape) contract.Command {
 	return c
 }
 
-func TestFollow(t *testing.T) {
+func TestUpdate(t *testing.T) {
 	url, href := shape("url string"), shape("href string")
 	for _, test := range []struct {
 		name          string
@@ -113,13 +113,13 @@ func TestFollow(t *testing.T) {
 		{"the same", versions(1, url), versions(1, url), false, "", []int{1}},
 		{"a broken field", versions(1, url), versions(1, href), false, "field url was removed, href was added", []int{1}},
 		{"a new version with its older one", versions(1, url), versions(2, url, href), false, "", []int{1, 2}},
-		{"a new version that nothing upgrades to", versions(1, url), versions(2, href), false, "version 1 is recorded, and nothing reads it", []int{1}},
+		{"a new version that nothing upgrades to", versions(1, url), versions(2, href), false, "version 1 is recorded, but no type or func Map reads it", []int{1}},
 		{"a new version with func Map", versions(1, url), versions(2, href), true, "", []int{1, 2}},
 		{"an older version that was edited", versions(2, url, href), versions(2, shape("uri string"), href), false, "field url of version 1 was removed, uri of version 1 was added", []int{1, 2}},
-		{"back to an older version", versions(2, url, href), versions(1, url), false, "version 2 was recorded, and the source has version 1", []int{1, 2}},
+		{"back to an older version", versions(2, url, href), versions(1, url), false, "version 2 is recorded, but the source has version 1", []int{1, 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			followed, changes := test.recorded.Follow(test.now, test.mapped)
+			followed, changes := test.recorded.Update(test.now, test.mapped)
 			if got := contract.Describe(changes); got != test.want {
 				t.Errorf("broken: %q, want %q", got, test.want)
 			}
@@ -132,7 +132,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same, and reverting a change leaves what came after it.
+// Parse reads what Encode wrote. Reverting a change keeps later changes.
 func TestRevert(t *testing.T) {
 	entry := func(text string) json.RawMessage { return json.RawMessage(`{"name":` + text + `}`) }
 	before := contract.New()
@@ -195,7 +195,7 @@ func TestBreaking(t *testing.T) {
 		{"narrower limits", tool(object(`"a":{"type":"string","maxLength":9}`, ""), none), tool(object(`"a":{"type":"string","minLength":1,"maxLength":5}`, ""), none),
 			[]string{"tool t: input property a has a higher minLength: 1", "tool t: input property a has a lower maxLength: 5"}},
 		{"wider limits", tool(object(`"a":{"type":"string","minLength":1,"maxLength":5}`, ""), none), tool(object(`"a":{"type":"string","maxLength":9}`, ""), none), nil},
-		{"another default", tool(object(`"a":{"type":"integer","default":20}`, ""), none), tool(object(`"a":{"type":"integer","default":50}`, ""), none), []string{"tool t: input property a has another default"}},
+		{"another default", tool(object(`"a":{"type":"integer","default":20}`, ""), none), tool(object(`"a":{"type":"integer","default":50}`, ""), none), []string{"tool t: input property a changed its default"}},
 		{"fewer values", tool(object(`"a":{"enum":["x","y"]}`, ""), none), tool(object(`"a":{"enum":["x"]}`, ""), none), []string{"tool t: input property a changed its allowed values"}},
 		{"more values", tool(object(`"a":{"enum":["x"]}`, ""), none), tool(object(`"a":{"enum":["x","y"]}`, ""), none), nil},
 		{"an output with another type", tool(none, object(`"a":{"type":"integer"}`, "")), tool(none, object(`"a":{"type":"string"}`, "")), []string{"tool t: output property a changed from integer to string"}},
@@ -224,7 +224,7 @@ func TestBreaking(t *testing.T) {
 	}
 }
 
-// A type that is read is never one that breaks with itself, and nothing makes the reader panic.
+// ParseType does not panic, and a type that it accepts is compatible with itself.
 func FuzzParseType(f *testing.F) {
 	for _, text := range []string{"string", "[]byte", "map[string][]*Item", "[3]int", "time.Time", "./features/x.Opt[string]", "map[map[a]b", "["} {
 		f.Add(text)

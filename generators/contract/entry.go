@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,7 +10,8 @@ import (
 	"strings"
 )
 
-// Breaking lists the changes from one contract to another that break clients: removed entries, stricter inputs, changed outputs.
+// Breaking lists the changes from one contract to another that break clients: removed entries, stricter
+// inputs, changed outputs.
 func Breaking(before, after *Contract) []string {
 	var found []string
 	for _, list := range []struct {
@@ -18,8 +20,8 @@ func Breaking(before, after *Contract) []string {
 		compare       func(was, is map[string]any) []string
 	}{
 		{"tool", before.Tools, after.Tools, toolBreaks},
-		{"resource", before.Resources, after.Resources, func(was, is map[string]any) []string { return moved(was, is, "uri") }},
-		{"resource template", before.ResourceTemplates, after.ResourceTemplates, func(was, is map[string]any) []string { return moved(was, is, "uriTemplate") }},
+		{"resource", before.Resources, after.Resources, func(was, is map[string]any) []string { return valueBreaks(was, is, "uri") }},
+		{"resource template", before.ResourceTemplates, after.ResourceTemplates, func(was, is map[string]any) []string { return valueBreaks(was, is, "uriTemplate") }},
 		{"prompt", before.Prompts, after.Prompts, promptBreaks},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(list.before)) {
@@ -41,7 +43,7 @@ func Breaking(before, after *Contract) []string {
 	return found
 }
 
-func moved(was, is map[string]any, key string) []string {
+func valueBreaks(was, is map[string]any, key string) []string {
 	if was[key] == is[key] {
 		return nil
 	}
@@ -49,7 +51,7 @@ func moved(was, is map[string]any, key string) []string {
 }
 
 func promptBreaks(was, is map[string]any) []string {
-	byName := func(entry map[string]any) map[string]bool {
+	requiredByName := func(entry map[string]any) map[string]bool {
 		required := map[string]bool{}
 		list, _ := entry["arguments"].([]any)
 		for _, a := range list {
@@ -59,9 +61,9 @@ func promptBreaks(was, is map[string]any) []string {
 		}
 		return required
 	}
-	before, after := byName(was), byName(is)
+	before, after := requiredByName(was), requiredByName(is)
 	var found []string
-	for _, name := range slices.Sorted(maps.Keys(joined(before, after))) {
+	for _, name := range slices.Sorted(maps.Keys(merge(before, after))) {
 		required, remains := after[name]
 		switch was, existed := before[name]; {
 		case !remains:
@@ -69,13 +71,14 @@ func promptBreaks(was, is map[string]any) []string {
 		case required && !was && existed:
 			found = append(found, "argument "+name+" became required")
 		case required && !existed:
-			found = append(found, "required argument "+name+" "+isNew)
+			found = append(found, "required argument "+name+" "+added)
 		}
 	}
 	return found
 }
 
-// toolBreaks says what calls of a tool would be refused now, and what answers would surprise.
+// toolBreaks lists changes of a tool's schemas that refuse former calls, or allow results that clients do
+// not expect.
 func toolBreaks(was, is map[string]any) []string {
 	schema := func(entry map[string]any, key string) map[string]any {
 		root, _ := entry[key].(map[string]any)
@@ -104,9 +107,9 @@ func resolve(document, schema map[string]any) map[string]any {
 	return found
 }
 
-// breaks compares two schemas, of what a tool takes or of what it returns.
+// breaks compares two versions of a tool's input or output schema.
 type breaks struct {
-	was, is map[string]any // the documents
+	was, is map[string]any // the schema documents
 	input   bool
 	found   []string
 }
@@ -122,9 +125,10 @@ func (b *breaks) note(path, format string, args ...any) {
 	b.found = append(b.found, subject+" "+fmt.Sprintf(format, args...))
 }
 
-// compare looks for what the new schema refuses and the old one allowed, of an input; and of an output for the opposite.
+// compare finds values that the old schema of an input allows and the new one refuses. For an output it
+// finds the opposite.
 func (b *breaks) compare(path string, was, is map[string]any, depth int) {
-	const most = 8 // types that contain themselves end somewhere
+	const most = 8 // bounds recursive types
 	was, is = resolve(b.was, was), resolve(b.is, is)
 	if depth > most || was == nil || is == nil || reflect.DeepEqual(was, is) {
 		return
@@ -137,11 +141,11 @@ func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 		b.note(path, "changed from %s to %s", typeText(typesOf(was)), typeText(typesOf(is)))
 		return
 	}
-	b.limits(path, was, is)
+	b.compareLimits(path, was, is)
 	before, _ := was["properties"].(map[string]any)
 	after, _ := is["properties"].(map[string]any)
 	needed, needs := texts(was["required"]), texts(is["required"])
-	for _, name := range slices.Sorted(maps.Keys(joined(before, after))) {
+	for _, name := range slices.Sorted(maps.Keys(merge(before, after))) {
 		at := name
 		if path != "" {
 			at = path + "." + name
@@ -152,7 +156,7 @@ func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 		case existed && !remains:
 			b.note(at, removed)
 		case b.input && slices.Contains(needs, name) && !existed:
-			b.note(at, isNew+" and is required")
+			b.note(at, added+" and is required")
 		case b.input && slices.Contains(needs, name) && !slices.Contains(needed, name):
 			b.note(at, "became required")
 		case !b.input && slices.Contains(needed, name) && !slices.Contains(needs, name):
@@ -171,19 +175,17 @@ func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 	}
 }
 
-// limits notes limits that have become narrower, of an input, and enum values that are new, of an output.
-func (b *breaks) limits(path string, was, is map[string]any) {
+// compareLimits notes narrower limits of an input, and new enum values of an output.
+func (b *breaks) compareLimits(path string, was, is map[string]any) {
 	had, hadAny := was["enum"].([]any)
 	has, hasAny := is["enum"].([]any)
 	if !b.input {
 		had, has, hadAny, hasAny = has, had, hasAny, hadAny
 	}
-	switch {
-	case hasAny && !hadAny:
-		b.note(path, "changed its allowed values")
-	case hasAny && slices.ContainsFunc(had, func(v any) bool {
+	isMissing := func(v any) bool {
 		return !slices.ContainsFunc(has, func(w any) bool { return reflect.DeepEqual(v, w) })
-	}):
+	}
+	if hasAny && (!hadAny || slices.ContainsFunc(had, isMissing)) {
 		b.note(path, "changed its allowed values")
 	}
 	if !b.input {
@@ -202,11 +204,11 @@ func (b *breaks) limits(path string, was, is map[string]any) {
 		}
 	}
 	if old, existed := was["default"]; existed && !reflect.DeepEqual(old, is["default"]) {
-		b.note(path, "has another default")
+		b.note(path, "changed its default")
 	}
 	for _, key := range []string{"pattern", "format"} {
 		if now, ok := is[key].(string); ok && was[key] != now {
-			b.note(path, "has another %s: %s", key, now)
+			b.note(path, "has a new %s: %s", key, now)
 		}
 	}
 }
@@ -222,12 +224,7 @@ func allows(list []string, t string) bool {
 	return slices.Contains(list, t) || t == "integer" && slices.Contains(list, "number")
 }
 
-func typeText(list []string) string {
-	if len(list) == 0 {
-		return "any"
-	}
-	return strings.Join(list, " or ")
-}
+func typeText(list []string) string { return cmp.Or(strings.Join(list, " or "), "any") }
 
 func texts(v any) []string {
 	list, _ := v.([]any)

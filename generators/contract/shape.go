@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// A Shape is what the events of one version of a command hold.
+// A Shape is the fields of the events of one version of a command.
 type Shape struct {
 	Fields []Field            `json:"fields"`
 	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
 }
 
-// A Field is one of a struct, as encoding/json writes it.
+// A Field is a struct field as encoding/json writes it.
 type Field struct {
-	Name     string `json:"name"`               // its JSON name
-	Go       string `json:"go"`                 // its Go name
+	Name     string `json:"name"`               // JSON name
+	Go       string `json:"go"`                 // Go name
 	Type     string `json:"type"`               // see [ParseType]
-	Optional bool   `json:"optional,omitempty"` // events may lack it
-	Quoted   bool   `json:"quoted,omitempty"`   // its value is written in a JSON string
+	Optional bool   `json:"optional,omitempty"` // events may omit it
+	Quoted   bool   `json:"quoted,omitempty"`   // its value is a JSON string that contains the value
 }
 
-// A Type is the type of a field, taken apart.
+// A Type is the parsed type of a field.
 type Type struct {
 	Kind Kind
-	Name string // of a basic type, a struct type of the shape, or an opaque type
-	Len  int    // of an array
-	Key  *Type  // of a map
-	Elem *Type  // of a pointer, slice, array or map
+	Name string // name of a basic type, a struct type of the shape, or an opaque type
+	Len  int    // length of an array
+	Key  *Type  // key type of a map
+	Elem *Type  // element type of a pointer, slice, array or map
 }
 
 // A Kind is a kind of type.
@@ -48,15 +48,15 @@ const (
 	Map
 )
 
-// ParseType reads a type as a [Field] has it: Go syntax, in which named types of other kinds than structs are replaced by what
-// they are made of. A name with a dot is an opaque type: its import path, which begins with ./ for a package of the
-// project, and its name. Any other name that is not a basic type is in [Shape.Types].
+// ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs replaced
+// by their underlying types. A name with a dot is an opaque type: its import path, which begins with ./ for
+// a package of the project, and its name. Any other name that is not a basic type is in [Shape.Types].
 func ParseType(text string) (Type, error) {
 	fail := func() (Type, error) { return Type{}, fmt.Errorf("%q is not a type", text) }
-	nested := func(made Type, rest string) (Type, error) {
+	nested := func(outer Type, rest string) (Type, error) {
 		elem, err := ParseType(rest)
-		made.Elem = &elem
-		return made, err
+		outer.Elem = &elem
+		return outer, err
 	}
 	switch rest, _ := strings.CutPrefix(text, "*"); {
 	case rest != text:
@@ -73,7 +73,7 @@ func ParseType(text string) (Type, error) {
 		}
 		return nested(Type{Kind: Array, Len: n}, rest)
 	case strings.HasPrefix(text, "map["):
-		end := closing(text[3:])
+		end := closingBracket(text[3:])
 		if end < 0 {
 			return fail()
 		}
@@ -94,8 +94,8 @@ func ParseType(text string) (Type, error) {
 	return Type{Kind: Struct, Name: text}, nil
 }
 
-// closing is the index of the bracket that closes the one that text begins with, -1 if none does.
-func closing(text string) int {
+// closingBracket returns the index of the bracket that closes the one that text begins with, or -1.
+func closingBracket(text string) int {
 	depth := 0
 	for i, r := range text {
 		switch r {
@@ -112,7 +112,7 @@ func closing(text string) int {
 
 func isBasic(name string) bool { return name == "string" || name == "bool" || bits(name) != 0 }
 
-// bits is the size of a number type, 0 for other types.
+// bits returns the size of a number type, and 0 for other types.
 func bits(name string) int {
 	switch name {
 	case "int8", "uint8":
@@ -129,24 +129,23 @@ func bits(name string) int {
 
 // A Change is one difference between two shapes.
 type Change struct {
-	Path     string // the field's JSON names, joined by dots
-	What     string // such as: was removed
-	Breaking bool   // events of the old shape do not fit the new one
+	Path     string // JSON names of the field and its parents, joined by dots
+	What     string // such as "was removed"
+	Breaking bool   // whether events of the old shape do not fit the new one
 }
 
-// Changes lists how a shape differs from an older one, as far as events can tell.
+// Changes lists the differences between a shape and a newer one that matter to events.
 func (old Shape) Changes(now Shape) []Change {
 	c := comparer{old: old, now: now, seen: map[[2]string]bool{}}
-	c.fields("", old.Fields, now.Fields)
+	c.compareFields("", old.Fields, now.Fields)
 	rank := map[string]int{removed: -1}
 	slices.SortStableFunc(c.found, func(a, b Change) int { return rank[a.What] - rank[b.What] })
 	return c.found
 }
 
-// What is said of fields that are gone, and of new ones.
 const (
 	removed = "was removed"
-	isNew   = "was added"
+	added   = "was added"
 )
 
 // Breaks reports whether events of the old shape do not fit the new one.
@@ -154,25 +153,25 @@ func (old Shape) Breaks(now Shape) bool {
 	return slices.ContainsFunc(old.Changes(now), func(c Change) bool { return c.Breaking })
 }
 
-// Describe says what changed, in one line: field url was removed, href was added.
+// Describe describes changes in one line: field url was removed, href was added.
 func Describe(changes []Change) string {
-	var said []string
+	var phrases []string
 	for _, c := range changes {
 		switch {
 		case c.Path == "":
-			said = append(said, c.What)
-		case len(said) == 0:
-			said = append(said, "field "+c.Path+" "+c.What)
+			phrases = append(phrases, c.What)
+		case len(phrases) == 0:
+			phrases = append(phrases, "field "+c.Path+" "+c.What)
 		default:
-			said = append(said, c.Path+" "+c.What)
+			phrases = append(phrases, c.Path+" "+c.What)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(phrases, ", ")
 }
 
 type comparer struct {
 	old, now Shape
-	seen     map[[2]string]bool // pairs of struct types
+	seen     map[[2]string]bool // pairs of struct types compared so far
 	found    []Change
 }
 
@@ -180,26 +179,19 @@ func (c *comparer) note(path, what string, breaking bool) {
 	c.found = append(c.found, Change{path, what, breaking})
 }
 
-func (c *comparer) fields(path string, old, now []Field) {
+func (c *comparer) compareFields(path string, old, now []Field) {
 	if path != "" {
 		path += "."
 	}
-	find := func(list []Field, name string) (Field, bool) {
-		at := slices.IndexFunc(list, func(f Field) bool { return f.Name == name })
-		if at < 0 {
-			return Field{}, false
-		}
-		return list[at], true
-	}
 	for _, was := range old {
-		is, ok := find(now, was.Name)
+		is, ok := findField(now, was.Name)
 		switch at := path + was.Name; {
 		case !ok:
 			c.note(at, removed, true)
 		case was.Optional && !is.Optional:
 			c.note(at, "is no longer optional", true)
 		case was.Quoted != is.Quoted || !c.fits(at, was.Type, is.Type):
-			c.note(at, "changed from "+was.written()+" to "+is.written(), true)
+			c.note(at, "changed from "+was.encodedType()+" to "+is.encodedType(), true)
 		case was.Go != is.Go && slices.ContainsFunc(old, func(f Field) bool { return f.Go == is.Go && f.Name != was.Name }):
 			c.note(at, "is now read as "+is.Go+", which was another field", true)
 		case was.Optional != is.Optional:
@@ -207,37 +199,45 @@ func (c *comparer) fields(path string, old, now []Field) {
 		}
 	}
 	for _, is := range now {
-		if _, ok := find(old, is.Name); !ok {
-			c.note(path+is.Name, isNew, !is.Optional)
+		if _, ok := findField(old, is.Name); !ok {
+			c.note(path+is.Name, added, !is.Optional)
 		}
 	}
 }
 
-func (f Field) written() string {
+func findField(fields []Field, name string) (Field, bool) {
+	at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+	if at < 0 {
+		return Field{}, false
+	}
+	return fields[at], true
+}
+
+func (f Field) encodedType() string {
 	if f.Quoted {
 		return f.Type + " in a string"
 	}
 	return f.Type
 }
 
-// fits reports whether what is written of one type can be read as another, and means the same. Differences inside of structs are
-// noted instead.
+// fits reports whether values of the old type can be read as the new one, with the same meaning. It notes
+// differences inside structs instead.
 func (c *comparer) fits(path, old, now string) bool {
-	was, err := ParseType(old)
-	is, other := ParseType(now)
-	return err == nil && other == nil && c.fit(path, was, is)
+	was, oldErr := ParseType(old)
+	is, err := ParseType(now)
+	return oldErr == nil && err == nil && c.typeFits(path, was, is)
 }
 
-func (c *comparer) fit(path string, was, is Type) bool {
+func (c *comparer) typeFits(path string, was, is Type) bool {
 	switch {
 	case is.Kind == Any:
 		return true
 	case was.Kind == Pointer && is.Kind == Pointer:
-		return c.fit(path, *was.Elem, *is.Elem)
+		return c.typeFits(path, *was.Elem, *is.Elem)
 	case is.Kind == Pointer:
-		return c.fit(path, was, *is.Elem)
+		return c.typeFits(path, was, *is.Elem)
 	case was.Kind == Array && is.Kind == Slice:
-		return c.fit(path, *was.Elem, *is.Elem)
+		return c.typeFits(path, *was.Elem, *is.Elem)
 	case was.Kind != is.Kind:
 		return false // a pointer may have been null
 	}
@@ -247,21 +247,21 @@ func (c *comparer) fit(path string, was, is Type) bool {
 	case Opaque:
 		return was.Name == is.Name
 	case Array:
-		return was.Len == is.Len && c.fit(path, *was.Elem, *is.Elem)
+		return was.Len == is.Len && c.typeFits(path, *was.Elem, *is.Elem)
 	case Slice:
-		return c.fit(path, *was.Elem, *is.Elem)
+		return c.typeFits(path, *was.Elem, *is.Elem)
 	case Map:
-		return c.fit(path, *was.Key, *is.Key) && c.fit(path, *was.Elem, *is.Elem)
+		return c.typeFits(path, *was.Key, *is.Key) && c.typeFits(path, *was.Elem, *is.Elem)
 	case Struct:
 		if pair := [2]string{was.Name, is.Name}; !c.seen[pair] {
 			c.seen[pair] = true
-			c.fields(path, c.old.Types[was.Name], c.now.Types[is.Name])
+			c.compareFields(path, c.old.Types[was.Name], c.now.Types[is.Name])
 		}
 	}
 	return true
 }
 
-// Holds reports whether a basic type holds all values of another, exactly.
+// Holds reports whether a basic type can represent all values of another exactly.
 func Holds(wide, narrow string) bool {
 	if wide == narrow {
 		return true
@@ -278,26 +278,25 @@ func Holds(wide, narrow string) bool {
 	return w >= n
 }
 
-// Has reports whether a shape has a field: JSON names, joined by dots for those of structs inside of it.
+// Has reports whether the shape has a field. The path is the JSON names of nested fields, joined by dots.
 func (s Shape) Has(path string) bool {
 	_, ok := s.at(path)
 	return ok
 }
 
-func (s Shape) at(path string) (found Field, ok bool) {
+func (s Shape) at(path string) (field Field, ok bool) {
 	fields := s.Fields
 	for name := range strings.SplitSeq(path, ".") {
-		at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
-		if at < 0 {
+		if field, ok = findField(fields, name); !ok {
 			return Field{}, false
 		}
-		found = fields[at]
-		fields = s.Types[s.structOf(found)]
+		fields = s.Types[s.structOf(field)]
 	}
-	return found, true
+	return field, true
 }
 
-// structOf is the name of the struct type that a field is, points to or holds; empty if it is another type.
+// structOf returns the name of the struct type that a field has, points to or contains. It is empty for
+// other types.
 func (s Shape) structOf(f Field) string {
 	t, err := ParseType(f.Type)
 	for err == nil && t.Elem != nil {
@@ -309,7 +308,7 @@ func (s Shape) structOf(f Field) string {
 	return t.Name
 }
 
-// PathOf is where a shape first has a struct type: the names that lead to it, joined by dots.
+// PathOf returns the path of the first field that has the given struct type.
 func (s Shape) PathOf(structure string) string {
 	seen := map[string]bool{}
 	var find func(prefix string, fields []Field) string
@@ -332,7 +331,7 @@ func (s Shape) PathOf(structure string) string {
 	return find("", s.Fields)
 }
 
-// Names lists the fields.
+// Names returns the names of the fields, separated by commas.
 func (s Shape) Names() string {
 	var names []string
 	for _, f := range s.Fields {
@@ -341,13 +340,14 @@ func (s Shape) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Example is an event of the shape, as JSON, without optional fields. There is none if a field has an opaque type.
+// Example returns an event of the shape as JSON, without optional fields. It returns false if a field has
+// an opaque type.
 func (s Shape) Example() (text string, ok bool) {
 	text = s.object(s.Fields, map[string]bool{})
 	return text, text != ""
 }
 
-// example is a value of a type, empty if none is known. Types that contain themselves end in empty lists.
+// example returns a value of a type, or an empty string if none is known. Recursive types end in empty lists.
 func (s Shape) example(t Type, within map[string]bool) string {
 	switch t.Kind {
 	case Basic:
@@ -410,7 +410,7 @@ func (s Shape) object(fields []Field, within map[string]bool) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// recurs reports whether a type is one of those that it is inside of.
+// recurs reports whether the element type of t is one of the types within which t occurs.
 func (s Shape) recurs(t Type, within map[string]bool) bool {
 	for t.Elem != nil {
 		t = *t.Elem
@@ -418,16 +418,14 @@ func (s Shape) recurs(t Type, within map[string]bool) bool {
 	return t.Kind == Struct && within[t.Name]
 }
 
-// StructAt is the name of the struct type that a path leads to; empty if it leads to none. The empty path leads to the shape itself.
+// StructAt returns the name of the struct type of the field at a path. It is empty if the path does not
+// exist or has another type.
 func (s Shape) StructAt(path string) string {
-	f, ok := s.at(path)
-	if !ok {
-		return ""
-	}
+	f, _ := s.at(path)
 	return s.structOf(f)
 }
 
-// Canonical is the path under which the shape first has a field: structs that are used twice have one.
+// Canonical returns the first path of a field. A field of a struct type that is used twice has two paths.
 func (s Shape) Canonical(path string) string {
 	at := strings.LastIndex(path, ".")
 	if at < 0 {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Follow is the record of a command after its source has become now: compatible changes and new versions are taken in. If events
-// that may be stored would no longer be read, or would mean something else, the record stays as it is and changes say why.
-// mapped says that the feature has a func Map, which may know versions that have no type.
-func (c Command) Follow(now Command, mapped bool) (Command, []Change) {
-	made := Command{Version: now.Version, Versions: maps.Clone(c.Versions)}
+// Update returns the record of a command after its source has become now. It adds compatible changes and
+// new versions. If stored events could no longer be read, or would change their meaning, it returns the
+// record unchanged, and the breaking changes. hasMap means that the feature has a func Map, which may read
+// versions without a type.
+func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 	if now.Version < c.Version {
-		return c, []Change{{What: fmt.Sprintf("version %d was recorded, and the source has version %d", c.Version, now.Version), Breaking: true}}
+		return c, []Change{{What: fmt.Sprintf("version %d is recorded, but the source has version %d", c.Version, now.Version), Breaking: true}}
 	}
 	var broken []Change
 	for _, version := range slices.Sorted(maps.Keys(c.Versions)) {
@@ -26,33 +26,32 @@ func (c Command) Follow(now Command, mapped bool) (Command, []Change) {
 			}
 		case known && c.Versions[version].Breaks(shape):
 			broken = append(broken, c.Versions[version].Changes(shape)...)
-		case !known && !mapped:
-			broken = append(broken, Change{What: fmt.Sprintf("version %d is recorded, and nothing reads it", version), Breaking: true})
+		case !known && !hasMap:
+			broken = append(broken, Change{What: fmt.Sprintf("version %d is recorded, but no type or func Map reads it", version), Breaking: true})
 		}
 	}
 	if len(broken) > 0 {
 		return c, broken
 	}
-	maps.Copy(made.Versions, now.Versions)
-	return made, nil
+	return Command{Version: now.Version, Versions: merge(c.Versions, now.Versions)}, nil
 }
 
-// Flags are the flags of generate version that a rename suggests: if one field is gone and one is new, they are taken for the
-// same. Otherwise there are none.
-func Flags(changes []Change) string {
-	var gone, added []string
+// RenameFlag suggests a flag for petrock generate version: if exactly one field was removed and one added,
+// it assumes a rename. Otherwise it returns an empty string.
+func RenameFlag(changes []Change) string {
+	var before, after []string
 	for _, c := range changes {
 		switch {
 		case strings.Contains(c.Path, " "):
 			return ""
 		case c.What == removed:
-			gone = append(gone, c.Path)
-		case c.What == isNew:
-			added = append(added, c.Path)
+			before = append(before, c.Path)
+		case c.What == added:
+			after = append(after, c.Path)
 		}
 	}
-	if len(gone) == 1 && len(added) == 1 {
-		return fmt.Sprintf(" --rename %s=%s", gone[0], added[0])
+	if len(before) == 1 && len(after) == 1 {
+		return fmt.Sprintf(" --rename %s=%s", before[0], after[0])
 	}
 	return ""
 }

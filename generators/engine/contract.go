@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -18,46 +19,46 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A brokenCommand is a command whose stored events the source would no longer read as they were written.
+// A brokenCommand is a command whose stored events would no longer be readable.
 type brokenCommand struct {
 	command    string
 	changes    []contract.Change
-	file       string // of the command; empty if the source does not have it
+	file       string // the command's file; empty if the source does not have the command
 	line       int
-	beingAdded bool // the plan adds the command again, after it was removed
+	beingAdded bool // whether the plan adds the command again after it was removed
 }
 
-// String says what changed: links/create: field url was removed, href was added.
+// String describes the changes: links/create: field url was removed, href was added.
 func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
 
-func (b brokenCommand) wayOut() string {
+func (b brokenCommand) remedy() string {
 	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
 	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
 	}
 	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, and then petrock generate version %s%s; or, %s", b.command, contract.Flags(b.changes), accept)
+		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
 	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.Flags(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.RenameFlag(b.changes), accept)
 }
 
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {
-	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.wayOut()}
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
 }
 
-// refuseBroken refuses a plan with which stored events would no longer be read. A plan that settles one
-// command excuses those that were broken before; an undo or a destroy excuses all.
+// refuseBroken refuses a plan with which stored events would no longer be readable. A new version of one
+// command ignores commands that were broken before; an undo or a destroy ignores all.
 func (p *plan) refuseBroken() error {
-	if p.lost != "" {
-		return &Refusal{Reason: p.lost, WayOut: "Nothing was changed."}
+	if p.contractLost != "" {
+		return &Refusal{Reason: p.contractLost, WayOut: "Nothing was changed."}
 	}
-	refusal := &Refusal{Reason: "stored events would no longer be read as they were written:", WayOut: "Nothing was changed."}
+	refusal := &Refusal{Reason: "stored events would no longer be readable:", WayOut: "Nothing was changed."}
 	for _, b := range p.broken {
 		switch {
 		case p.lenient, p.settles != "" && p.settles != b.command && slices.Contains(p.brokenBefore, b.command):
 		case p.settles != "" && p.settles != b.command:
 			d := b.diagnostic()
-			d.Message = fmt.Sprintf("%s: it uses the same type; edit the type by hand first, and then make a new version of %s and of %s", b, p.settles, b.command)
+			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.settles, b.command)
 			refusal.Diagnostics = append(refusal.Diagnostics, d)
 		default:
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
@@ -69,7 +70,8 @@ func (p *plan) refuseBroken() error {
 	return refusal
 }
 
-func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
+// readContract returns the planned contract, or else the contract on disk.
+func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	text, planned := p.texts[contract.File]
 	if !planned {
 		var err error
@@ -83,15 +85,14 @@ func (e *Engine) recorded(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-// updateContract brings the contract up to date with what was derived, and notes what it would break.
 func (e *Engine) updateContract(ctx context.Context, p *plan) error {
-	before, err := e.recorded(p)
+	before, err := e.readContract(p)
 	if err != nil {
 		return err
 	}
 	after := before.Clone()
 	if p.undone != nil {
-		err = e.restoreEntries(ctx, p, after)
+		err = e.updateRevertedContract(ctx, p, after)
 	} else {
 		err = e.contractFromSource(ctx, p, before, after)
 	}
@@ -108,21 +109,21 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 
 func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
 	view := e.before.With(p.texts)
-	packages, err := e.offered(ctx, p, view)
+	packages, err := e.shippedPackages(ctx, p, view)
 	if err != nil {
 		return err
 	}
-	whole := !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 })
+	complete := !slices.ContainsFunc(packages, hasProblems)
 	now, err := derive.Contract(packages)
 	if err != nil {
 		return err
 	}
-	if whole {
+	if complete {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
 		p.breaks = contract.Breaking(before, after)
 	} else {
-		after.Add(now) // nothing is dropped of what could not be read
+		after.Add(now) // keep entries of packages with errors
 	}
 	if err := checkAccepted(p.accepts, now, before); err != nil {
 		return err
@@ -130,23 +131,25 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
 	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
-		p.lost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events still fit; restore it from version control, or record the fields as they are with petrock sync --accept %s",
+		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or run petrock sync --accept %s to record the current fields",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
-	p.keepCommands(packages, now, before, after, whole)
+	p.updateCommands(packages, now, before, after, complete)
 	if p.settles != "" && len(p.broken) > 0 {
 		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 			return err
 		}
 	}
-	if p.whole {
+	if p.wholeProject {
 		if text, known := e.instructions(ctx, view); known {
 			after.Instructions = text
 		}
 	}
 	return nil
 }
+
+func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }
 
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
@@ -158,15 +161,15 @@ func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contra
 		return err
 	}
 	old := newPlan(actionSync)
-	old.keepCommands(packages, was, recorded, recorded.Clone(), true)
+	old.updateCommands(packages, was, recorded, recorded.Clone(), true)
 	for _, b := range old.broken {
 		p.brokenBefore = append(p.brokenBefore, b.command)
 	}
 	return nil
 }
 
-// offered are the packages that the program that ships offers, after a plan.
-func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
+// shippedPackages returns the packages that the server includes after a plan.
+func (e *Engine) shippedPackages(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
 	var found []*derive.Package
 	var others []derive.Place
 	known := slices.Concat(p.packages, p.otherTools)
@@ -188,17 +191,18 @@ func (e *Engine) offered(ctx context.Context, p *plan, view *typecheck.View) ([]
 	return append(found, more...), err
 }
 
-// keepCommands brings the commands of a contract up to date, as far as the events of their recorded versions can still be read.
-func (p *plan) keepCommands(packages []*derive.Package, now, before, after *contract.Contract, whole bool) {
+// updateCommands updates the commands of a contract whose recorded events are still readable, and notes the
+// others as broken. If complete, it marks recorded commands that the source does not have as removed.
+func (p *plan) updateCommands(packages []*derive.Package, now, before, after *contract.Contract, complete bool) {
 	for _, command := range slices.Sorted(maps.Keys(now.Commands)) {
 		recorded, known := before.Commands[command]
 		if !known || slices.Contains(p.accepts, command) {
 			after.Commands[command] = now.Commands[command]
 			continue
 		}
-		followed, changes := recorded.Follow(now.Commands[command], derive.HasMap(packages, command))
+		updated, changes := recorded.Update(now.Commands[command], derive.HasMap(packages, command))
 		if len(changes) == 0 {
-			after.Commands[command] = followed
+			after.Commands[command] = updated
 			continue
 		}
 		broken := brokenCommand{command: command, changes: changes, beingAdded: recorded.Removed}
@@ -212,7 +216,7 @@ func (p *plan) keepCommands(packages []*derive.Package, now, before, after *cont
 		p.broken = append(p.broken, broken)
 	}
 	for command, recorded := range before.Commands {
-		if _, exists := now.Commands[command]; exists || !whole {
+		if _, exists := now.Commands[command]; exists || !complete {
 			continue
 		}
 		recorded.Removed = true
@@ -223,55 +227,50 @@ func (p *plan) keepCommands(packages []*derive.Package, now, before, after *cont
 	}
 }
 
-// checkAccepted refuses names that are no commands, of the source or of the record.
+// checkAccepted refuses names that are commands neither of the source nor of the contract.
 func checkAccepted(accepts []string, now, before *contract.Contract) error {
 	for _, command := range accepts {
 		_, exists := now.Commands[command]
 		if _, recorded := before.Commands[command]; !exists && !recorded {
 			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("accept %q: there is no such command; there are %s", command, joinOrNone(known))
+			return terminal.Usagef("accept %q: no such command; the commands are %s", command, joinOrNone(known))
 		}
 	}
 	return nil
 }
 
-func joinOrNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
-// An undone is the contract before and after an operation that is to be undone, and as it is now.
+// undone is the contract before and after the operation to undo, and now.
 type undone struct{ before, after, now *contract.Contract }
 
-// removes reports whether the plan derives from the feature of a command, or removes it.
+// removes reports whether the plan changes the feature of a command, and its package has no errors.
 func (p *plan) removes(command string) bool {
 	feature, _, _ := strings.Cut(command, "/")
 	dir := path.Join(derive.Features, feature)
 	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
-		return pkg.Dir == dir && len(pkg.Problems) > 0
+		return pkg.Dir == dir && hasProblems(pkg)
 	})
 }
 
-// revertContract plans the contract without what an operation changed in it. Operations after it may have changed it too.
+// revertContract plans to undo the change that an operation made to the contract. It keeps later changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
-	var texts [2][]byte
-	for i, hash := range []string{record.Before, record.After} {
-		var err error
-		if texts[i], err = opened.Contents(hash); err != nil {
-			return err
+	read := func(hash string) (*contract.Contract, error) {
+		text, err := opened.Contents(hash)
+		if err != nil {
+			return nil, err
 		}
+		return contract.Parse(text)
 	}
-	before, err := contract.Parse(texts[0])
+	before, err := read(record.Before)
 	if err != nil {
 		return err
 	}
-	after, err := contract.Parse(texts[1])
+	after, err := read(record.After)
 	if err != nil {
 		return err
 	}
-	now, err := e.recorded(p)
+	now, err := e.readContract(p)
 	if err != nil {
 		return err
 	}
@@ -281,13 +280,13 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	return err
 }
 
-// restoreEntries brings the list entries of the packages that an undo changes up to date, because they may have been edited since, and
-// the capabilities, which follow from all packages.
-func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Contract) error {
+// updateRevertedContract updates the list entries of the packages that an undo changes, because they may
+// have been edited since, and the capabilities, which depend on all packages.
+func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *contract.Contract) error {
 	if len(p.packages) == 0 {
 		return nil
 	}
-	packages, err := e.offered(ctx, p, e.before.With(p.texts))
+	packages, err := e.shippedPackages(ctx, p, e.before.With(p.texts))
 	if err != nil {
 		return err
 	}
@@ -299,7 +298,7 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 	if err != nil {
 		return err
 	}
-	after.Restore(p.undone.before, p.undone.after, p.undone.now, touched)
+	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
 	for command, recorded := range after.Commands {
 		_, exists := touched.Commands[command]
 		if !exists && !recorded.Removed && p.removes(command) {
@@ -311,13 +310,13 @@ func (e *Engine) restoreEntries(ctx context.Context, p *plan, after *contract.Co
 			after.Commands[command] = recorded
 		}
 	}
-	if !slices.ContainsFunc(packages, func(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }) {
+	if !slices.ContainsFunc(packages, hasProblems) {
 		after.Capabilities = all.Capabilities
 	}
 	return nil
 }
 
-// instructions is what the program that ships tells the model, if the source says so in a constant.
+// instructions returns the instructions of the server, if they are constant.
 func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text string, known bool) {
 	dir := path.Join("cmd", e.project.Name)
 	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typecheck.PassOptions{})
@@ -344,7 +343,7 @@ func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text s
 			}
 			value := found.Info.Types[pair.Value].Value
 			if value == nil || value.Kind() != constant.String {
-				return "", false // it is made when the server starts
+				return "", false // computed at run time
 			}
 			text = constant.StringVal(value)
 		}

@@ -20,18 +20,18 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Destroy removes a component: its file and its test, or the folder of a feature, and what uses it in other tests. It refuses
-// to remove what has been edited since it was generated, unless that is forced. It can be undone.
+// Destroy removes a component: its file and its test, or the folder of a feature, and declarations in other
+// tests that use it. It refuses to remove edited files, unless Force is set. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	if !slices.Contains(Kinds(), kind) {
-		return nil, terminal.Usagef("%q is no kind of component; there are %s", kind, strings.Join(Kinds(), ", "))
+		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	var component derive.Component // to remove
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
 		p.lenient = true
-		place, found, err := e.choose(ctx, derive.Kind(kind), name)
+		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err != nil {
 			return nil, err
 		}
-		if err := e.untouched(j, history, files, o); err != nil {
+		if err := e.checkUnedited(j, history, files, o); err != nil {
 			return nil, err
 		}
 		for _, file := range files {
@@ -62,32 +62,27 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	return result, err
 }
 
-// Kinds are the kinds of components that a project adds.
+// Kinds returns the kinds of components.
 func Kinds() []string {
-	var kinds []string
-	for _, kind := range []derive.Kind{derive.Command, derive.Feature, derive.Generator, derive.Prompt, derive.Query, derive.Resource, derive.Tool, derive.Worker} {
-		kinds = append(kinds, string(kind))
-	}
-	return kinds
+	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
-// untouched refuses files that hold somebody's work: those that are not as they were generated or
-// as the project was made.
-func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
+// checkUnedited refuses files that have been edited since they were generated or the project was created.
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
 	if o.Force {
 		return nil
 	}
 	refusal := &Refusal{
-		Reason: "there is work in what would be removed:",
-		WayOut: "Nothing was changed. With force it is removed all the same, and undo brings it back.",
+		Reason: "files to remove have been edited:",
+		WayOut: "Nothing was changed. With force they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
-		f, edited, err := e.edited(opened, history, file)
+		edit, err := e.findEdit(opened, history, file)
 		if err != nil {
 			return err
 		}
-		if edited {
-			refusal.Files = append(refusal.Files, fileChange(f))
+		if edit != nil {
+			refusal.Files = append(refusal.Files, newFileChange(*edit))
 		}
 	}
 	if len(refusal.Files) > 0 {
@@ -96,11 +91,12 @@ func (e *Engine) untouched(opened *journal.Journal, history []journal.Operation,
 	return nil
 }
 
-// edited reports whether a file is not as it was generated or as the project was made, with what was changed.
-func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, file string) (journal.Change, bool, error) {
+// findEdit returns the change of a file since it was generated or the project was created; nil if it has
+// not changed.
+func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, file string) (*journal.Change, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
-		return journal.Change{}, false, err
+		return nil, err
 	}
 	hash := journal.Hash(now)
 	var last *journal.Record
@@ -113,21 +109,21 @@ func (e *Engine) edited(opened *journal.Journal, history []journal.Operation, fi
 	}
 	sum, err := ReadSum(e.root.FS())
 	if err != nil && !isMissing(err) {
-		return journal.Change{}, false, err
+		return nil, err
 	}
 	if sum.Matches(file, now) || last != nil && last.After == hash {
-		return journal.Change{}, false, nil
+		return nil, nil
 	}
-	f := journal.Change{Path: file, After: now}
+	edit := &journal.Change{Path: file, After: now}
 	if last != nil {
-		f.Before, _ = opened.Contents(last.After) // without it, all of the file is shown
+		edit.Before, _ = opened.Contents(last.After) // if it is lost, the diff shows the whole file
 	}
-	return f, true, nil
+	return edit, nil
 }
 
-// dropTests removes from the project's tests what cannot be without a component that the plan removes: test functions and
-// other declarations that use its types or call its tool, those that use these, and imports that become unused. A file of
-// which nothing is left is removed. It refuses to change files that have been edited, unless that is forced.
+// dropTests removes declarations from tests that do not compile without a component, or call its tool:
+// functions that use it, declarations that use those, and unused imports. It removes a file without
+// remaining declarations. It refuses to change edited files, unless Force is set.
 func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation, o Options) error {
 	uses := map[string]int{} // by file, the line of the first use
 	dropped := map[string][]string{}
@@ -151,29 +147,29 @@ func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, ope
 	return e.reportTests(p, c, uses, dropped, opened, history, o)
 }
 
-// reportTests refuses changes of tests that have been edited, and warns of the others.
+// reportTests refuses changes of edited tests, and warns of all other changes.
 func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, dropped map[string][]string, opened *journal.Journal, history []journal.Operation, o Options) error {
 	used := cmp.Or(c.Func, c.Name)
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("destroy %s %s: tests that have been edited use it:", c.Kind, c.Name),
-		WayOut: "Nothing was changed. Change these tests first, or repeat it with force, which removes what uses it; undo restores them.",
+		WayOut: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {
-		_, edited, err := e.edited(opened, history, file)
+		edit, err := e.findEdit(opened, history, file)
 		if err != nil {
 			return err
 		}
-		if edited && !o.Force {
+		if edit != nil && !o.Force {
 			refusal.Diagnostics = append(refusal.Diagnostics, typecheck.Diagnostic{
 				File: file, Line: uses[file], Message: "uses " + used, Lines: typecheck.LinesAround(string(e.before.File(file).Text), uses[file]),
 			})
 			continue
 		}
-		gone := strings.Join(dropped[file], ", ")
+		removed := strings.Join(dropped[file], ", ")
 		if p.texts[file] == nil {
-			gone = "this file"
+			removed = "this file"
 		}
-		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", gone, used)})
+		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", removed, used)})
 	}
 	if len(refusal.Diagnostics) > 0 {
 		return refusal
@@ -181,8 +177,8 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 	return nil
 }
 
-// testsUsing finds the lines of test files that do not compile without a component, or that name its tool. It finds none
-// if other files do not compile either, for which the plan is refused anyway.
+// testsUsing finds the lines of test files that do not compile without a component, or that name its tool.
+// If other files do not compile either, it returns nil, because verify refuses the plan.
 func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.Component) (map[string][]int, error) {
 	verdict, err := e.checker.Verify(ctx, e.before, view)
 	if err != nil {
@@ -199,33 +195,26 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 	if c.Kind != derive.Command && c.Kind != derive.Query {
 		return found, nil
 	}
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
-				continue
+	for _, file := range view.All() {
+		if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
+			continue
+		}
+		for node := range ast.Preorder(file.Syntax) {
+			text, ok := node.(*ast.BasicLit)
+			if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
+				found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
 			}
-			ast.Inspect(file.Syntax, func(n ast.Node) bool {
-				if _, ok := n.(*ast.ImportSpec); ok {
-					return false
-				}
-				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-					if value, err := strconv.Unquote(text.Value); err == nil && value == c.Name {
-						found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
-					}
-				}
-				return true
-			})
 		}
 	}
 	return found, nil
 }
 
-// withoutDeclarations is a file without the declarations on some lines, and the names of those. It is nil if nothing but
-// imports is left, or if a line is outside of all declarations.
+// withoutDeclarations removes the declarations on some lines from a file, and returns their names. The text
+// is nil if only imports remain, or if no declaration is on these lines.
 func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int) (text []byte, names []string) {
 	fset := view.Fset()
 	var cuts []ast.Node
-	left := 0
+	remaining := 0
 	for _, decl := range file.Syntax.Decls {
 		imports, isImport := decl.(*ast.GenDecl)
 		isImport = isImport && imports.Tok == token.IMPORT
@@ -242,10 +231,10 @@ func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int
 				names = append(names, declarationName(decl))
 			}
 		case !isImport:
-			left++
+			remaining++
 		}
 	}
-	if left == 0 || len(cuts) == 0 {
+	if remaining == 0 || len(cuts) == 0 {
 		return nil, names
 	}
 	text = slices.Clone(file.Text)
@@ -264,7 +253,7 @@ func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
 	return slices.ContainsFunc(lines, func(line int) bool { return first <= line && line <= last })
 }
 
-// extent is where a node begins and ends in its file, with its doc comment and all of its last line.
+// extent returns the range of a node in its file, including its doc comment and the rest of its last line.
 func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
 	begin := node.Pos()
 	var doc *ast.CommentGroup
@@ -284,7 +273,8 @@ func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
 	return from, len(text)
 }
 
-// declarationName is what a declaration is called: a function, a method with its type, or the first of several names.
+// declarationName returns the name of a declaration: a function, a method with its type, or the first of
+// several names.
 func declarationName(decl ast.Decl) string {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
@@ -307,7 +297,7 @@ func declarationName(decl ast.Decl) string {
 	return "_"
 }
 
-// nameUsers says in a refusal which declarations of the project use a component, as far as they are not tests.
+// nameUsers adds to a refusal the declarations that use a component, without tests.
 func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 	var users []string
 	for _, d := range r.Diagnostics {
@@ -325,38 +315,39 @@ func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 		}
 	}
 	if len(users) > 0 {
-		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, few(users))
-		r.WayOut = "Nothing was changed. Change or destroy what uses it first."
+		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, joinFew(users))
+		r.WayOut = "Nothing was changed. Change or destroy the code that uses it first."
 	}
 }
 
-// forLogs advises on stored events of commands that a plan removes, and on renamed workers.
-func (e *Engine) forLogs(p *plan) []string {
-	var said []string
+// logAdvice advises on stored events of commands that a plan removes, and on renamed workers.
+func (e *Engine) logAdvice(p *plan) []string {
+	var advice []string
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
-		if gone := without(derive.EventTypes(before), derive.EventTypes(after)); len(gone) > 0 {
-			said = append(said, e.orphaned(gone, path.Dir(file), after != nil))
+		if removed := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(removed) > 0 {
+			advice = append(advice, e.removedEventsAdvice(removed, path.Dir(file), after != nil))
 		}
 		if after != nil {
-			said = append(said, renamed(derive.Workers(before), derive.Workers(after))...)
+			advice = append(advice, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
 		}
 	}
-	return said
+	return advice
 }
 
-// orphaned advises on stored events whose commands are removed, with a func Map if the feature remains.
-func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
-	events := strings.Join(gone, ", ")
+// removedEventsAdvice advises on stored events of removed commands. If the feature remains, it includes a
+// func Map.
+func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
+	events := strings.Join(removed, ", ")
 	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
 	if !remains {
-		return fmt.Sprintf("A log that has events %s stops the server at startup; %s.", events, skip)
+		return fmt.Sprintf("The server does not start with an event log that has events %s; %s.", events, skip)
 	}
 	var quoted []string
-	for _, name := range gone {
+	for _, name := range removed {
 		quoted = append(quoted, strconv.Quote(name))
 	}
-	return fmt.Sprintf(`A log that has events %s stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
+	return fmt.Sprintf(`The server does not start with an event log that has events %s. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
     // Map drops the events of removed commands.
     func Map(p app.Payload) (app.Payload, error) {
         switch p.Type {
@@ -367,21 +358,21 @@ func (e *Engine) orphaned(gone []string, dir string, remains bool) string {
     }`, events, skip, dir, strings.Join(quoted, ", "))
 }
 
-func renamed(before, after []string) []string {
-	gone, added := without(before, after), without(after, before)
-	if len(gone) == 0 {
+func renamedWorkersAdvice(before, after []string) []string {
+	removed, added := subtract(before, after), subtract(after, before)
+	if len(removed) == 0 {
 		return nil
 	}
-	which, old := "another name", path.Base(gone[0])
+	which, old := "another name", path.Base(removed[0])
 	if len(added) > 0 {
 		which = strings.Join(added, " or ")
 	}
-	if len(gone) > 1 {
+	if len(removed) > 1 {
 		old = "OLD"
 	}
-	return []string{fmt.Sprintf("No worker is called %s any more. A worker is known by its name, and under %s it begins anew, with what comes from now on; //petrock:name %s in the doc comment of its type keeps its place.", strings.Join(gone, ", "), which, old)}
+	return []string{fmt.Sprintf("Worker %s no longer exists. A worker's position in the event log belongs to its name: under %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(removed, ", "), which, old)}
 }
 
-func without(list, others []string) []string {
+func subtract(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

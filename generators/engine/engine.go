@@ -1,11 +1,11 @@
 // Package engine changes a project in transactions:
 //
-//	plan    which files change, derived ones included; all conflicts are reported at once
-//	verify  type-check what changes and what imports it, with the planned files; run the examples
+//	plan    compute the changed files, derived files included; report all conflicts
+//	verify  type-check changed packages and their importers; run the examples
 //	apply   write all files or none
 //	record  add the operation to the history, for undo
 //
-// A dry run is the first two. Generators, destroy, undo, sync and saved plans all go through
+// A dry run only plans and verifies. Generators, destroy, undo, sync and saved plans all use
 // Engine.transact. Only new errors block a change, so that users can work in a broken project.
 package engine
 
@@ -33,8 +33,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An Engine changes and inspects one project. It caches what it has parsed and checked. It is not safe
-// for concurrent use; processes that work on the same project wait for each other.
+// An Engine changes and inspects one project. It caches parsed and checked packages. It is not safe for
+// concurrent use; processes that work on the same project wait for each other.
 type Engine struct {
 	project    *project.Project
 	generators []gen.Generator
@@ -44,7 +44,7 @@ type Engine struct {
 	store      *typecheck.Store
 	checker    *typecheck.Checker
 	deriver    derive.Project
-	seeker     *imports.Seeker
+	resolver   *imports.Resolver
 	before     *typecheck.View // the project on disk
 
 	// Limits are the limits of examples. The zero value means the defaults.
@@ -58,7 +58,7 @@ type Engine struct {
 func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	found, err := project.Find(dir)
 	if errors.Is(err, project.ErrNone) {
-		return nil, fmt.Errorf("%w; go to a project's folder, name it with --dir, or make one with petrock new", err)
+		return nil, fmt.Errorf("%w; change to a project's folder, pass --dir, or run petrock new", err)
 	}
 	if err != nil {
 		return nil, err
@@ -68,10 +68,9 @@ func Open(dir string, generators []gen.Generator) (*Engine, error) {
 
 // OpenProject returns an engine for a project that was found.
 func OpenProject(found *project.Project, generators []gen.Generator) (*Engine, error) {
-	// A path without links, as the go command and editors name it.
 	opened := *found
 	if real, err := filepath.EvalSymlinks(found.Root); err == nil {
-		opened.Root = real
+		opened.Root = real // as the go command and editors name it
 	}
 	root, err := os.OpenRoot(opened.Root)
 	if err != nil {
@@ -83,8 +82,7 @@ func OpenProject(found *project.Project, generators []gen.Generator) (*Engine, e
 // Close closes the project's folder.
 func (e *Engine) Close() error { return e.root.Close() }
 
-// IsSameFolder reports whether the project's folder still is the one that was opened, and was not
-// removed or replaced.
+// IsSameFolder reports whether the project's folder was not removed or replaced since it was opened.
 func (e *Engine) IsSameFolder() bool {
 	opened, err := e.root.Stat(".")
 	if err != nil {
@@ -114,21 +112,21 @@ func (e *Engine) read(ctx context.Context) error {
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
 		var now project.Manifest
 		if json.Unmarshal(text, &now) == nil && now.Name != "" {
-			e.project.Manifest = now // it may have changed since
+			e.project.Manifest = now // may have changed
 		}
 	}
 	e.cache.PlanModules(nil, nil)
 	text, err := e.root.ReadFile("go.mod")
 	if err != nil {
-		return fmt.Errorf("reading go.mod: %w", err)
+		return fmt.Errorf("read go.mod: %w", err)
 	}
-	goSum, _ := e.root.ReadFile("go.sum") // there may be none
+	goSum, _ := e.root.ReadFile("go.sum") // optional
 	if err := errors.Join(project.CheckMerged("go.mod", text), project.CheckMerged("go.sum", goSum)); err != nil {
 		return err
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	if err != nil {
-		return fmt.Errorf("reading %w", err)
+		return fmt.Errorf("parse %w", err)
 	}
 	if parsed.Module == nil {
 		return errors.New("go.mod: no module directive; restore it from version control")
@@ -144,18 +142,18 @@ func (e *Engine) read(ctx context.Context) error {
 	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
-		e.seeker = imports.NewSeeker(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
+		e.resolver = imports.NewResolver(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}
 	e.before, err = e.store.View()
 	if err != nil {
-		return fmt.Errorf("reading the project: %w", err)
+		return fmt.Errorf("read project: %w", err)
 	}
 	return nil
 }
 
-// facts returns what a generator knows of the project. It can ask for more during its turn.
+// facts returns the project as a generator sees it. Its functions work until the turn ends.
 func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
 	for _, dir := range e.before.Dirs() {
@@ -170,21 +168,21 @@ func (e *Engine) facts(ctx context.Context, t *turn) gen.Project {
 		return found, err
 	}
 	p.Feature = func(name string) (found *gen.Feature) {
-		t.use(func() { found = e.feature(ctx, name) }) // after the end there is none
+		t.use(func() { found = e.feature(ctx, name) }) // nil after the end
 		return found
 	}
-	p.Migrate = func(command string, edit gen.Edit) (made *gen.Migration, err error) {
-		if ended := t.use(func() { made, err = e.migrate(ctx, command, edit) }); ended != nil {
+	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
+		if ended := t.use(func() { migration, err = e.migrate(ctx, command, edit) }); ended != nil {
 			return nil, ended
 		}
-		return made, err
+		return migration, err
 	}
 	return p
 }
 
-// A Result says what was done, or would be.
+// A Result describes an operation, or a dry run of one.
 type Result struct {
-	OK          bool                   `json:"ok"`                  // False if something was refused
+	OK          bool                   `json:"ok"`                  // False if packages have errors, see refused
 	DryRun      bool                   `json:"dryRun"`              // Nothing was written
 	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
@@ -192,7 +190,7 @@ type Result struct {
 	Operation   string                 `json:"operation,omitempty"` // Id for undo
 	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply
-	Notices     []string               `json:"notices,omitempty"`   // What the caller may not expect, such as a feature that is created for a command
+	Notices     []string               `json:"notices,omitempty"`   // Side effects, such as a feature that is created for a command
 	Files       []FileChange           `json:"files"`               // Changed files, without those of parts
 	Parts       []PartChange           `json:"parts,omitempty"`     // Parts that were added or removed
 	Components  []derive.Component     `json:"components"`          // Definitions of new components
@@ -232,11 +230,11 @@ type Size struct {
 	Tokens int `json:"tokens"` // An estimate: four bytes each
 }
 
-func fileChange(f journal.Change) FileChange {
+func newFileChange(f journal.Change) FileChange {
 	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
 }
 
-func size(components []derive.Component) *Size {
+func toolsListSize(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
 		if !c.IsTool() {
@@ -294,14 +292,14 @@ type Failure struct {
 	Said string `json:"said"` // Message of the failure
 }
 
-// withLines adds source lines to diagnostics in planned files, which the caller cannot open, unless
-// the diagnostic before shows them.
+// withLines adds source lines to diagnostics in planned files, which are not on disk. It omits lines that
+// the previous diagnostic shows.
 func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0
 	for i, d := range found {
 		if d.File == shown && d.Line >= last && d.Line <= last+2 {
-			continue // its line is there already
+			continue
 		}
 		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
 		shown, last = d.File, d.Line
@@ -338,7 +336,7 @@ func (r *Refusal) Error() string {
 		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Said, "\n", "\n    "))
 	}
 	if r.Printed != "" {
-		fmt.Fprintf(&out, "\nMeanwhile it printed:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
+		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
 	}
 	for _, file := range r.Files {
 		if file.Diff != "" {

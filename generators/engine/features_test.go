@@ -23,8 +23,8 @@ type bench struct {
 	dir string
 }
 
-// open writes the project and derives from it. Its only generator writes what it is given, and says what it knows of the
-// feature posts.
+// open writes the project and derives from it. Its only generator writes the file of its input, and prints
+// the feature posts.
 func open(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
@@ -71,7 +71,7 @@ func (b *bench) write(name, text string) {
 	}
 }
 
-// read is what a file of the project holds.
+// read returns the text of a file of the project.
 func (b *bench) read(name string) string {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(name)))
@@ -81,7 +81,7 @@ func (b *bench) read(name string) string {
 	return string(text)
 }
 
-// files are the paths below a folder of the project.
+// files returns the paths below a folder of the project.
 func (b *bench) files(dir string) []string {
 	var files []string
 	filepath.WalkDir(filepath.Join(b.dir, dir), func(name string, entry os.DirEntry, err error) error {
@@ -94,15 +94,15 @@ func (b *bench) files(dir string) []string {
 	return files
 }
 
-// wants fails unless an error says something.
-func (b *bench) wants(err error, part string) {
+// checkError fails unless an error contains a text.
+func (b *bench) checkError(err error, part string) {
 	b.Helper()
 	if err == nil || !strings.Contains(err.Error(), part) {
-		b.Errorf("the error is %v, and not one about %q", err, part)
+		b.Errorf("got error %v, want %q", err, part)
 	}
 }
 
-// command is the Go of a command of posts.
+// command returns the Go source of a command of posts.
 func command(name, apply string) string {
 	return fmt.Sprintf(`package posts
 
@@ -124,7 +124,7 @@ func (c %[1]s) Apply(s *State, e app.Event) time.Time { %s }
 `, name, apply)
 }
 
-// generate has the generator write a file.
+// generate runs the generator.
 func (b *bench) generate(file, text string) (*engine.Result, error) {
 	input, err := json.Marshal(map[string]string{"File": file, "Text": text})
 	if err != nil {
@@ -168,9 +168,9 @@ func TestFeaturesAreShown(t *testing.T) {
 		}
 	}
 	_, err = b.Inspect(t.Context(), "command", "Create")
-	b.wants(err, `"Create" is posts_create and users_create`)
+	b.checkError(err, `"Create" is ambiguous: posts_create or users_create`)
 	_, err = b.Inspect(t.Context(), "query", "posts_create")
-	b.wants(err, "there are posts_get")
+	b.checkError(err, "the project has posts_get")
 }
 
 func TestFeaturesAreDestroyed(t *testing.T) {
@@ -178,30 +178,30 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	o := engine.Options{Force: true}
 	before := b.files("features")
 	_, err := b.Destroy(t.Context(), "command", "posts/create", engine.Options{})
-	b.wants(err, "there is work in what would be removed")
+	b.checkError(err, "files to remove have been edited")
 	_, err = b.Destroy(t.Context(), "command", "posts/create", o)
-	b.wants(err, "digest.go")
+	b.checkError(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "command", "users_create", o)
-	b.wants(err, "features/users/users.go also holds the state of users")
+	b.checkError(err, "features/users/users.go also contains the state of users")
 	_, err = b.Destroy(t.Context(), "feature", "users", o)
-	b.wants(err, "digest.go")
+	b.checkError(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "query", "posts_create", o)
-	b.wants(err, "there are posts_get")
+	b.checkError(err, "the project has posts_get")
 
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
-		{"worker", "posts/digest", "and under another name it begins anew"},
-		{"command", "posts_create", "events posts/create stops the server at startup. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
+		{"worker", "posts/digest", "under another name it starts at the end of the log"},
+		{"command", "posts_create", "does not start with an event log that has events posts/create. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "events users/create stops the server at startup; skip them with hello log skip"},
-		{"feature", "posts", "Nothing uses the part app any more; petrock remove app removes it."},
+		{"feature", "users", "does not start with an event log that has events users/create; skip them with hello log skip"},
+		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {
 			t.Fatalf("%s %s: %v", c.kind, c.name, err)
 		}
 		if next := strings.Join(result.Next, "\n"); !strings.Contains(next, c.next) || c.next == "" && next != "" {
-			t.Errorf("after %s %s it says %q", c.kind, c.name, next)
+			t.Errorf("after %s %s: got %q", c.kind, c.name, next)
 		}
 		ids = append(ids, result.Operation)
 	}
@@ -234,15 +234,15 @@ func TestApplyIsPure(t *testing.T) {
 		t.Errorf("it makes %+v", made)
 	}
 	_, err = b.generate("features/posts/bad.go", command("Bad", "return time.Now()"))
-	b.wants(err, "Bad.Apply → time.Now")
-	b.wants(err, "> 17 | func (c Bad) Apply")
+	b.checkError(err, "Bad.Apply → time.Now")
+	b.checkError(err, "> 17 | func (c Bad) Apply")
 	if slices.Contains(b.files("features/posts"), "features/posts/bad.go") {
-		t.Error("it was written all the same")
+		t.Error("the refused file was written")
 	}
 
 	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"last\"] = id; break }; return e.Time"))
 	if err != nil || len(ordered.Warnings) != 1 || !strings.Contains(ordered.Warnings[0].Message, "a loop over a map") {
-		t.Errorf("of a loop over a map it says %s (%v)", ordered, err)
+		t.Errorf("a loop over a map: got %s (%v)", ordered, err)
 	}
 
 	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))
@@ -256,11 +256,11 @@ func TestApplyIsPure(t *testing.T) {
 		t.Errorf("undoing says %s (%v)", undone, err)
 	}
 	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {
-		t.Errorf("what is impure before is in the way: %v", err)
+		t.Errorf("impure code that existed before blocks a change: %v", err)
 	}
 }
 
-func TestFeaturesInTheWay(t *testing.T) {
+func TestBrokenFeatures(t *testing.T) {
 	b := open(t)
 	derived := filepath.Join(b.dir, "features/posts/posts_gen.go")
 	was, err := os.ReadFile(derived)
@@ -269,9 +269,9 @@ func TestFeaturesInTheWay(t *testing.T) {
 	}
 	// Two tools have one name.
 	_, err = b.generate("features/posts/plus.go", strings.Replace(command("Plus", "return e.Time"), "// Plus is one.", "// Plus is one.\n//\n//petrock:name add", 1))
-	b.wants(err, "Plus has the name add, which Add in tools/add.go already has")
+	b.checkError(err, "Plus has the name add, which Add in tools/add.go already has")
 
-	// A feature that does not parse keeps what was derived from it, and others go on.
+	// A feature that does not parse keeps its derived file, and other features can change.
 	b.write("features/posts/broken.go", "package posts\n\nfunc {\n")
 	b.write("features/users/get.go", "package users\n\nimport \"context\"\n\n// Get is one.\ntype Get struct{}\n\nfunc (Get) Answer(ctx context.Context, s *State) (int, error) { return s.N, nil }\n")
 	synced, err := b.Sync(t.Context(), engine.Options{})
@@ -282,16 +282,16 @@ func TestFeaturesInTheWay(t *testing.T) {
 		t.Errorf("sync says %s", synced)
 	}
 	_, err = b.Destroy(t.Context(), "query", "posts_get", engine.Options{Force: true})
-	b.wants(err, "nothing can be derived from features/posts")
+	b.checkError(err, "cannot derive from features/posts")
 	if _, err := b.Destroy(t.Context(), "query", "users_get", engine.Options{Force: true}); err != nil {
-		t.Errorf("destroying what is not broken: %v", err)
+		t.Errorf("destroy in another feature: %v", err)
 	}
 	if err := os.Remove(filepath.Join(b.dir, "features/posts/broken.go")); err != nil {
 		t.Fatal(err)
 	}
 
-	// A feature that is another module is not forgotten without a word.
+	// A feature in a nested module is an error.
 	b.write("features/users/go.mod", "module other\n")
 	_, err = b.generate("features/posts/good.go", command("Good", "return e.Time"))
-	b.wants(err, "features/users is in another module")
+	b.checkError(err, "features/users is in another module")
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Generate runs a generator and writes what it makes. A dry run saves the plan, which [Engine.Apply]
-// applies later.
+// Generate runs a generator and writes its files. A dry run saves the plan for [Engine.Apply].
 func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessage, o Options) (*Result, error) {
 	g, err := e.generator(kind)
 	if err != nil {
@@ -29,11 +28,11 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 	return e.generate(ctx, g, input, o, nil)
 }
 
-// generate runs a generator. If it applies a saved plan, it writes nothing else.
+// generate runs a generator. If applying is not nil, it writes exactly that saved plan or fails.
 func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, applying *savedPlan) (*Result, error) {
 	s, err := schema.Compile(string(g.InputSchema))
 	if err != nil {
-		return nil, fmt.Errorf("the generator %s: %w", g.Name, err)
+		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
 	}
 	if err := s.Validate(input); err != nil {
 		return nil, terminal.Usagef("%s: %w", g.Name, err)
@@ -52,7 +51,7 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	}
 	draft, err := e.runGenerator(ctx, g, input)
 	if err != nil {
-		return nil, makeError(g.Name, err)
+		return nil, generatorError(g.Name, err)
 	}
 	p.operation.Title = title(g.Name, input, draft.Name)
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
@@ -94,44 +93,43 @@ func formatted(file gen.File) []byte {
 	}
 	text, err := format.Source(file.Text)
 	if err != nil {
-		return file.Text // verifying reports the syntax error
+		return file.Text // verify reports the syntax error
 	}
 	return text
 }
 
-// addImports adds the imports that a file lacks, and notes those that cannot be found.
 func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
 	view := e.before.With(p.texts)
 	var given []imports.Import
 	for _, i := range file.Imports {
 		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
 	}
-	text, err := e.seeker.Insert(ctx, view, file.Path, file.Text, given)
+	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
 	if err != nil {
 		return nil, err
 	}
-	text, missing, err := e.seeker.Add(ctx, view, file.Path, text)
+	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
 	for _, m := range missing {
-		p.missing = append(p.missing, m.Why)
+		p.missing = append(p.missing, m.Reason)
 	}
 	return text, err
 }
 
-// makeError classifies the error of a generator: Go that does not parse is refused, a failure of the
-// project or of the system stays what it is, and everything else is wrong usage.
-func makeError(kind string, err error) error {
-	if mishap, ok := errors.AsType[mishap](err); ok {
-		return mishap.error
+// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals and
+// system errors stay as they are, and all others are usage errors.
+func generatorError(kind string, err error) error {
+	if other, ok := errors.AsType[nonUsageError](err); ok {
+		return other.error
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal
 	}
-	if wrong, ok := errors.AsType[*gen.SourceError](err); ok {
+	if source, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + wrong.What + " is not valid Go for a function:",
+			Reason: "the " + source.What + " is not valid Go for a function:",
 			Diagnostics: []typecheck.Diagnostic{{
-				File: wrong.What, Line: wrong.Line, Column: wrong.Column, Message: wrong.Message,
-				Lines: typecheck.LinesAround(wrong.Text, wrong.Line),
+				File: source.What, Line: source.Line, Column: source.Column, Message: source.Message,
+				Lines: typecheck.LinesAround(source.Text, source.Line),
 			}},
 			WayOut: "Nothing was changed.",
 		}
@@ -148,11 +146,11 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
 }
 
-// title describes the operation in one line. If the input has no name, made is the name it got.
-func title(kind string, input json.RawMessage, made string) string {
+// title describes the operation in one line. It uses the name from the input, or else name.
+func title(kind string, input json.RawMessage, name string) string {
 	var in struct{ Name string }
 	if json.Unmarshal(input, &in) != nil || in.Name == "" {
-		in.Name = made
+		in.Name = name
 	}
 	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
 }
@@ -164,35 +162,34 @@ func (e *Engine) touched(p *plan) []derive.Place {
 
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
-		if _, err := e.root.Lstat(file.Path); err == nil {
+		_, err := e.root.Lstat(file.Path)
+		mod := e.otherModule(file.Path)
+		switch {
+		case err == nil:
 			p.conflicts = append(p.conflicts, file.Path+" already exists")
-			continue
-		} else if !isMissing(err) {
+		case !isMissing(err):
 			p.conflicts = append(p.conflicts, err.Error())
-			continue
+		case mod != "":
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module (%s)", file.Path, mod))
+		default:
+			e.findDeclared(p, file)
 		}
-		if mod := e.otherModule(file.Path); mod != "" {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module, that of %s", file.Path, mod))
-			continue
-		}
-		e.findDeclared(p, file)
 	}
 }
 
-// findDeclared finds names that a new Go file declares and that another file of its package declares
-// already.
+// findDeclared finds names that a new Go file declares and that another file of its package already declares.
 func (e *Engine) findDeclared(p *plan, file gen.File) {
-	made := e.before.With(p.texts).File(file.Path)
-	if made == nil {
+	added := e.before.With(p.texts).File(file.Path)
+	if added == nil {
 		return
 	}
 	for _, other := range e.before.Files(path.Dir(file.Path)) {
-		if other.IsDerived() || other.Syntax.Name.Name != made.Syntax.Name.Name {
+		if other.IsDerived() || other.Syntax.Name.Name != added.Syntax.Name.Name {
 			continue
 		}
 		for _, name := range other.Names() {
-			if slices.Contains(made.Names(), name) {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s, which %s would declare, is declared in %s already", name, file.Path, other.Path))
+			if slices.Contains(added.Names(), name) {
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s declares %s, which %s already declares", file.Path, name, other.Path))
 			}
 		}
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Listing is what a project offers.
+// A Listing is the components and parts of a project.
 type Listing struct {
 	OK         bool                   `json:"ok"`         // Whether all packages could be read
-	Name       string                 `json:"name"`       // Of the project
-	Root       string                 `json:"root"`       // Its folder
+	Name       string                 `json:"name"`       // Name of the project
+	Root       string                 `json:"root"`       // Folder of the project
 	Components []derive.Component     `json:"components"` // Sorted by kind and name
 	Parts      []PartStatus           `json:"parts"`      // Optional code of petrock
 	Refused    []typecheck.Diagnostic `json:"refused"`    // Errors in packages that could not be read
@@ -42,23 +42,22 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
 	}
 	derive.CheckToolNames(packages, nil)
-	for _, pkg := range append(packages, e.hidden()...) {
+	for _, pkg := range append(packages, e.unreadPlaces()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
-		if len(pkg.Problems) > 0 {
-			continue
+		if len(pkg.Problems) == 0 {
+			listing.Components = append(listing.Components, pkg.Components...)
 		}
-		listing.Components = append(listing.Components, pkg.Components...)
 	}
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
-	listing.ToolsList = size(listing.Components)
+	listing.ToolsList = toolsListSize(listing.Components)
 	return listing, nil
 }
 
-// A History is what was done to a project in this clone of it.
+// A History is the recorded operations in this clone of a project.
 type History struct {
 	OK         bool        `json:"ok"`                  // Always
 	Operations []Operation `json:"operations"`          // The oldest first
@@ -71,7 +70,7 @@ type Operation struct {
 	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that undid it
 }
 
-// History tells what was done to the project in this clone of it.
+// History returns the recorded operations in this clone of the project.
 func (e *Engine) History(ctx context.Context) (*History, error) {
 	opened, err := e.openJournal(ctx)
 	if err != nil {
@@ -90,38 +89,30 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 	return history, nil
 }
 
-// An Inspection is all there is of one component.
+// An Inspection is the definition and source of one component.
 type Inspection struct {
 	OK        bool                   `json:"ok"`        // Always
 	Component derive.Component       `json:"component"` // Its definition, as clients see it
-	Source    string                 `json:"source"`    // The file that it is written in
-	TestFile  string                 `json:"testFile"`  // Its tests, if they are in the file beside it
-	Test      string                 `json:"test"`      // What that holds
+	Source    string                 `json:"source"`    // Text of its file
+	TestFile  string                 `json:"testFile"`  // Path of its test file, NAME_test.go; empty if it does not exist
+	Test      string                 `json:"test"`      // Text of its test file
 	Warnings  []typecheck.Diagnostic `json:"warnings"`  // Warnings
 }
 
-// Inspect shows a component, by the name that clients or Go have for it. Its kind may be empty if only one
-// has that name.
+// Inspect returns a component by its client name or Go name. The kind may be empty if the name is unique.
 func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
 	var places []derive.Place
-	var kinds []string
 	for _, place := range e.existingPlaces() {
-		if !place.Wired && place.Kind != derive.Generator {
-			continue
-		}
-		for _, k := range place.Kinds() {
-			kinds = append(kinds, string(k))
-		}
-		if kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind)) {
+		isListed := place.Wired || place.Kind == derive.Generator
+		if isListed && (kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind))) {
 			places = append(places, place)
 		}
 	}
-	slices.Sort(kinds)
 	if len(places) == 0 {
-		return nil, terminal.Usagef("the project has no %q; it has components of the kinds %s", kind, strings.Join(slices.Compact(kinds), ", "))
+		return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", kind, strings.Join(Kinds(), ", "))
 	}
 	c, pkg, err := e.lookUp(ctx, places, derive.Kind(kind), name)
 	if err != nil {
@@ -144,8 +135,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 
 func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
 
-// lookUp finds the component that clients or Go call by a name, in places, and its package. An
-// empty kind means any.
+// lookUp finds a component in places by its client name or Go name, and its package. An empty kind means any.
 func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {
@@ -155,8 +145,8 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	var names []string
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && kind != "" {
-			if pkg.Kind != derive.Feature || isIn(pkg, name) {
-				return c, nil, e.refused(newPlan(""), pkg)
+			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
+				return c, nil, e.underivable(newPlan(""), pkg)
 			}
 			continue
 		}
@@ -174,42 +164,42 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	}
 	switch {
 	case len(found) == 0:
-		return c, nil, terminal.Usagef("there is no %s %q; there are %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
 	case len(found) == 1:
 		return found[0], home, nil
 	case found[0].Kind == found[1].Kind:
-		return c, nil, terminal.Usagef("%q is %s and %s; say which is meant", name, found[0].Name, found[1].Name)
+		return c, nil, terminal.Usagef("%q is ambiguous: %s or %s", name, found[0].Name, found[1].Name)
 	}
-	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; say with kind which is meant", name, found[0].Kind, found[1].Kind)
+	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
 }
 
-// isIn reports whether a name is that of a part of the feature in a package, as far as can be told by the name.
-func isIn(pkg *derive.Package, name string) bool {
+// mayBelongTo reports whether a component may be part of the feature in a package, according to its name.
+func mayBelongTo(pkg *derive.Package, name string) bool {
 	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
 	return feature == path.Base(pkg.Dir)
 }
 
-// find returns the function or method that a reference names in a package.
-func find(ref reference, pkg *types.Package) (types.Object, error) {
+// findFunction returns the function or method that a reference names in a package.
+func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
 	name := ref.call[0]
 	object := pkg.Scope().Lookup(name)
 	switch {
 	case object == nil:
-		return nil, absent(ref, pkg)
+		return nil, absentError(ref, pkg)
 	case !object.Exported():
-		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; begin its name with a capital", ref, name)
+		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; export it", ref, name)
 	}
 	if _, is := object.(*types.TypeName); is {
-		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that makes a %[2]s and calls the method", ref, name)
+		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that creates a %[2]s and calls the method", ref, name)
 	}
 	if len(ref.call) == 1 {
 		if isFunction(object) {
 			return object, nil
 		}
 		if methods := methodsOf(ref, object); len(methods) > 0 {
-			return nil, fmt.Errorf("%q: %s is no function; name one of its methods: %s", ref, name, few(methods))
+			return nil, fmt.Errorf("%q: %s is not a function; name one of its methods: %s", ref, name, joinFew(methods))
 		}
-		return nil, fmt.Errorf("%q: %s is no function, and has no methods; %s", ref, name, offer(ref, pkg))
+		return nil, fmt.Errorf("%q: %s is not a function and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
 	}
 	_, addressable := object.(*types.Var)
 	method, _, _ := types.LookupFieldOrMethod(object.Type(), addressable, pkg, ref.call[1])
@@ -217,9 +207,9 @@ func find(ref reference, pkg *types.Package) (types.Object, error) {
 		return method, nil
 	}
 	if methods := methodsOf(ref, object); len(methods) > 0 {
-		return nil, fmt.Errorf("%q: %s has no exported method %s that can be called on it; it has %s", ref, name, ref.call[1], few(methods))
+		return nil, fmt.Errorf("%q: %s has no exported method %s; it has %s", ref, name, ref.call[1], joinFew(methods))
 	}
-	return nil, fmt.Errorf("%q: %s has no exported method at all that can be called on it; %s", ref, name, offer(ref, pkg))
+	return nil, fmt.Errorf("%q: %s has no exported methods; %s", ref, name, suggestFunctions(ref, pkg))
 }
 
 func isFunction(object types.Object) bool {
@@ -227,19 +217,19 @@ func isFunction(object types.Object) bool {
 	return is
 }
 
-// absent reports that a package does not declare what a reference names, and suggests what it has.
-func absent(ref reference, pkg *types.Package) error {
+// absentError reports that a package does not declare the name of a reference, and suggests others.
+func absentError(ref reference, pkg *types.Package) error {
 	for _, name := range pkg.Scope().Names() {
 		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
 			meant := reference{ref.dir, append([]string{name}, ref.call[1:]...)}
-			return fmt.Errorf("%q: there is no %s; is %s meant?", ref, ref.call[0], meant)
+			return fmt.Errorf("%q: %s does not exist; did you mean %s?", ref, ref.call[0], meant)
 		}
 	}
-	return fmt.Errorf("%q: there is no %s; %s", ref, ref.call[0], offer(ref, pkg))
+	return fmt.Errorf("%q: %s does not exist; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
 }
 
-// offer lists the functions and methods of a package that a reference can name.
-func offer(ref reference, pkg *types.Package) string {
+// suggestFunctions lists the functions and methods of a package that a reference can name.
+func suggestFunctions(ref reference, pkg *types.Package) string {
 	var found []string
 	for _, name := range pkg.Scope().Names() {
 		object := pkg.Scope().Lookup(name)
@@ -253,9 +243,9 @@ func offer(ref reference, pkg *types.Package) string {
 		}
 	}
 	if len(found) == 0 {
-		return "the package has no exported function at all: write one"
+		return "the package has no exported functions"
 	}
-	return "the package has " + few(found)
+	return "the package has " + joinFew(found)
 }
 
 func methodsOf(ref reference, object types.Object) []string {
@@ -274,9 +264,9 @@ func methodsOf(ref reference, object types.Object) []string {
 	return found
 }
 
-// choose finds the component that is to be destroyed, by the name that clients or Go have for it, and where it is.
-// Its file has to be its own. A feature goes whole, whatever is in it.
-func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
+// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
+// component whose file contains others. A feature is removed with all of its components.
+func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
 	var places []derive.Place
 	for _, place := range e.existingPlaces() {
 		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
@@ -290,10 +280,10 @@ func (e *Engine) choose(ctx context.Context, kind derive.Kind, name string) (der
 	if err != nil {
 		return derive.Place{}, c, err
 	}
-	return pkg.Place, c, alone(pkg, c)
+	return pkg.Place, c, checkAlone(pkg, c)
 }
 
-func alone(pkg *derive.Package, component derive.Component) error {
+func checkAlone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {
 		switch {
@@ -308,13 +298,13 @@ func alone(pkg *derive.Package, component derive.Component) error {
 		return nil
 	}
 	return &Refusal{
-		Reason: fmt.Sprintf("%s also holds %s", component.File, strings.Join(others, ", ")),
-		WayOut: fmt.Sprintf("Remove %s there by hand, and derive again with sync or build.", component.Func),
+		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
+		WayOut: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
 	}
 }
 
-// filesOf are the files of a component that go with it: its own and the test beside it, or all that are in the folder
-// of a feature, without derived ones.
+// filesOf returns the files of a component: its file and its test file, or all files of a feature except
+// derived ones.
 func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := []string{c.File}

@@ -26,15 +26,15 @@ import (
 // A migration edits the source for a new version of a command.
 type migration struct {
 	engine   *Engine
-	made     *gen.Migration
+	result   *gen.Migration
 	pass     *typecheck.Pass
 	named    *types.Named          // the command's type
 	edits    map[string][]textEdit // by file
-	renamed  map[token.Pos]string  // new Go names of fields, by the place where they are declared
-	oldNames []string              // what those are called now
+	renamed  map[token.Pos]string  // new Go names of fields, by the position of their declaration
+	oldNames []string              // old Go names of these fields
 	tidy     map[string][]string   // by file, names of packages that it may no longer use
 
-	recordedGo map[token.Pos]string // Go names that fields had in the recorded version, by the place where they are declared
+	recordedGo map[token.Pos]string // Go names of fields in the recorded version, by the position of their declaration
 }
 
 type textEdit struct {
@@ -42,25 +42,25 @@ type textEdit struct {
 	text       string
 }
 
-// migrate edits the fields of a recorded command for a new version.
+// migrate plans a new version of a recorded command, with edited fields.
 func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
 	component, err := e.recordedCommand(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	record, err := e.recorded(newPlan(actionGenerate))
+	record, err := e.readContract(newPlan(actionGenerate))
 	if err != nil {
 		return nil, err
 	}
 	recorded, known := record.Commands[command]
 	switch version := component.Version(); {
 	case !known:
-		return nil, fmt.Errorf("%s is not in %s yet, so there is no older version of it; run petrock sync", command, contract.File)
+		return nil, fmt.Errorf("%s is not recorded in %s; run petrock sync", command, contract.File)
 	case version < recorded.Version || version > recorded.Version+1:
-		return nil, fmt.Errorf("%s: version %d is recorded, and its type says version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
+		return nil, fmt.Errorf("%s: version %d is recorded, but its type has version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
 	}
 	m := &migration{engine: e, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{}}
-	m.made = &gen.Migration{
+	m.result = &gen.Migration{
 		EventType: command,
 		Dir:       path.Dir(component.File),
 		Type:      component.Func,
@@ -69,14 +69,14 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 		Old:       recorded.Versions[recorded.Version],
 		Declared:  e.feature(ctx, component.Feature).Declared,
 	}
-	dirs := e.checker.Importers(e.before, m.made.Dir)
+	dirs := e.checker.Importers(e.before, m.result.Dir)
 	if m.pass, err = e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{}); err != nil {
 		return nil, err
 	}
 	if err := m.plan(edit, dirs); err != nil {
 		return nil, err
 	}
-	return m.made, m.result(ctx)
+	return m.result, m.finish(ctx)
 }
 
 func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Component, error) {
@@ -90,7 +90,7 @@ func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Co
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.refused(newPlan(actionGenerate), packages[0])
+		return derive.Component{}, e.underivable(newPlan(actionGenerate), packages[0])
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -101,17 +101,17 @@ func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Co
 			names = append(names, c.EventType)
 		}
 	}
-	return derive.Component{}, terminal.Usagef("there is no command %q; there are %s", command, joinOrNone(names))
+	return derive.Component{}, terminal.Usagef("command %q does not exist; the commands are %s", command, joinOrNone(names))
 }
 
 func (m *migration) plan(edit gen.Edit, dirs []string) error {
-	pkg, _ := m.pass.Package(m.made.Dir)
+	pkg, _ := m.pass.Package(m.result.Dir)
 	if pkg == nil {
-		return fmt.Errorf("there is no package in %s", m.made.Dir)
+		return fmt.Errorf("no package in %s", m.result.Dir)
 	}
-	object := pkg.Scope().Lookup(m.made.Type)
+	object := pkg.Scope().Lookup(m.result.Type)
 	if object == nil {
-		return fmt.Errorf("there is no type %s in %s", m.made.Type, m.made.Dir)
+		return fmt.Errorf("no type %s in %s", m.result.Type, m.result.Dir)
 	}
 	m.named, _ = object.Type().(*types.Named)
 	for _, old := range slices.Sorted(maps.Keys(edit.Rename)) {
@@ -124,14 +124,14 @@ func (m *migration) plan(edit gen.Edit, dirs []string) error {
 			return err
 		}
 	}
-	m.bump()
+	m.setVersion()
 	m.recordedGo = m.recordedNames(edit)
-	m.redirect(dirs)
-	m.references(dirs)
+	m.redirectUpgrades(dirs)
+	m.renameUses(dirs)
 	return nil
 }
 
-// field finds a field of the command's type by its JSON path; nil if there is none.
+// field returns a field of the command's type by its JSON path, or nil.
 func (m *migration) field(jsonPath string) *types.Var {
 	t := types.Type(m.named)
 	var found *types.Var
@@ -151,19 +151,13 @@ func (m *migration) field(jsonPath string) *types.Var {
 	return found
 }
 
-// structIn is the struct that a type is, points to or holds.
+// structIn returns the struct that a type is, points to or contains.
 func structIn(t types.Type) (*types.Struct, bool) {
 	for {
 		switch under := t.Underlying().(type) {
 		case *types.Struct:
 			return under, true
-		case *types.Pointer:
-			t = under.Elem()
-		case *types.Slice:
-			t = under.Elem()
-		case *types.Array:
-			t = under.Elem()
-		case *types.Map:
+		case interface{ Elem() types.Type }: // a pointer, slice, array or map
 			t = under.Elem()
 		default:
 			return nil, false
@@ -171,7 +165,7 @@ func structIn(t types.Type) (*types.Struct, bool) {
 	}
 }
 
-// rename plans a new name for a field, unless the Go has it already.
+// rename plans a new name for a field, unless the source already has it.
 func (m *migration) rename(old, name string) error {
 	prefix := ""
 	if at := strings.LastIndex(old, "."); at >= 0 {
@@ -187,14 +181,14 @@ func (m *migration) rename(old, name string) error {
 	case old == name:
 		return fmt.Errorf("rename %s=%s: both names are the same", old, name)
 	case before != nil && after != nil:
-		return fmt.Errorf("rename %s=%s: %s has both fields; remove one of them", old, name, m.made.Type)
+		return fmt.Errorf("rename %s=%s: %s has both fields; remove one of them", old, name, m.result.Type)
 	case after != nil:
-		return nil // the Go was edited before
+		return nil // the source was already edited
 	case before == nil:
-		return fmt.Errorf("rename %s=%s: %s has neither field", old, name, m.made.Type)
+		return fmt.Errorf("rename %s=%s: %s has neither field", old, name, m.result.Type)
 	}
 	short := strings.TrimPrefix(name, prefix)
-	made, err := gen.ParseFieldName(short)
+	parsed, err := gen.ParseFieldName(short)
 	if err != nil {
 		return fmt.Errorf("rename %s=%s: %w", old, name, err)
 	}
@@ -202,15 +196,15 @@ func (m *migration) rename(old, name string) error {
 	if err != nil {
 		return err
 	}
-	m.renamed[before.Pos()] = made.Go()
+	m.renamed[before.Pos()] = parsed.Go()
 	m.oldNames = append(m.oldNames, before.Name())
-	m.replace(file, field.Names[0].Pos(), field.Names[0].End(), made.Go())
+	m.replace(file, field.Names[0].Pos(), field.Names[0].End(), parsed.Go())
 	m.retag(file, field, short)
 	m.recomment(file, field, strings.TrimPrefix(old, prefix), short)
 	return nil
 }
 
-// recomment replaces the comment of a field that was generated from its old name.
+// recomment replaces the comment of a field if it was generated from the old name.
 func (m *migration) recomment(file *typecheck.File, field *ast.Field, old, name string) {
 	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
 		if group != nil && strings.TrimSpace(group.Text()) == (gen.Field{Name: old}).Comment() {
@@ -219,7 +213,6 @@ func (m *migration) recomment(file *typecheck.File, field *ast.Field, old, name 
 	}
 }
 
-// declaration finds where a field is declared in the project's source.
 func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	view, fset := m.engine.before, m.engine.before.Fset()
 	if at := fset.File(v.Pos()); at != nil && view.File(at.Name()) != nil {
@@ -231,7 +224,7 @@ func (m *migration) declaration(v *types.Var) (*typecheck.File, *ast.Field, erro
 				continue
 			}
 			if len(field.Names) > 1 {
-				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; give it a line of its own", file.Path, v.Name())
+				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
 			}
 			return file, field, nil
 		}
@@ -246,21 +239,20 @@ func (m *migration) retag(file *typecheck.File, field *ast.Field, name string) {
 	}
 	text, err := strconv.Unquote(field.Tag.Value)
 	if err != nil {
-		return // it does not compile
+		return // verify reports the error
 	}
 	value := reflect.StructTag(text).Get("json")
 	_, options, more := strings.Cut(value, ",")
 	if more {
 		options = "," + options
 	}
-	made := strings.Replace(text, "json:"+strconv.Quote(value), "json:"+strconv.Quote(name+options), 1)
-	if made == text { // there was no name
-		made = "json:" + strconv.Quote(name) + " " + text
+	tag := strings.Replace(text, "json:"+strconv.Quote(value), "json:"+strconv.Quote(name+options), 1)
+	if tag == text { // it had no JSON name
+		tag = "json:" + strconv.Quote(name) + " " + text
 	}
-	m.replace(file, field.Tag.Pos(), field.Tag.End(), "`"+made+"`")
+	m.replace(file, field.Tag.Pos(), field.Tag.End(), "`"+tag+"`")
 }
 
-// drop plans to remove a field, if the Go still has it.
 func (m *migration) drop(name string) error {
 	found := m.field(name)
 	if found == nil {
@@ -280,16 +272,16 @@ func (m *migration) drop(name string) error {
 	m.replace(file, start, end, "")
 	for node := range ast.Preorder(field.Type) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {
-			m.mayDrop(file, selector)
+			m.noteRemoved(file, selector)
 		}
 	}
 	return nil
 }
 
-// bump writes the new version into the doc comment of the command's type.
-func (m *migration) bump() {
-	file := m.engine.before.File(m.made.File)
-	line := fmt.Sprintf("//petrock:version %d", m.made.Version+1)
+// setVersion writes the new version into the doc comment of the command's type.
+func (m *migration) setVersion() {
+	file := m.engine.before.File(m.result.File)
+	line := fmt.Sprintf("//petrock:version %d", m.result.Version+1)
 	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, m.named.Obj().Pos(), m.named.Obj().Pos())
 	var doc *ast.CommentGroup
 	at := token.NoPos
@@ -313,21 +305,21 @@ func (m *migration) bump() {
 			return
 		}
 	}
-	m.replace(file, at, at, "//\n"+line+"\n") // gofmt puts it where it belongs
+	m.replace(file, at, at, "//\n"+line+"\n") // gofmt moves it to the end of the comment
 }
 
-// references renames all uses of renamed fields, except in methods of older versions, which use the
+// renameUses renames all uses of renamed fields, except in methods of older versions, which use the
 // recorded types.
-func (m *migration) references(dirs []string) {
+func (m *migration) renameUses(dirs []string) {
 	if len(m.renamed) == 0 {
 		return
 	}
 	seen := map[token.Pos]bool{}
 	for _, dir := range dirs {
-		left := slices.Clone(m.engine.before.Files(dir))
+		unbuilt := slices.Clone(m.engine.before.Files(dir))
 		for _, inspected := range m.pass.InspectTests(dir) {
 			for _, file := range inspected.Files {
-				left = slices.DeleteFunc(left, func(f *typecheck.File) bool { return f == file })
+				unbuilt = slices.DeleteFunc(unbuilt, func(f *typecheck.File) bool { return f == file })
 				if file.IsDerived() {
 					continue
 				}
@@ -340,23 +332,23 @@ func (m *migration) references(dirs []string) {
 					if !ok || !v.IsField() {
 						continue
 					}
-					if name := m.renamed[v.Origin().Pos()]; name != "" && !m.isPlanned(file, ident.Pos()) && !m.inOlder(file, ident.Pos()) {
+					if name := m.renamed[v.Origin().Pos()]; name != "" && !m.isPlanned(file, ident.Pos()) && !m.isInOlder(file, ident.Pos()) {
 						seen[ident.Pos()] = true
 						m.replace(file, ident.Pos(), ident.End(), name)
 					}
 				}
 			}
 		}
-		m.noteUnbuilt(left)
+		m.noteUnbuilt(unbuilt)
 	}
 }
 
-// noteUnbuilt names files that this system does not build and that use names of renamed fields.
+// noteUnbuilt notes files that are not built for this system and use names of renamed fields.
 func (m *migration) noteUnbuilt(files []*typecheck.File) {
 	for _, file := range files {
 		for node := range ast.Preorder(file.Syntax) {
 			if ident, ok := node.(*ast.Ident); ok && slices.Contains(m.oldNames, ident.Name) {
-				m.made.Unbuilt = append(m.made.Unbuilt, file.Path)
+				m.result.Unbuilt = append(m.result.Unbuilt, file.Path)
 				break
 			}
 		}
@@ -366,7 +358,7 @@ func (m *migration) noteUnbuilt(files []*typecheck.File) {
 func (m *migration) replace(file *typecheck.File, start, end token.Pos, text string) {
 	at := m.engine.before.Fset().File(start)
 	edit := textEdit{at.Offset(start), at.Offset(end), text}
-	if !slices.Contains(m.edits[file.Path], edit) { // two paths may lead to one field
+	if !slices.Contains(m.edits[file.Path], edit) { // a field may have two paths
 		m.edits[file.Path] = append(m.edits[file.Path], edit)
 	}
 }
@@ -376,8 +368,8 @@ func (m *migration) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	return slices.ContainsFunc(m.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
-// result makes the edits, and finds out what the command is then.
-func (m *migration) result(ctx context.Context) error {
+// finish applies the edits, and derives the new shape of the command.
+func (m *migration) finish(ctx context.Context) error {
 	texts := map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(m.edits)) {
 		file := m.engine.before.File(name)
@@ -389,28 +381,28 @@ func (m *migration) result(ctx context.Context) error {
 		}
 		text = withoutUnused(text, m.tidy[name])
 		texts[name] = text
-		m.made.Changes = append(m.made.Changes, gen.File{Path: name, Text: text})
+		m.result.Changes = append(m.result.Changes, gen.File{Path: name, Text: text})
 	}
 	view := m.engine.before.With(texts)
-	packages, err := m.engine.deriver.Packages(ctx, view, []derive.Place{derive.FeaturePlace(m.made.Dir)})
+	packages, err := m.engine.deriver.Packages(ctx, view, []derive.Place{derive.FeaturePlace(m.result.Dir)})
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.made.EventType })
+	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.result.EventType })
 	if at < 0 {
 		p := newPlan(actionGenerate)
 		p.texts = texts
-		return m.engine.refused(p, packages[0])
+		return m.engine.underivable(p, packages[0])
 	}
 	component := packages[0].Components[at]
-	m.made.New = component.Stored()
-	m.made.Defaults = defaultsOf(component.Input)
-	pass, err := m.engine.checker.NewPass(ctx, view, []string{m.made.Dir}, typecheck.PassOptions{})
+	m.result.New = component.Stored()
+	m.result.Defaults = defaultsOf(component.Input)
+	pass, err := m.engine.checker.NewPass(ctx, view, []string{m.result.Dir}, typecheck.PassOptions{})
 	if err != nil {
 		return err
 	}
-	pkg, _ := pass.Package(m.made.Dir)
-	m.made.Struct, _ = pkg.Scope().Lookup(m.made.Type).Type().Underlying().(*types.Struct)
+	pkg, _ := pass.Package(m.result.Dir)
+	m.result.Struct, _ = pkg.Scope().Lookup(m.result.Type).Type().Underlying().(*types.Struct)
 	return nil
 }
 

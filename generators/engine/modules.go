@@ -19,21 +19,18 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// importPaths returns what the files of a project import.
 func importPaths(view *typecheck.View) []string {
 	var all []string
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			for _, i := range file.Imports() {
-				all = append(all, i.Path)
-			}
+	for _, file := range view.All() {
+		for _, i := range file.Imports() {
+			all = append(all, i.Path)
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// plannedModules returns go.mod and go.sum as the plan has them.
+// plannedModules returns the planned go.mod and go.sum, or else those on disk.
 func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
 	if p.plans("go.mod") {
 		return p.texts["go.mod"], p.texts["go.sum"], nil
@@ -48,8 +45,8 @@ func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
 	return goMod, goSum, err
 }
 
-// compareModules returns the paths of modules that only one go.mod requires, and how the versions of
-// others differ.
+// compareModules returns the paths of modules that only one of two go.mod files requires, and describes
+// changed versions of the others.
 func compareModules(old, now []byte) (different, versions []string) {
 	required := [2]map[string]string{{}, {}}
 	for i, text := range [][]byte{old, now} {
@@ -59,25 +56,20 @@ func compareModules(old, now []byte) (different, versions []string) {
 			}
 		}
 	}
-	for name, version := range required[0] {
-		switch other, both := required[1][name]; {
-		case !both:
+	all := maps.Clone(required[0])
+	maps.Copy(all, required[1])
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch before, after := required[0][name], required[1][name]; {
+		case before == "" || after == "":
 			different = append(different, name)
-		case other != version:
-			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, version, other))
+		case before != after:
+			versions = append(versions, fmt.Sprintf("%s %s becomes %s", name, before, after))
 		}
 	}
-	for name := range required[1] {
-		if _, both := required[0][name]; !both {
-			different = append(different, name)
-		}
-	}
-	slices.Sort(different)
-	slices.Sort(versions)
 	return different, versions
 }
 
-// tidy computes go.mod and go.sum with go mod tidy, which sees the planned files and writes to copies.
+// tidy computes go.mod and go.sum with go mod tidy, which reads the planned files and writes to copies.
 func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
 	e.step("running go mod tidy on a copy of go.mod")
 	dir, err := os.MkdirTemp("", "petrock")
@@ -99,12 +91,12 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 	})
 	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
 	// With -e, tidy continues if the user imports a package that does not exist.
-	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
+	_, stderr, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
-			Reason:    "go.mod and go.sum cannot be computed:",
-			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(said), err.Error())), "\n"),
-			WayOut:    "Nothing was changed. If a module is not on this machine, run go mod download with a network, and try again.",
+			Reason:    "go mod tidy failed:",
+			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(stderr), err.Error())), "\n"),
+			WayOut:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
 		}
 	}
 	tidyMod, modErr := os.ReadFile(modFile)
@@ -115,8 +107,7 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
 }
 
-// verifyModules refuses a plan with which packages of the user no longer compile, because modules have
-// changed.
+// verifyModules refuses a plan whose changed modules break packages of the project.
 func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	e.step("compiling the project with the changed modules")
 	dir, err := os.MkdirTemp("", "petrock")
@@ -136,15 +127,14 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := newIn(after.Diagnostics, before.Diagnostics)
+	fresh := newDiagnostics(after.Diagnostics, before.Diagnostics)
 	if len(fresh) == 0 {
 		return nil
 	}
-	return &Refusal{Reason: "with other modules in go.mod it would not compile:", Diagnostics: fresh, WayOut: "Nothing was changed."}
+	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, WayOut: "Nothing was changed."}
 }
 
-// overlay writes planned files to a folder: Go, go.mod and go.sum, and an overlay that puts them into the
-// project.
+// overlay writes an overlay with the planned Go files, go.mod and go.sum.
 func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
 	files := maps.Clone(p.texts)
 	maps.DeleteFunc(files, func(name string, _ []byte) bool {
@@ -153,11 +143,11 @@ func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
 	return typecheck.WriteOverlay(dir, e.project.Root, files)
 }
 
-// withParts returns a go.mod that requires at least the versions that parts require.
+// withParts adds the requirements of parts to a go.mod, or raises their versions.
 func withParts(goMod []byte, names []string) ([]byte, error) {
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("parse %w", err)
 	}
 	for _, name := range names {
 		part, _ := parts.Find(name)
@@ -182,14 +172,14 @@ func withParts(goMod []byte, names []string) ([]byte, error) {
 	return parsed.Format()
 }
 
-// findModules refuses a plan whose part imports packages that are not on this machine.
+// findModules refuses a plan whose part imports packages of modules that are not downloaded.
 func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
 	view := e.before.With(p.texts)
 	var imported []string
 	for name := range files {
 		file := view.File(name)
 		if file == nil {
-			continue // not of this system
+			continue // not a Go file
 		}
 		for _, i := range file.Imports() {
 			if !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
@@ -207,7 +197,7 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 	var reasons []string
 	for _, i := range imported {
 		if !exports.Has(i) && i != "unsafe" {
-			reasons = append(reasons, exports.Why(i))
+			reasons = append(reasons, exports.Reason(i))
 		}
 	}
 	if len(reasons) == 0 {
@@ -222,21 +212,21 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 		command += " " + m.String()
 	}
 	return &Refusal{
-		Reason:    fmt.Sprintf("modules of the part %s are not on this machine:", part.Name),
+		Reason:    fmt.Sprintf("modules of part %s are not downloaded:", part.Name),
 		Conflicts: reasons,
-		WayOut:    "Nothing was changed. With a network, run this and try again:\n  " + command,
+		WayOut:    "Nothing was changed. Connect to the network, run this command, and try again:\n  " + command,
 	}
 }
 
-// completeModules adds to go.mod and go.sum what they lack for the parts of the project, for example
-// after a merge.
+// completeModules adds missing lines to go.mod and go.sum for the parts of the project, for example after a
+// merge.
 func (e *Engine) completeModules(p *plan) error {
 	present := presentParts(e.before)
 	goMod, goSum, err := e.plannedModules(p)
 	if err != nil || len(present) == 0 || p.plans("go.mod") {
 		return err
 	}
-	lacks := false
+	isIncomplete := false
 	for _, name := range present {
 		part, _ := parts.Find(name)
 		required, err := part.Required()
@@ -247,10 +237,10 @@ func (e *Engine) completeModules(p *plan) error {
 			isRequired := bytes.Contains(goMod, []byte(m.Path+" v"))
 			isAtOurs := bytes.Contains(goMod, []byte(m.Path+" "+m.Version))
 			hasSum := bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
-			lacks = lacks || !isRequired || isAtOurs && !hasSum
+			isIncomplete = isIncomplete || !isRequired || isAtOurs && !hasSum
 		}
 	}
-	if !lacks {
+	if !isIncomplete {
 		return nil
 	}
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, present, present, nil)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,37 +17,32 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// redirect makes the upgrade of the version before lead to the recorded version, whose fields become a type of their own.
-func (m *migration) redirect(dirs []string) {
-	if m.made.Version < 2 {
+// redirectUpgrades makes Upgrade of the previous version return the recorded version, whose fields move to
+// a new type.
+func (m *migration) redirectUpgrades(dirs []string) {
+	if m.result.Version < 2 {
 		return
 	}
 	m.chainCalls(dirs)
-	inspected := m.pass.Inspect(m.made.Dir)
+	inspected := m.pass.Inspect(m.result.Dir)
 	if inspected == nil {
 		return
 	}
-	types := map[string]string{m.made.Type: m.made.OldType("")}
-	for name := range m.made.Old.Types {
-		types[name] = m.made.OldType(name)
+	names := map[string]string{m.result.Type: m.result.OldType("")}
+	for name := range m.result.Old.Types {
+		names[name] = m.result.OldType(name)
 	}
 	for _, file := range inspected.Files {
 		for _, decl := range file.Syntax.Decls {
-			function, ok := decl.(*ast.FuncDecl)
-			if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
-				continue
+			if m.isOlderMethod(decl) {
+				m.redirectMethod(file, decl, inspected.Info, names)
 			}
-			receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-			if !ok || !m.isOlder(receiver.Name) {
-				continue
-			}
-			m.redirectFunction(file, function, inspected.Info, types)
 		}
 	}
 }
 
-// chainCalls adds one more Upgrade to calls outside of the older versions, such as those of tests:
-// old.Upgrade() becomes old.Upgrade().Upgrade().
+// chainCalls adds one more Upgrade to calls outside older versions, such as those of tests: old.Upgrade()
+// becomes old.Upgrade().Upgrade().
 func (m *migration) chainCalls(dirs []string) {
 	for _, dir := range dirs {
 		for _, inspected := range m.pass.InspectTests(dir) {
@@ -56,7 +52,7 @@ func (m *migration) chainCalls(dirs []string) {
 				}
 				for node := range ast.Preorder(file.Syntax) {
 					call, ok := node.(*ast.CallExpr)
-					if !ok || m.inOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+					if !ok || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
 						continue
 					}
 					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
@@ -66,7 +62,7 @@ func (m *migration) chainCalls(dirs []string) {
 	}
 }
 
-// upgradesToCommand reports whether a call is that of Upgrade of an older version, and returns the command.
+// upgradesToCommand reports whether a call calls Upgrade of an older version and returns the command.
 func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || selector.Sel.Name != "Upgrade" {
@@ -77,17 +73,17 @@ func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool
 		return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == m.named.Obj().Pkg().Path() && is(named.Obj().Name())
 	}
 	receiver, result := info.Types[selector.X].Type, info.Types[call].Type
-	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.made.Type })
+	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.result.Type })
 }
 
-// redirectFunction makes a method of an older version return the types of the recorded version, with
+// redirectMethod makes a method of an older version return the types of the recorded version, with
 // the field names of that version. Named strings and numbers become basic types, as in recorded types.
-func (m *migration) redirectFunction(file *typecheck.File, function *ast.FuncDecl, info *types.Info, names map[string]string) {
-	for node := range ast.Preorder(function) {
+func (m *migration) redirectMethod(file *typecheck.File, method ast.Decl, info *types.Info, names map[string]string) {
+	for node := range ast.Preorder(method) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if name := plainType(info.Uses[selector.Sel]); name != "" {
 				m.replace(file, selector.Pos(), selector.End(), name)
-				m.mayDrop(file, selector)
+				m.noteRemoved(file, selector)
 			}
 			continue
 		}
@@ -97,10 +93,8 @@ func (m *migration) redirectFunction(file *typecheck.File, function *ast.FuncDec
 		}
 		switch object := info.Uses[ident].(type) {
 		case *types.TypeName:
-			ours := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
-			if name := names[ident.Name]; name != "" && ours {
-				m.replace(file, ident.Pos(), ident.End(), name)
-			} else if name := plainType(object); name != "" && ours {
+			isOurs := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
+			if name := cmp.Or(names[ident.Name], plainType(object)); name != "" && isOurs {
 				m.replace(file, ident.Pos(), ident.End(), name)
 			}
 		case *types.Var:
@@ -113,14 +107,15 @@ func (m *migration) redirectFunction(file *typecheck.File, function *ast.FuncDec
 	}
 }
 
-// mayDrop notes a package that a file may no longer use without a selector.
-func (m *migration) mayDrop(file *typecheck.File, selector *ast.SelectorExpr) {
+// noteRemoved notes the package of a removed selector, which the file may no longer use.
+func (m *migration) noteRemoved(file *typecheck.File, selector *ast.SelectorExpr) {
 	if pkg, ok := selector.X.(*ast.Ident); ok {
 		m.tidy[file.Path] = append(m.tidy[file.Path], pkg.Name)
 	}
 }
 
-// plainType is the basic type that a named type without its own marshalling is made of, empty for everything else.
+// plainType returns the basic type that underlies a named type without its own marshalling. It is empty for
+// other objects.
 func plainType(object types.Object) string {
 	name, ok := object.(*types.TypeName)
 	if !ok || name.Pkg() == nil {
@@ -137,7 +132,8 @@ func plainType(object types.Object) string {
 	return types.Typ[basic.Kind()].Name()
 }
 
-// recordedNames are the Go names that fields had in the recorded version, by the place where they are declared now.
+// recordedNames returns the Go names of fields in the recorded version, by the position of their current
+// declaration.
 func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 	names, seen := map[token.Pos]string{}, map[string]bool{}
 	var walk func(prefix string, t types.Type, fields []contract.Field)
@@ -153,37 +149,40 @@ func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
 					continue
 				}
 				names[now.Var.Origin().Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]
-				if inside := m.made.Old.StructAt(prefix + old.Name); inside != "" && !seen[inside] {
+				if inside := m.result.Old.StructAt(prefix + old.Name); inside != "" && !seen[inside] {
 					seen[inside] = true
-					walk(prefix+old.Name+".", now.Var.Type(), m.made.Old.Types[inside])
+					walk(prefix+old.Name+".", now.Var.Type(), m.result.Old.Types[inside])
 				}
 			}
 		}
 	}
-	walk("", m.named, m.made.Old.Fields)
+	walk("", m.named, m.result.Old.Fields)
 	return names
 }
 
-// inOlder reports whether a place is in a method of an older version of the command.
-func (m *migration) inOlder(file *typecheck.File, pos token.Pos) bool {
-	for _, decl := range file.Syntax.Decls {
-		function, ok := decl.(*ast.FuncDecl)
-		if !ok || pos < function.Pos() || pos > function.End() || function.Recv == nil || len(function.Recv.List) != 1 {
-			continue
-		}
-		receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-		return ok && m.isOlder(receiver.Name)
-	}
-	return false
+// isInOlder reports whether a position is in a method of an older version of the command.
+func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
+	return slices.ContainsFunc(file.Syntax.Decls, func(decl ast.Decl) bool {
+		return decl.Pos() <= pos && pos <= decl.End() && m.isOlderMethod(decl)
+	})
 }
 
-// isOlder reports whether a type is that of an older version of the command, or one that such a type uses.
+func (m *migration) isOlderMethod(decl ast.Decl) bool {
+	function, ok := decl.(*ast.FuncDecl)
+	if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
+		return false
+	}
+	receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
+	return ok && m.isOlder(receiver.Name)
+}
+
+// isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.
 func (m *migration) isOlder(name string) bool {
-	rest, ok := strings.CutPrefix(name, m.made.Type+"V")
+	rest, ok := strings.CutPrefix(name, m.result.Type+"V")
 	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// withoutUnused is a file without its imports of packages, by their names, that it no longer uses.
+// withoutUnused removes imports of packages, given by name, that a file no longer uses.
 func withoutUnused(text []byte, packages []string) []byte {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)

@@ -15,29 +15,28 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A PartChange is a part that comes or goes with an operation.
+// A PartChange is a part that an operation adds or removes.
 type PartChange struct {
-	Name    string         `json:"name"`              // Of the part
+	Name    string         `json:"name"`              // Name of the part
 	Action  journal.Action `json:"action"`            // create or delete
-	Folders []string       `json:"folders"`           // Where its code is
-	Files   int            `json:"files"`             // How many files it has
-	Modules []string       `json:"modules,omitempty"` // What it adds to go.mod, or takes from it
+	Folders []string       `json:"folders"`           // Folders of its code
+	Files   int            `json:"files"`             // Number of its files
+	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
 }
 
 // String describes the change in one line.
 func (c PartChange) String() string {
-	how := "to"
+	preposition := "to"
 	if c.Action == journal.Delete {
-		how = "from"
+		preposition = "from"
 	}
 	text := fmt.Sprintf("%s  part %s: %s (%s)", c.Action, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
 	if len(c.Modules) > 0 {
-		text += fmt.Sprintf(", %s %s go.mod", count(len(c.Modules), "module"), how)
+		text += fmt.Sprintf(", %s %s go.mod", count(len(c.Modules), "module"), preposition)
 	}
 	return text
 }
 
-// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -45,10 +44,10 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// A PartStatus says whether a project has a part.
+// A PartStatus describes a part, and whether a project has it.
 type PartStatus struct {
-	Name        string `json:"name"`        // Of the part
-	Description string `json:"description"` // What it is
+	Name        string `json:"name"`        // Name of the part
+	Description string `json:"description"` // Description of the part
 	Present     bool   `json:"present"`     // Whether the project has it
 	UsedBy      string `json:"usedBy"`      // A file that uses it; empty if none
 }
@@ -57,7 +56,7 @@ type PartStatus struct {
 func (s PartStatus) String() string {
 	switch {
 	case !s.Present:
-		return fmt.Sprintf("part %s: not in this project (%s); petrock add %[1]s adds it", s.Name, s.Description)
+		return fmt.Sprintf("part %s: not in this project (%s); run petrock add %[1]s to add it", s.Name, s.Description)
 	case s.UsedBy != "":
 		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
 	}
@@ -74,33 +73,32 @@ func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Resul
 	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionRemove) })
 }
 
-// planPart plans to add or to remove a part.
 func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
 	part, ok := parts.Find(name)
 	if !ok {
-		return nil, terminal.Usagef("there is no part %q; there are %s", name, strings.Join(parts.Names(), ", "))
+		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
 	}
 	add := action == actionAdd
 	p := newPlan(action)
 	p.operation.Title, p.name, p.kind = action+" "+name, name, "part"
 	switch has := isPresent(part, e.before); {
 	case add && has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project has the part %s already, in %s", part.Name, strings.Join(part.Folders, " and "))}
+		return nil, &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
 	case !add && !has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have the part %s; list shows the parts it has", part.Name)}
+		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see petrock list", part.Name)}
 	}
 	var err error
 	if add {
 		err = e.addPart(ctx, p, part)
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s uses the part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
+			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
 		}
 		if drift := e.partDrift(part); len(drift) > 0 {
 			return nil, &Refusal{
-				Reason:    fmt.Sprintf("the part %s is not as petrock made it:", part.Name),
+				Reason:    fmt.Sprintf("files of part %s have been edited:", part.Name),
 				Conflicts: drift,
-				WayOut:    "Nothing was changed. Restore these files from version control, and move away what is yours.",
+				WayOut:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
 			}
 		}
 		err = e.removePart(ctx, p, part)
@@ -111,12 +109,10 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 	return p, e.derive(ctx, p, nil, false)
 }
 
-// isPresent reports whether a project has a part.
 func isPresent(part parts.Part, view *typecheck.View) bool {
 	return slices.ContainsFunc(view.Dirs(), func(dir string) bool { return part.Holds(dir) && len(view.Files(dir)) > 0 })
 }
 
-// presentParts returns the names of the parts that a project has.
 func presentParts(view *typecheck.View) []string {
 	var names []string
 	for _, part := range parts.All() {
@@ -127,33 +123,29 @@ func presentParts(view *typecheck.View) []string {
 	return names
 }
 
-// partUser returns a file of the user that uses a part; empty if there is none.
+// partUser returns a user file that uses a part, or an empty string.
 func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 	return append(e.partUsers(part, view), "")[0]
 }
 
-// partUsers returns the files of the user that use a part.
 func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	var users []string
-	for _, dir := range view.Dirs() {
-		if folder, _, _ := strings.Cut(dir, "/"); slices.Contains(PetrockFolders(), folder) {
+	for _, file := range view.All() {
+		if folder, _, _ := strings.Cut(file.Path, "/"); slices.Contains(PetrockFolders(), folder) {
 			continue
 		}
-		for _, file := range view.Files(dir) {
-			var imported []string
-			for _, i := range file.Imports() {
-				imported = append(imported, i.Path)
-			}
-			if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
-				users = append(users, file.Path)
-			}
+		var imported []string
+		for _, i := range file.Imports() {
+			imported = append(imported, i.Path)
+		}
+		if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
+			users = append(users, file.Path)
 		}
 	}
 	return users
 }
 
-// partDrift returns the files in which the code of a part differs from what petrock wrote. Import paths
-// may differ by the module, which may have been renamed.
+// partDrift returns the files of a part that have been edited. A renamed module in import paths is not an edit.
 func (e *Engine) partDrift(part parts.Part) []string {
 	sum, err := ReadSum(e.root.FS())
 	if err != nil {
@@ -171,8 +163,8 @@ func (e *Engine) partDrift(part parts.Part) []string {
 	return slices.DeleteFunc(slices.Concat(changed, drift.Missing, drift.Added), func(file string) bool { return !part.Holds(file) })
 }
 
-// addNeeded adds the parts that planned files need. A plan of the whole project also adds those that
-// other files need, as far as possible.
+// addNeeded adds the parts that planned files use. A plan for the whole project also tries to add those that
+// other files use.
 func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	for _, part := range parts.All() {
 		view := e.before.With(p.texts)
@@ -181,7 +173,7 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 		}
 		users := e.partUsers(part, view)
 		isPlanned := slices.ContainsFunc(users, p.plans)
-		if len(users) == 0 || !isPlanned && !p.whole {
+		if len(users) == 0 || !isPlanned && !p.wholeProject {
 			continue
 		}
 		was := *p
@@ -193,18 +185,19 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 		if err != nil {
 			*p = was
 			e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
-			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("it needs the part %s: %v", part.Name, err)})
+			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("requires part %s: %v", part.Name, err)})
 		}
 	}
 	return nil
 }
 
-// addPart plans to unpack a part: its code, go.mod, go.sum and petrock.sum change, and its archive goes.
+// addPart plans to unpack a part: it adds its code, updates go.mod, go.sum and petrock.sum, and removes its
+// archive.
 func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	e.step("adding the part " + part.Name)
 	archive, err := e.root.ReadFile(part.Archive())
 	if isMissing(err) {
-		return &Refusal{Reason: fmt.Sprintf("%s, which holds the part %s, is missing", part.Archive(), part.Name), WayOut: "Nothing was changed. Restore it from version control."}
+		return &Refusal{Reason: fmt.Sprintf("%s, the archive of part %s, is missing", part.Archive(), part.Name), WayOut: "Nothing was changed. Restore it from version control."}
 	}
 	if err != nil {
 		return err
@@ -215,7 +208,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	}
 	for file := range files {
 		if _, err := e.root.Lstat(file); err == nil {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s exists, and the part %s would write it", file, part.Name))
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
 		}
 	}
 	if err := e.changeParts(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
@@ -239,10 +232,11 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 	return e.changeParts(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
 }
 
-// changeParts plans to create or delete a part: the files that come and go, petrock.sum, go.mod and go.sum.
-func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, action journal.Action, come map[string][]byte, gone []string) error {
+// changeParts plans to create or delete a part: it adds and removes files, and updates petrock.sum, go.mod
+// and go.sum.
+func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, action journal.Action, added map[string][]byte, removed []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
-		return &Refusal{Reason: fmt.Sprintf("the part %s changes go.mod, and the folder vendor would no longer match it", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
+		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
 	}
 	before := presentParts(e.before.With(p.texts))
 	sum, err := ReadSum(e.root.FS())
@@ -255,21 +249,21 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 	put := func(file string, text []byte) {
 		p.texts[file], p.derived[file] = text, true
 	}
-	for _, file := range gone {
+	for _, file := range removed {
 		put(file, nil)
 		delete(sum, file)
 	}
-	for file, text := range come {
+	for file, text := range added {
 		put(file, text)
 		sum.Add(file, text)
 	}
 	put(SumFile, sum.Encode())
 	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders}
 	if action == journal.Create {
-		change.Files = len(come)
+		change.Files = len(added)
 		p.operation.Added = append(p.operation.Added, part.Name)
 	} else {
-		change.Files = len(gone)
+		change.Files = len(removed)
 		p.operation.Removed = append(p.operation.Removed, part.Name)
 	}
 	goMod, goSum, err := e.plannedModules(p)
@@ -298,21 +292,21 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 	return nil
 }
 
-// revertParts plans to undo what an operation did to the parts: one that it added goes, unless
-// something uses it or it was edited, and one that it removed comes back. Where go.mod and go.sum
-// still are as the operation left them, and nothing else depends on them, they become what they were.
+// revertParts plans to undo the changes of parts. It removes parts that the operation added, unless they
+// are used or edited, and adds parts that it removed. It restores go.mod and go.sum if they have not changed
+// since and the project compiles with them.
 func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation) error {
-	stays := func(name, why string) {
-		p.notices = append(p.notices, fmt.Sprintf("The part %s stays: %s.", name, why))
+	keep := func(name, reason string) {
+		p.notices = append(p.notices, fmt.Sprintf("Part %s stays: %s.", name, reason))
 	}
 	for _, name := range target.Added {
 		part, ok := parts.Find(name)
 		if view := e.before.With(p.texts); !ok || !isPresent(part, view) {
 			continue
 		} else if user := e.partUser(part, view); user != "" {
-			stays(name, user+" uses it")
+			keep(name, user+" uses it")
 		} else if drift := e.partDrift(part); len(drift) > 0 {
-			stays(name, drift[0]+" was edited")
+			keep(name, drift[0]+" was edited")
 		} else if err := e.removePart(ctx, p, part); err != nil {
 			return err
 		}
@@ -350,7 +344,7 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	if p.tidied {
 		err := e.verifyModules(ctx, &restored)
 		if _, refused := errors.AsType[*Refusal](err); refused {
-			return nil // something has come to need what go mod tidy left
+			return nil // the project now needs the tidied go.mod
 		} else if err != nil {
 			return err
 		}
@@ -361,12 +355,12 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	return nil
 }
 
-// forParts names the parts that nothing uses once a plan is applied, and that something used before.
-func (e *Engine) forParts(p *plan) []string {
+// partsAdvice names the parts that are no longer used after a plan.
+func (e *Engine) partsAdvice(p *plan) []string {
 	var next []string
 	for _, part := range parts.All() {
 		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
-			next = append(next, fmt.Sprintf("Nothing uses the part %s any more; petrock remove %[1]s removes it.", part.Name))
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
 		}
 	}
 	return next

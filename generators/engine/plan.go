@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
@@ -24,47 +25,47 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A plan is one change of the project. Planning fills in the texts: the user's files come from a
-// generator or from the journal, derived ones from derive. Verifying fills in the files.
+// A plan is one change of the project. Planning sets the texts: user files come from a generator or from
+// the journal, derived files from derive. Verifying sets the files.
 type plan struct {
-	action     string            // of the operation
+	action     string            // action of the operation
 	operation  journal.Operation // its record; has an id once it is applied
 	kind, name string            // the component that is generated or destroyed
-	next       []string          // what to do after it, one sentence each
-	notices    []string          // what the user may not expect
+	next       []string          // next steps, one sentence each
+	notices    []string          // side effects, one sentence each
 
-	texts      map[string][]byte      // by path; nil for a file to delete
+	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
-	derived    map[string]bool        // which of them are derived
-	conflicts  []string               // what prevents the plan
-	packages   []*derive.Package      // what was derived from
+	derived    map[string]bool        // paths of derived files
+	conflicts  []string               // conflicts with the project
+	packages   []*derive.Package      // packages that were derived from
 	otherTools []*derive.Package      // other packages with tools, if some of packages have tools
 	trial      gen.Trial              // the examples to run
-	dir        string                 // of the package with the trial's test
+	dir        string                 // folder of the trial's test
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []string               // why imports were not found
-	checkPure  bool                   // refuse non-deterministic application of commands
+	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
 	warnings   []typecheck.Diagnostic
-	saved      *savedPlan // of a dry run, or of a saved plan that is applied; otherwise nil
-	applying   *savedPlan // the saved plan that is applied; otherwise nil
+	saved      *savedPlan // set in a dry run, or when a saved plan is applied
+	applying   *savedPlan // the saved plan that is applied
 
 	after    *typecheck.View        // the project with the plan applied
 	existing []typecheck.Diagnostic // errors that the project had before
-	files    []journal.Change       // what changes on disk, sorted
-	tried    *Trial                 // the result of the examples; nil if there are none
-	parts    []PartChange           // parts that come or go
-	tidied   bool                   // go mod tidy computed go.mod
-	savedID  string                 // of the plan that a dry run has saved
+	files    []journal.Change       // changes on disk, sorted
+	tried    *Trial                 // the result of the examples; nil without examples
+	parts    []PartChange           // parts that are added or removed
+	tidied   bool                   // whether go mod tidy computed go.mod
+	savedID  string                 // id of the plan that a dry run has saved
 
-	lost         string          // why the contract says nothing about stored events
-	broken       []brokenCommand // commands whose stored events would no longer be read
-	brokenBefore []string        // those that were broken before the plan
-	breaks       []string        // what would break clients
-	accepts      []string        // commands whose recorded fields are given up
-	settles      string          // the command whose versions it settles; those of others are left as they are
-	lenient      bool            // it only takes away: what is broken is left as it is
-	whole        bool            // it is made of all of the project
-	undone       *undone         // what is undone of the contract
+	contractLost string          // error if the contract is missing
+	broken       []brokenCommand // commands whose stored events would no longer be readable
+	brokenBefore []string        // commands that were broken before the plan
+	breaks       []string        // changes that break clients
+	accepts      []string        // commands whose recorded fields are replaced
+	settles      string          // the command that gets a new version
+	lenient      bool            // whether to ignore broken commands, because the plan only removes code
+	wholeProject bool            // whether the plan derives from the whole project
+	undone       *undone         // the change of the contract that is undone
 }
 
 func newPlan(action string) *plan {
@@ -79,9 +80,9 @@ func (p *plan) plans(file string) bool {
 	return planned
 }
 
-// isOfPart reports whether a file changes only because a part comes or goes. Results do not list these
-// files, except go.mod.
-func (p *plan) isOfPart(file string) bool {
+// belongsToPart reports whether a file changes only because a part is added or removed. Results do not list
+// these files, except go.mod.
+func (p *plan) belongsToPart(file string) bool {
 	for _, change := range p.parts {
 		part, _ := parts.Find(change.Name)
 		if part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum" {
@@ -99,16 +100,16 @@ func (p *plan) dirs() []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// derive adds derived files to a plan: those of the given places, the wiring and the contract. If exact,
+// derive adds derived files to a plan: those of the given places, the wiring and the contract. If strict,
 // errors in a place refuse the plan.
-func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exact bool) error {
+func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, strict bool) error {
 	if err := e.addNeeded(ctx, p); err != nil {
 		return err
 	}
 	e.step("deriving")
-	hidden := e.hidden()
-	if len(hidden) > 0 && exact {
-		return e.refused(p, hidden[0])
+	unread := e.unreadPlaces()
+	if len(unread) > 0 && strict {
+		return e.underivable(p, unread[0])
 	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
@@ -118,23 +119,19 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 		return err
 	}
 	for _, pkg := range p.packages {
-		if len(pkg.Problems) > 0 {
-			if exact {
-				refusal := e.refused(p, pkg)
-				before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-				if err == nil && len(before[0].Problems) == 0 {
-					refusal.Reason = fmt.Sprintf("nothing could be derived from %s any more:", pkg.Dir)
-					refusal.WayOut = "Nothing was changed."
-					refusal.before = false
-				}
-				return refusal
+		switch {
+		case len(pkg.Problems) > 0 && strict:
+			refusal := e.underivable(p, pkg)
+			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+			if err == nil && len(before[0].Problems) == 0 {
+				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
+				refusal.WayOut = "Nothing was changed."
+				refusal.before = false
 			}
-			continue
+			return refusal
+		case len(pkg.Problems) == 0 && (pkg.Text != nil || e.before.File(pkg.File) != nil):
+			e.planDerived(p, pkg.File, pkg.Text)
 		}
-		if pkg.Text == nil && e.before.File(pkg.File) == nil {
-			continue
-		}
-		e.planDerived(p, pkg.File, pkg.Text)
 	}
 	run, err := e.deriver.GeneratorProgram(e.before.With(p.texts))
 	if err != nil {
@@ -143,8 +140,8 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	if run.Text != nil || e.before.File(run.Path) != nil {
 		e.planDerived(p, run.Path, run.Text)
 	}
-	if p.packages = append(p.packages, hidden...); len(hidden) > 0 {
-		return nil // the wiring and the contract stay as they are
+	if p.packages = append(p.packages, unread...); len(unread) > 0 {
+		return nil // do not change the wiring and the contract
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
 	if err != nil {
@@ -156,8 +153,8 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, exa
 	return e.updateContract(ctx, p)
 }
 
-// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from
-// some: tool names are unique, and all tools count in tools/list.
+// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from some.
+// Tool names must be unique, and tools/list includes all tools.
 func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Place) error {
 	if !slices.ContainsFunc(places, derive.Place.HasTools) {
 		return nil
@@ -179,21 +176,20 @@ func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Pl
 	return nil
 }
 
-// planDerived plans a derived file. An existing file of that name has to be a derived one.
+// planDerived plans a derived file. An existing file with that name must be a derived one.
 func (e *Engine) planDerived(p *plan, file string, text []byte) {
-	was := e.before.File(file)
-	there, err := e.root.ReadFile(file) // a build may not take it
-	if was != nil || err == nil {
+	existing, err := e.root.ReadFile(file)
+	if was := e.before.File(file); was != nil || err == nil {
 		if was != nil {
-			there = was.Text
+			existing = was.Text
 		}
-		if !typecheck.IsDerived(file, there) {
+		if !typecheck.IsDerived(file, existing) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file, and no line %q; rename it, or remove it if it was derived", file, typecheck.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file but no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
-		if bytes.Equal(there, text) && text != nil {
+		if bytes.Equal(existing, text) && text != nil {
 			delete(p.texts, file)
 			return
 		}
@@ -202,21 +198,21 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.derived[file] = true
 }
 
-func (e *Engine) refused(p *plan, pkg *derive.Package) *Refusal {
+func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
-		Reason:      fmt.Sprintf("nothing can be derived from %s as it is:", pkg.Dir),
+		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
 		Diagnostics: withLines(pkg.Problems, p.texts),
-		WayOut:      "Mend that first. What does not touch this package still works.",
+		WayOut:      "Fix these errors first. Changes that do not involve this package still work.",
 		before:      true,
 	}
 }
 
-// verify refuses a plan that conflicts with the project, does not compile, makes replay
-// non-deterministic, or whose examples fail. Only new errors count.
+// verify refuses a plan that conflicts with the project, does not compile, makes replay non-deterministic,
+// or has failing examples. It ignores errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy what exists first."}
+		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy the existing component first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -230,10 +226,10 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
 		return &Refusal{
-			Reason:      "it would not compile:",
+			Reason:      "the change would not compile:",
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
-			WayOut:      "Nothing was changed" + whyMissing(p.missing),
+			WayOut:      strings.Join(append([]string{"Nothing was changed"}, p.missing...), "; ") + ".",
 		}
 	}
 	if p.tidied {
@@ -256,13 +252,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-func whyMissing(why []string) string {
-	if len(why) == 0 {
-		return "."
-	}
-	return ": " + strings.Join(why, "; ") + "."
-}
-
 // changes returns the files that the plan changes on disk, sorted.
 func (e *Engine) changes(p *plan) ([]journal.Change, error) {
 	var files []journal.Change
@@ -282,37 +271,34 @@ func (e *Engine) changes(p *plan) ([]journal.Change, error) {
 	return files, nil
 }
 
-// plansDir is the folder of saved plans, and maxPlans how many are kept.
 const (
 	plansDir = ".petrock/plans"
-	maxPlans = 100
+	maxPlans = 100 // number of saved plans
 )
 
-// A savedPlan is the plan of a dry run: what it was made from, and what it would write.
+// A savedPlan is the plan of a dry run.
 type savedPlan struct {
 	Kind  string            `json:"kind"`
-	Input string            `json:"input"` // of the generator; JSON
-	Made  map[string]string `json:"made"`  // the project that it was made from: hashes by path
-	Files []savedFile       `json:"files"` // what it would write
+	Input string            `json:"input"` // JSON input of the generator
+	Made  map[string]string `json:"made"`  // see projectHashes
+	Files []savedFile       `json:"files"` // the files that it would write
 	Trial *Trial            `json:"trial"` // the result of its examples
 
-	id string // of a plan that was read
+	id string // set when the plan is read
 }
 
 type savedFile struct {
 	Path   string `json:"path"`
-	Before string `json:"before"` // its hash; empty if it does not exist
+	Before string `json:"before"` // hash; empty if the file does not exist
 	After  string `json:"after"`
 }
 
-// projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, the
-// module's files, petrock.json and the contract.
+// projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, go.mod,
+// go.sum, petrock.json and the contract.
 func (e *Engine) projectHashes() map[string]string {
 	hashes := map[string]string{}
-	for _, dir := range e.before.Dirs() {
-		for _, file := range e.before.Files(dir) {
-			hashes[file.Path] = journal.Hash(file.Text)
-		}
+	for _, file := range e.before.All() {
+		hashes[file.Path] = journal.Hash(file.Text)
 	}
 	for _, name := range []string{"go.mod", "go.sum", "petrock.json", contract.File} {
 		if text, err := e.root.ReadFile(name); err == nil {
@@ -322,13 +308,12 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-// planID returns the id of a saved plan: the beginning of a hash of its file.
 func planID(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// verifyUnchanged refuses to apply a saved plan if the project is not what the plan was made from.
+// verifyUnchanged refuses to apply a saved plan if the project has changed since.
 func (p *plan) verifyUnchanged() error {
 	if p.applying == nil {
 		return nil
@@ -341,7 +326,7 @@ func (p *plan) verifyUnchanged() error {
 	}
 	for name := range p.applying.Made {
 		if _, exists := p.saved.Made[name]; !exists {
-			names = append(names, name+" (gone)")
+			names = append(names, name+" (removed)")
 		}
 	}
 	if len(names) == 0 {
@@ -349,13 +334,13 @@ func (p *plan) verifyUnchanged() error {
 	}
 	slices.Sort(names)
 	return &Refusal{
-		Reason:    fmt.Sprintf("the project is not what the plan %s was made from:", p.applying.id),
+		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
 		Conflicts: names,
-		WayOut:    "Nothing was changed. Make the plan again, and look at it again.",
+		WayOut:    "Nothing was changed. Run the dry run again and review the new plan.",
 	}
 }
 
-// verifySaved refuses to apply a saved plan if the generator now writes something else.
+// verifySaved refuses to apply a saved plan if the generator now writes different files.
 func (p *plan) verifySaved() error {
 	if p.saved == nil {
 		return nil
@@ -365,8 +350,8 @@ func (p *plan) verifySaved() error {
 	}
 	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
 		return &Refusal{
-			Reason: fmt.Sprintf("what would be written now is not what is in the plan %s: the generator %s has changed", p.applying.id, p.saved.Kind),
-			WayOut: "Nothing was changed. Make the plan again, and look at it again.",
+			Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
+			WayOut: "Nothing was changed. Run the dry run again and review the new plan.",
 		}
 	}
 	return nil
@@ -383,12 +368,12 @@ func (e *Engine) savePlan(p *plan) error {
 		return err
 	}
 	if err := e.root.Mkdir(plansDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("saving the plan: %w", err)
+		return fmt.Errorf("save plan: %w", err)
 	}
 	e.prunePlans()
 	p.savedID = planID(text)
 	if err := e.root.WriteFile(path.Join(plansDir, p.savedID+".json"), text, 0o644); err != nil {
-		return fmt.Errorf("saving the plan: %w", err)
+		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil
 }
@@ -398,21 +383,21 @@ func (e *Engine) prunePlans() {
 	if err != nil || len(entries) < maxPlans {
 		return
 	}
-	age := func(entry fs.DirEntry) int64 {
+	modified := func(entry fs.DirEntry) time.Time {
 		info, err := entry.Info()
 		if err != nil {
-			return 0
+			return time.Time{}
 		}
-		return info.ModTime().UnixNano()
+		return info.ModTime()
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(min(max(age(a)-age(b), -1), 1)) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modified(a).Compare(modified(b)) })
 	for _, entry := range entries[:len(entries)-maxPlans+1] {
-		e.root.Remove(path.Join(plansDir, entry.Name())) // one too many does no harm
+		e.root.Remove(path.Join(plansDir, entry.Name())) // an error does no harm
 	}
 }
 
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It is refused if the project is not
-// what the plan was made from. Examples that passed then are not run again.
+// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the project has changed
+// since. Examples that passed in the dry run are not run again.
 func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {
@@ -427,23 +412,23 @@ func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, erro
 
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
-		return nil, terminal.Usagef("%q is not the id of a plan; a dry run prints one, of 16 hexadecimal digits", id)
+		return nil, terminal.Usagef("%q is not a plan id; a dry run prints the id, 16 hexadecimal digits", id)
 	}
 	text, err := e.root.ReadFile(path.Join(plansDir, id+".json"))
 	if isMissing(err) {
-		return nil, terminal.Usagef("there is no plan %s: it has been applied, or was never made in this clone of the project; make it again", id)
+		return nil, terminal.Usagef("plan %s does not exist: it was applied, or was made in another clone; run the dry run again", id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	saved := &savedPlan{id: id}
 	if err := json.Unmarshal(text, saved); err != nil || planID(text) != id {
-		return nil, terminal.Usagef("the plan %s was edited, or is damaged; make it again", id)
+		return nil, terminal.Usagef("plan %s was edited or is damaged; run the dry run again", id)
 	}
 	return saved, nil
 }
 
-// PlanKind is the kind of component that a plan makes.
+// PlanKind returns the kind of component that a plan generates.
 func (e *Engine) PlanKind(id string) (string, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {

@@ -18,26 +18,21 @@ import (
 
 // A reference names a function of the project: ./folder.Function or ./folder.Variable.Method.
 type reference struct {
-	dir  string   // of the package, from the project's root
+	dir  string   // folder of the package, relative to the project's root
 	call []string // a function, or a variable and its method
 }
 
 // String returns the reference in its canonical form.
 func (r reference) String() string { return asFolder(r.dir) + "." + strings.Join(r.call, ".") }
 
-func asFolder(dir string) string {
-	if dir == "." {
-		return "./"
-	}
-	return "./" + dir
-}
+func asFolder(dir string) string { return "./" + strings.TrimPrefix(dir, ".") }
 
-// reference resolves a reference. Its folder is relative to the project's root, or else the name or
-// import path of a package, if that is unique.
-func (e *Engine) reference(text string) (reference, error) {
-	found := readings(text)
+// resolveReference resolves a reference. It begins with a folder relative to the project's root, or with the
+// unique name or the import path of a package.
+func (e *Engine) resolveReference(text string) (reference, error) {
+	found := parseReference(text)
 	if len(found) == 0 {
-		return reference{}, fmt.Errorf("%q names no function of the project; write ./folder.Function or ./folder.Variable.Method, the folder as seen from the project's root", gen.Shorten(text))
+		return reference{}, fmt.Errorf("%q is not a function of the project; write ./folder.Function or ./folder.Variable.Method, with a folder relative to the project's root", gen.Shorten(text))
 	}
 	for _, r := range found {
 		if len(e.before.Files(r.dir)) > 0 {
@@ -45,7 +40,7 @@ func (e *Engine) reference(text string) (reference, error) {
 		}
 	}
 	for _, r := range found {
-		dirs := e.called(r.dir)
+		dirs := e.dirsNamed(r.dir)
 		if strings.HasPrefix(text, ".") || len(dirs) == 0 {
 			continue
 		}
@@ -54,24 +49,26 @@ func (e *Engine) reference(text string) (reference, error) {
 			for _, dir := range dirs {
 				meant = append(meant, reference{dir, r.call}.String())
 			}
-			return reference{}, fmt.Errorf("%q may be %s; say which", gen.Shorten(text), strings.Join(meant, " or "))
+			return reference{}, fmt.Errorf("%q is ambiguous: %s", gen.Shorten(text), strings.Join(meant, " or "))
 		}
 		return reference{dirs[0], r.call}, nil
 	}
-	return reference{}, e.noFolder(text, found[len(found)-1].dir)
+	return reference{}, e.noFolderError(text, found[len(found)-1].dir)
 }
 
-func readings(text string) []reference {
-	const longest = 1000
+// parseReference returns the possible meanings of a reference: the last name may be a function, or the last
+// two a variable and its method.
+func parseReference(text string) []reference {
+	const maxLength = 1000
 	text = strings.ReplaceAll(strings.TrimSpace(text), `\`, "/")
-	if len(text) > longest {
+	if len(text) > maxLength {
 		return nil
 	}
 	slash := strings.LastIndexByte(text, '/')
 	words := strings.Split(text[slash+1:], ".")
 	var found []reference
-	for behind := 1; behind <= 2 && behind < len(words); behind++ {
-		at := len(words) - behind
+	for n := 1; n <= 2 && n < len(words); n++ {
+		at := len(words) - n
 		r := reference{path.Clean(text[:slash+1] + strings.Join(words[:at], ".")), words[at:]}
 		if !slices.ContainsFunc(r.call, func(word string) bool { return !token.IsIdentifier(word) }) {
 			found = append(found, r)
@@ -80,7 +77,8 @@ func readings(text string) []reference {
 	return found
 }
 
-func (e *Engine) called(name string) []string {
+// dirsNamed returns the folders of packages with a name or an import path.
+func (e *Engine) dirsNamed(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
 		if e.checker.ImportPath(dir) == name {
@@ -93,29 +91,28 @@ func (e *Engine) called(name string) []string {
 	return dirs
 }
 
-// noFolder reports that a folder has no Go files, and suggests others.
-func (e *Engine) noFolder(text, dir string) error {
+func (e *Engine) noFolderError(text, dir string) error {
 	if path.IsAbs(dir) || dir == ".." || strings.HasPrefix(dir, "../") {
-		return fmt.Errorf("%q is outside of the project; a tool is made of a function of the project: ./folder.Function, the folder as seen from its root", gen.Shorten(text))
+		return fmt.Errorf("%q is outside the project; write ./folder.Function, with a folder relative to the project's root", gen.Shorten(text))
 	}
 	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Errorf("%q is in another module, that of %s; write a function of this one that calls it, and make the tool of that", gen.Shorten(text), mod)
+		return fmt.Errorf("%q is in another module (%s); write a function in this module that calls it, and use that", gen.Shorten(text), mod)
 	}
 	if above, base := path.Split(dir); strings.Contains(base, ".") {
 		base, _, _ = strings.Cut(base, ".")
 		if near := path.Join(above, base); len(e.before.Files(near)) > 0 {
-			return fmt.Errorf("%q: behind the folder %s stands a function, or a variable and its method, and nothing else; write a function that goes further, and make the tool of that", gen.Shorten(text), near)
+			return fmt.Errorf("%q: only a function, or a variable and its method, may follow the folder %s; write a function for the rest, and use that", gen.Shorten(text), near)
 		}
 	}
-	others := e.others()
+	others := e.userFolders()
 	if len(others) == 0 {
-		return fmt.Errorf("%q: the project has no Go in the folder %q, and no package of yours yet; write one", gen.Shorten(text), dir)
+		return fmt.Errorf("%q: folder %q has no Go files; write a package first", gen.Shorten(text), dir)
 	}
-	return fmt.Errorf("%q: the project has no Go in the folder %q; it has some in %s", gen.Shorten(text), dir, few(others))
+	return fmt.Errorf("%q: folder %q has no Go files; the folders with Go files are %s", gen.Shorten(text), dir, joinFew(others))
 }
 
-// others returns the folders of the user's packages that tools can import.
-func (e *Engine) others() []string {
+// userFolders returns the folders of the user's packages that tools can import.
+func (e *Engine) userFolders() []string {
 	ours := []string{"cmd", "core", "generators", "prompts", "resources", "tools"}
 	var found []string
 	for _, dir := range e.before.Dirs() {
@@ -129,7 +126,7 @@ func (e *Engine) others() []string {
 	return found
 }
 
-func few(words []string) string {
+func joinFew(words []string) string {
 	const most = 8
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
@@ -137,7 +134,6 @@ func few(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// feature returns a feature for generators, or nil.
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
@@ -153,7 +149,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	slices.Sort(feature.Declared)
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 	if err != nil || len(packages[0].Problems) > 0 {
-		return feature // what is wrong is said when something is derived
+		return feature // derive reports the errors
 	}
 	for _, c := range packages[0].Components {
 		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
@@ -167,6 +163,7 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
+// stringTypes returns the names of types that are declared as string.
 func stringTypes(file *ast.File) []string {
 	var names []string
 	for _, decl := range file.Decls {
@@ -196,16 +193,16 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 			return false
 		}
 		for _, field := range list.Fields.List {
-			made := gen.StructField{Type: types.ExprString(field.Type)}
+			f := gen.StructField{Type: types.ExprString(field.Type)}
 			if field.Tag != nil {
-				made.Tag, _ = strconv.Unquote(field.Tag.Value)
+				f.Tag, _ = strconv.Unquote(field.Tag.Value)
 			}
 			if len(field.Names) == 0 {
-				fields = append(fields, made)
+				fields = append(fields, f)
 			}
 			for _, name := range field.Names {
-				made.Name = name.Name
-				fields = append(fields, made)
+				f.Name = name.Name
+				fields = append(fields, f)
 			}
 		}
 		return false
@@ -243,7 +240,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&out, "warning: %s\n", d)
 	}
 	if len(r.Diagnostics) > 0 {
-		fmt.Fprintf(&out, "This was wrong before, and still is:\n")
+		fmt.Fprintf(&out, "Errors that existed before:\n")
 		for _, d := range r.Diagnostics {
 			fmt.Fprintf(&out, "  %s\n", d)
 		}
@@ -274,14 +271,11 @@ func (r *Result) Headline() string {
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
 	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
-		return "Some packages could not be derived from; nothing was changed:"
+		return "Some packages have errors; nothing was changed:"
 	case r.Action == "sync" && len(r.Files) == 0:
-		return "All derived files are fresh."
+		return "All derived files are up to date."
 	case r.Action == "sync":
-		what = fmt.Sprintf("%d files", len(r.Files))
-		if len(r.Files) == 1 {
-			what = "one file"
-		}
+		what = count(len(r.Files), "file")
 	case r.Action == "undo":
 		what = r.Undoes
 	}
@@ -293,24 +287,20 @@ func (r *Result) Headline() string {
 
 // String formats the size as text.
 func (s *Size) String() string {
-	tools := "tools"
-	if s.Tools == 1 {
-		tools = "tool"
-	}
-	return fmt.Sprintf("tools/list: %d %s, %d bytes, about %d tokens", s.Tools, tools, s.Bytes, s.Tokens)
+	return fmt.Sprintf("tools/list: %s, %d bytes, about %d tokens", count(s.Tools, "tool"), s.Bytes, s.Tokens)
 }
 
 // String formats the result of the examples as text.
 func (t *Trial) String() string {
 	if !t.Ran {
-		return "Its examples were not run."
+		return "Examples were not run."
 	}
 	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
 	if len(t.Unenforced) > 0 {
 		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
 	}
 	if t.Printed != "" {
-		text += "\nMeanwhile it printed, which goes to standard error when it is served:\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
+		text += "\nOutput (the server writes it to stderr):\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
 	}
 	return text
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// runGenerator calls the Make of a generator, with the time limit of examples. Time that the engine
-// needs to answer questions of the generator does not count. The generator may be the project's own
-// code: a panic is an error, and if Make does not end, runGenerator returns all the same.
+// runGenerator calls Make of a generator, with the time limit of examples. Time that the generator spends
+// in the engine does not count. The generator may be the project's own code: a panic becomes an error, and
+// runGenerator returns after the limit even if Make does not.
 func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
 	type result struct {
 		draft gen.Draft
@@ -30,7 +30,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		var r result
 		defer func() {
 			if value := recover(); value != nil {
-				r.err = mishap{fmt.Errorf("run generator %s: it panicked: %v (%s)", g.Name, value, e.panicPlace())}
+				r.err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, e.panicPlace())}
 			}
 			done <- r
 		}()
@@ -48,31 +48,31 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 			return r.draft, r.err
 		case <-ctx.Done():
 			turn.end()
-			return gen.Draft{}, mishap{ctx.Err()}
+			return gen.Draft{}, nonUsageError{ctx.Err()}
 		case <-timer.C:
 			if spent := turn.takeSpent(); spent > 0 {
 				timer.Reset(spent)
 				continue
 			}
 			turn.end()
-			return gen.Draft{}, mishap{fmt.Errorf("run generator %s: it did not end within %s; nothing was changed", g.Name, limit)}
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
 		}
 	}
 }
 
-// A turn lets one generator use the engine, which is not safe for concurrent use, until it ends.
+// A turn lets one generator use the engine, which is not safe for concurrent use, until the turn ends.
 type turn struct {
 	mu    sync.Mutex
 	ended bool
-	spent time.Duration // in use
+	spent time.Duration // time in use
 }
 
-// use runs a function of the engine. It fails after the end.
+// use runs a function of the engine. It fails after the end of the turn.
 func (t *turn) use(do func()) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return mishap{context.Canceled}
+		return nonUsageError{context.Canceled}
 	}
 	begin := time.Now()
 	do()
@@ -96,8 +96,8 @@ func (t *turn) end() {
 	t.ended = true
 }
 
-// panicPlace returns the file and line of the panic that is being recovered: the innermost ones in
-// the project's own generators, or else the innermost outside the runtime.
+// panicPlace returns the file and line of the panic that is being recovered: the innermost call in the
+// project's own generators, or else the innermost call outside the runtime.
 func (e *Engine) panicPlace() string {
 	calls := make([]uintptr, 64)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])

@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A generator that panics or does not end is an error, and so is an interrupt. Time that the engine
-// needs does not count.
+// A panic, a timeout and a cancelled context are errors. Time that the generator spends in the engine does
+// not count.
 func TestGeneratorIsStopped(t *testing.T) {
 	b := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,14 +35,14 @@ func TestGeneratorIsStopped(t *testing.T) {
 	defer e.Close()
 	e.Limits.Time = 50 * time.Millisecond
 	for kind, want := range map[string]string{
-		"panics":  "run generator panics: it panicked: boom (",
-		"loops":   "run generator loops: it did not end within 50ms; nothing was changed",
+		"panics":  "run generator panics: panic: boom (",
+		"loops":   "run generator loops: timeout after 50ms; nothing was changed",
 		"cancels": "interrupted; nothing was changed",
 	} {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
-		b.wants(err, want)
+		b.checkError(err, want)
 		if kind == "panics" && !strings.Contains(err.Error(), "run_test.go:") {
-			t.Errorf("the panic has no place: %v", err)
+			t.Errorf("the panic has no position: %v", err)
 		}
 		if kind == "cancels" {
 			ctx = t.Context()
@@ -61,7 +61,7 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark: was removed") {
-		t.Errorf("it says %s", done)
+		t.Errorf("got %s", done)
 	}
 }
 
@@ -88,10 +88,10 @@ func TestEditedPlanIsRefused(t *testing.T) {
 		}
 		b.write(file, strings.Replace(text, old, edited, 1))
 		_, err = e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true})
-		b.wants(err, "was edited")
+		b.checkError(err, "was edited")
 		b.write(file, text)
 		if _, err := e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true, DryRun: true}); err != nil {
-			t.Errorf("as it was, it is refused: %v", err)
+			t.Errorf("the unedited plan is refused: %v", err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,81 +21,71 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-func writable(f *gen.Function, in string) error {
-	for _, side := range []struct {
-		list *types.Tuple
-		name func(int) string
-	}{{f.Signature.Params(), f.Parameter}, {f.Signature.Results(), f.Result}} {
-		for i := range side.list.Len() {
-			if why := unwritable(side.list.At(i).Type(), in); why != "" {
-				return f.Errorf("%s %s", side.name(i), why)
-			}
+// checkTypes refuses a function whose parameters or results have types that a package cannot name.
+func checkTypes(f *gen.Function, in string) error {
+	for i := range f.Signature.Params().Len() {
+		if reason := whyUnusable(f.Signature.Params().At(i).Type(), in); reason != "" {
+			return f.Errorf("%s %s", f.Parameter(i), reason)
+		}
+	}
+	for i := range f.Signature.Results().Len() {
+		if reason := whyUnusable(f.Signature.Results().At(i).Type(), in); reason != "" {
+			return f.Errorf("%s %s", f.Result(i), reason)
 		}
 	}
 	return nil
 }
 
-// unwritable explains why a package cannot name a type; empty if it can. Types that JSON cannot
-// represent are not checked.
-func unwritable(t types.Type, in string) string {
+// whyUnusable explains why a package cannot name a type. It is empty if it can. It does not check whether
+// JSON can represent the type.
+func whyUnusable(t types.Type, in string) string {
+	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
+		return whyUnusable(alias.Rhs(), in) // the alias can be avoided
+	}
 	switch t := t.(type) {
-	case *types.Alias:
-		if t.Obj().Pkg() != nil && !t.Obj().Exported() {
-			return unwritable(t.Rhs(), in) // it can be done without
+	case interface { // a named type or an alias
+		Obj() *types.TypeName
+		TypeArgs() *types.TypeList
+	}:
+		if reason := whyInaccessible(t.Obj(), in); reason != "" {
+			return reason
 		}
-		if why := hidden(t.Obj(), in); why != "" {
-			return why
+		for argument := range t.TypeArgs().Types() {
+			if reason := whyUnusable(argument, in); reason != "" {
+				return reason
+			}
 		}
-		return unwritableOf(t.TypeArgs(), in)
-	case *types.Named:
-		if why := hidden(t.Obj(), in); why != "" {
-			return why
-		}
-		return unwritableOf(t.TypeArgs(), in)
 	case *types.Map:
-		if why := unwritable(t.Key(), in); why != "" {
-			return why
-		}
-		return unwritable(t.Elem(), in)
-	case interface{ Elem() types.Type }: // a pointer, a list, an array, a channel
-		return unwritable(t.Elem(), in)
+		return cmp.Or(whyUnusable(t.Key(), in), whyUnusable(t.Elem(), in))
+	case interface{ Elem() types.Type }: // a pointer, slice, array or channel
+		return whyUnusable(t.Elem(), in)
 	case *types.Struct:
 		for field := range t.Fields() {
 			if !field.Exported() {
 				return "has the field " + field.Name() + ", which is not exported"
 			}
-			if why := unwritable(field.Type(), in); why != "" {
-				return why
+			if reason := whyUnusable(field.Type(), in); reason != "" {
+				return reason
 			}
 		}
 	}
 	return ""
 }
 
-func unwritableOf(list *types.TypeList, in string) string {
-	for t := range list.Types() {
-		if why := unwritable(t, in); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// hidden explains why a package cannot use the name of a type; empty if it can.
-func hidden(name *types.TypeName, in string) string {
+// whyInaccessible explains why a package cannot use the name of a type. It is empty if it can.
+func whyInaccessible(name *types.TypeName, in string) string {
 	switch pkg := name.Pkg(); {
-	case pkg == nil: // it is Go's own
+	case pkg == nil: // predeclared
 		return ""
 	case !name.Exported():
-		return "is made of " + pkg.Name() + "." + name.Name() + ", which is not exported"
+		return "uses " + pkg.Name() + "." + name.Name() + ", which is not exported"
 	case pkg.Name() == "main" || !typecheck.MayImport(in, pkg.Path()):
-		return "is made of " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
+		return "uses " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
 	}
 	return ""
 }
 
-// doc returns the doc comment of a declaration of the project, without directives; empty if it has
-// none.
+// doc returns the doc comment of a declaration of the project, without directives.
 func (e *Engine) doc(object types.Object) string {
 	place := e.before.Fset().File(object.Pos())
 	if place == nil {
@@ -124,27 +115,26 @@ func (e *Engine) doc(object types.Object) string {
 	return ""
 }
 
-// A mishap is an error that is not wrong usage.
-type mishap struct{ error }
+// A nonUsageError is an error of a generator that is not a usage error.
+type nonUsageError struct{ error }
 
-// function finds a function of the project to make a tool of. The error says why that is impossible.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
-	ref, err := e.reference(text)
+	ref, err := e.resolveReference(text)
 	if err != nil {
 		return nil, err
 	}
 	place, _ := derive.PlaceOf(derive.Tool)
 	if ref.dir == place.Dir {
-		return nil, fmt.Errorf("%q is in the package of the tools, where exported functions of the right shape are tools already; see generators/docs/tools.md", ref)
+		return nil, fmt.Errorf("%q is in the tools package, where exported functions with a tool signature are already tools; see generators/docs/tools.md", ref)
 	}
-	pkg, err := e.compiled(ctx, ref.dir)
+	pkg, err := e.compilePackage(ctx, ref.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.importable(ref, pkg); err != nil {
+	if err := e.checkImportable(ref, pkg); err != nil {
 		return nil, err
 	}
-	object, err := find(ref, pkg)
+	object, err := findFunction(ref, pkg)
 	if err != nil {
 		return nil, err
 	}
@@ -164,9 +154,9 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 		}
 	}
 	if f.Signature.TypeParams() != nil {
-		return nil, f.Errorf("it is generic, and a tool has to say for which types")
+		return nil, f.Errorf("it is generic, but a tool needs concrete types")
 	}
-	return f, writable(f, e.toolsPath())
+	return f, checkTypes(f, e.toolsPath())
 }
 
 func (e *Engine) toolsPath() string {
@@ -174,51 +164,50 @@ func (e *Engine) toolsPath() string {
 	return e.checker.ImportPath(place.Dir)
 }
 
-// compiled returns the package in a folder, which has to compile: or else a server with a tool that
-// calls it would not.
-func (e *Engine) compiled(ctx context.Context, dir string) (*types.Package, error) {
+// compilePackage type-checks the package in a folder, without tests. It refuses a package with errors.
+func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
 	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
 		Skip:   (*typecheck.File).IsTest,
 		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
 	})
 	if err != nil {
-		return nil, mishap{err}
+		return nil, nonUsageError{err}
 	}
-	pkg, wrong := pass.Package(dir)
+	pkg, errs := pass.Package(dir)
 	switch {
 	case pass.Err() != nil:
-		return nil, mishap{pass.Err()}
+		return nil, nonUsageError{pass.Err()}
 	case pkg == nil:
-		return nil, fmt.Errorf("in %s there is no Go that a build takes, apart from tests", asFolder(dir))
-	case len(wrong) > 0:
+		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
+	case len(errs) > 0:
 		return nil, &Refusal{
-			Reason:      fmt.Sprintf("%s does not compile, and neither would a server with a tool of it:", asFolder(dir)),
-			Diagnostics: wrong,
-			WayOut:      "Mend that first. Nothing was changed.",
+			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
+			Diagnostics: errs,
+			WayOut:      "Nothing was changed. Fix these errors first.",
 			before:      true,
 		}
 	}
 	return pkg, nil
 }
 
-func (e *Engine) importable(ref reference, pkg *types.Package) error {
+func (e *Engine) checkImportable(ref reference, pkg *types.Package) error {
 	tools := e.toolsPath()
 	switch {
 	case pkg.Name() == "main":
-		return fmt.Errorf("%q is in a program, which no package can import; move the function to a package of its own", ref)
+		return fmt.Errorf("%q is in package main, which cannot be imported; move the function to another package", ref)
 	case strings.HasPrefix(ref.dir+"/", "generators/"):
-		return fmt.Errorf("%q is part of petrock, which servers do not link; copy what you need to a package of yours", ref)
+		return fmt.Errorf("%q is part of petrock, which servers do not link; copy the code to a package of yours", ref)
 	case !typecheck.MayImport(tools, pkg.Path()):
-		return fmt.Errorf("%q is in a package that is internal to others, which the tools may not import; move the function, or write one beside that folder that calls it", ref)
+		return fmt.Errorf("%q is in an internal package that the tools may not import; move the function, or write one next to that folder that calls it", ref)
 	}
-	if way := e.way(pkg, tools, map[string]bool{}); way != nil {
-		return fmt.Errorf("%q is in a package that imports the tools itself (%s), so they cannot import it; move the function to another package", ref, strings.Join(way, " → "))
+	if chain := e.importChain(pkg, tools, map[string]bool{}); chain != nil {
+		return fmt.Errorf("%q is in a package that imports the tools (%s), which would be an import cycle; move the function to another package", ref, strings.Join(chain, " → "))
 	}
 	return nil
 }
 
-// way returns the import chain from a package to another, through packages of the project, or nil.
-func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []string {
+// importChain returns the import chain from a package to another, through packages of the project, or nil.
+func (e *Engine) importChain(pkg *types.Package, other string, seen map[string]bool) []string {
 	seen[pkg.Path()] = true
 	if pkg.Path() == other {
 		return []string{other}
@@ -227,15 +216,15 @@ func (e *Engine) way(pkg *types.Package, other string, seen map[string]bool) []s
 		if seen[next.Path()] || !strings.HasPrefix(next.Path()+"/", e.checker.Module().Path+"/") {
 			continue
 		}
-		if way := e.way(next, other, seen); way != nil {
-			return append([]string{pkg.Path()}, way...)
+		if chain := e.importChain(next, other, seen); chain != nil {
+			return append([]string{pkg.Path()}, chain...)
 		}
 	}
 	return nil
 }
 
-// declares returns the declarations of the file with the caller's body, without bodies, to show the
-// names that the body can use. It is empty if no diagnostic is about that file.
+// declares returns the declarations of the file with the caller's body, without function bodies, to show
+// the names that the body can use. It is empty if no diagnostic is about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
 	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""
@@ -254,12 +243,11 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 			if decl.Tok == token.IMPORT {
 				continue
 			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				if field, ok := n.(*ast.Field); ok {
+			for node := range ast.Preorder(decl) {
+				if field, ok := node.(*ast.Field); ok {
 					field.Tag = nil
 				}
-				return true
-			})
+			}
 		}
 		var out bytes.Buffer
 		if printer.Fprint(&out, fset, decl) == nil {

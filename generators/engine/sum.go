@@ -22,20 +22,20 @@ import (
 // SumFile is the file that holds a project's [Sum].
 const SumFile = "petrock.sum"
 
-// A Sum holds hashes of files as petrock wrote them, by path from the project's root. It covers
-// petrock's own folders, and the Go files that a new project starts with.
+// A Sum has the hashes of files that petrock wrote, by path from the project's root: the files of petrock's
+// folders, and the Go files that a new project starts with.
 type Sum map[string]string
 
 // Add records a file.
 func (s Sum) Add(path string, text []byte) { s[path] = hashLines(text) }
 
-// Matches reports whether a file is recorded with this text. Line endings do not count.
+// Matches reports whether a file is recorded with this text. It ignores line endings.
 func (s Sum) Matches(path string, text []byte) bool {
 	hash, ok := s[path]
 	return ok && hash == hashLines(text)
 }
 
-// hashLines hashes a text with line endings of LF, as go.sum writes hashes.
+// hashLines returns the hash of a text with LF line endings, in the format of go.sum.
 func hashLines(text []byte) string {
 	sum := sha256.Sum256(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
@@ -61,7 +61,7 @@ func ParseSum(text []byte) (Sum, error) {
 		number++
 		fields := strings.Fields(line)
 		if len(fields) != 2 || !strings.HasPrefix(fields[1], "h1:") {
-			return nil, fmt.Errorf("%s:%d: want a path and a hash; restore the file from version control", SumFile, number)
+			return nil, fmt.Errorf("%s:%d: expected a path and a hash; restore the file from version control", SumFile, number)
 		}
 		s[fields[0]] = fields[1]
 	}
@@ -80,12 +80,12 @@ func ReadSum(root fs.FS) (Sum, error) {
 	return ParseSum(text)
 }
 
-// PetrockFolders are the folders of a project that hold petrock's code only.
+// PetrockFolders returns the folders of a project that contain only petrock's code.
 func PetrockFolders() []string { return []string{"core", "generators"} }
 
-// A Drift lists how files differ from a [Sum], by path.
+// A Drift lists the files that differ from a [Sum].
 type Drift struct {
-	Changed []string `json:"changed"` // Files with another text
+	Changed []string `json:"changed"` // Files with a different text
 	Missing []string `json:"missing"` // Files that do not exist
 	Added   []string `json:"added"`   // Files that are not recorded
 }
@@ -93,8 +93,8 @@ type Drift struct {
 // IsEmpty reports whether nothing differs.
 func (d Drift) IsEmpty() bool { return len(d.Changed)+len(d.Missing)+len(d.Added) == 0 }
 
-// Compare compares the files of some folders with what is recorded of them. Line endings,
-// permissions and hidden files do not count.
+// Compare compares the files of some folders with the sum. It ignores line endings, permissions and hidden
+// files.
 func (s Sum) Compare(project fs.FS, folders ...string) Drift {
 	drift := Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
 	found := filesBelow(project, folders)
@@ -115,7 +115,7 @@ func (s Sum) Compare(project fs.FS, folders ...string) Drift {
 	return drift
 }
 
-// SumOf records the files of some folders as they are now. Files that cannot be read are left out.
+// SumOf records the files of some folders. It omits unreadable files.
 func SumOf(project fs.FS, folders ...string) Sum {
 	s := Sum{}
 	for _, path := range filesBelow(project, folders) {
@@ -133,7 +133,7 @@ func filesBelow(project fs.FS, folders []string) []string {
 		fs.WalkDir(project, folder, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // an unreadable folder holds no file
+				return nil // unreadable
 			case strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
 				return fs.SkipDir
 			case !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir():
@@ -145,9 +145,8 @@ func filesBelow(project fs.FS, folders []string) []string {
 	return files
 }
 
-// OwnGenerators returns the generators that the project has added to petrock's, as far as their
-// source tells: they have no Make. If nothing can be derived from their package, the diagnostics
-// say why.
+// OwnGenerators returns the project's own generators, without Make, which is known only to the compiled
+// program. The diagnostics are the errors of their package.
 func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
@@ -176,8 +175,8 @@ func (e *Engine) CompareSum() (Drift, error) {
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
 }
 
-// CodeVersion returns the version of petrock that the project's folder generators is of, by its
-// source; empty if unknown.
+// CodeVersion returns the version of petrock in the source of the project's folder generators, or an empty
+// text.
 func (e *Engine) CodeVersion() string {
 	text, err := e.root.ReadFile("generators/generators.go")
 	if err != nil {

@@ -28,15 +28,14 @@ const (
 // Options configure an operation.
 type Options struct {
 	DryRun bool // plan and verify only
-	Force  bool // also change files that have been edited since
-	Keep   bool // leave files that have been edited since
+	Force  bool // also change edited files
+	Keep   bool // keep edited files
 	NoExec bool // type-check only: build and run nothing
 
-	Accept []string // of sync: commands whose recorded fields are replaced by those of the source
+	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 }
 
-// transact makes one change of the project, which is planned under the project's lock. A dry run
-// plans and verifies, and keeps the plan instead of applying it.
+// transact makes one change of the project under its lock. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
 	defer func() {
@@ -74,7 +73,7 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 	return e.report(ctx, p, j.Recovered(), o)
 }
 
-// openJournal takes the project's lock. Opening finishes or rolls back an interrupted operation.
+// openJournal locks the project, and completes or rolls back an interrupted operation.
 func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
 	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
 }
@@ -103,7 +102,7 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 		return err
 	}
 	if p.applying != nil {
-		e.root.Remove(path.Join(plansDir, p.applying.id+".json")) // it cannot be applied again anyway
+		e.root.Remove(path.Join(plansDir, p.applying.id+".json")) // cannot be applied again anyway
 	}
 	return nil
 }
@@ -128,33 +127,32 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.Action == actionUndo:
 		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
 	}
-	r.Next = append(r.Next, e.forLogs(p)...)
-	r.Next = append(r.Next, e.forParts(p)...)
+	r.Next = append(r.Next, e.logAdvice(p)...)
+	r.Next = append(r.Next, e.partsAdvice(p)...)
 	return r, nil
 }
 
-// newResult is the part of a result that follows from the plan alone. Lists are never nil.
+// newResult returns the part of a result that depends only on the plan. Lists are never nil.
 func (e *Engine) newResult(p *plan) *Result {
 	r := &Result{
 		Action: p.action, Undoes: p.operation.Undoes, Kind: p.kind, Name: p.name,
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
-		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices,
+		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
 	}
-	r.Parts = p.parts
 	for _, f := range p.files {
-		if !p.isOfPart(f.Path) {
-			r.Files = append(r.Files, fileChange(f))
+		if !p.belongsToPart(f.Path) {
+			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
 	var tools []derive.Component
-	listed := false
+	changesTools := false
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
 		r.Warnings = append(r.Warnings, pkg.Warnings...)
 		if pkg.HasTools() && len(pkg.Problems) == 0 {
 			tools = append(tools, pkg.Components...)
-			listed = true
+			changesTools = true
 		}
 		for _, c := range pkg.Components {
 			isPart := r.Kind == string(derive.Feature) && c.Feature == r.Name
@@ -172,8 +170,8 @@ func (e *Engine) newResult(p *plan) *Result {
 			tools = append(tools, pkg.Components...)
 		}
 	}
-	if listed {
-		r.ToolsList = size(tools)
+	if changesTools {
+		r.ToolsList = toolsListSize(tools)
 	}
 	r.OK = len(r.Refused) == 0
 	return r

@@ -13,24 +13,23 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: its files become what they were before it, and derived files are
-// derived again. An empty id means the last operation that is neither undone nor an undo.
-// An undo can be undone by its own id.
+// Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
+// id means the last operation that is neither undone nor an undo. An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
-		return nil, terminal.Usagef("keep and force contradict each other; give one of them")
+		return nil, terminal.Usagef("keep and force exclude each other; pass one of them")
 	}
 	var target journal.Operation  // the operation to undo
-	var later []journal.Operation // those after it that are in effect
+	var later []journal.Operation // later operations that are not undone
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		history, err := j.History()
 		if err != nil {
 			return nil, err
 		}
-		if target, later, err = operation(history, id); err != nil {
+		if target, later, err = findOperation(history, id); err != nil {
 			return nil, err
 		}
-		p, err := e.reverse(j, target, later, o)
+		p, err := e.planUndo(j, target, later, o)
 		if err != nil {
 			return nil, err
 		}
@@ -47,8 +46,7 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 	return result, err
 }
 
-// nameOperations adds the later operations that build on the one to undo, by the files that would
-// break.
+// nameOperations adds the later operations that depend on the one to undo: those whose files would not compile.
 func (r *Refusal) nameOperations(target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
@@ -57,14 +55,14 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 			r.Operations = append(r.Operations, op.ID)
 		}
 	}
-	r.Reason = fmt.Sprintf("undoing %s (%s) would leave what does not compile:", target.ID, target.Title)
+	r.Reason = fmt.Sprintf("undo %s (%s): the project would not compile:", target.ID, target.Title)
 	if len(r.Operations) > 0 {
-		r.WayOut = "Nothing was changed. Undo what builds on it first: " + strings.Join(r.Operations, ", ") + "."
+		r.WayOut = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}
 }
 
-// operation finds the operation to undo, and those after it that are in effect.
-func operation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
+// findOperation finds the operation to undo, and the later operations that are not undone.
+func findOperation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	at := -1
 	for i, op := range history {
@@ -74,9 +72,9 @@ func operation(history []journal.Operation, id string) (target journal.Operation
 	}
 	switch {
 	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "there is nothing to undo in this clone of the project; the history lists what was done"}
+		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; see the history"}
 	case at < 0:
-		return target, nil, terminal.Usagef("there is no operation %q; the history lists those there are", id)
+		return target, nil, terminal.Usagef("operation %q does not exist; see the history", id)
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
@@ -90,7 +88,7 @@ func operation(history []journal.Operation, id string) (target journal.Operation
 	return target, later, nil
 }
 
-// undoneBy maps each undone operation to the operation that undid it, unless that was undone itself.
+// undoneBy maps each undone operation to the operation that undid it, unless that was itself undone.
 func undoneBy(history []journal.Operation) map[string]string {
 	undone := map[string]string{}
 	for _, op := range slices.Backward(history) {
@@ -101,13 +99,13 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// reverse plans to restore the files of an operation. Files that were edited since, or that a later
-// operation changed, are conflicts.
-func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
+// planUndo plans to restore the files of an operation. It refuses files that were edited, or changed by a
+// later operation.
+func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
 	p := newPlan(actionUndo)
 	edited := &Refusal{
-		Reason: fmt.Sprintf("what %s (%s) wrote has been edited since:", target.ID, target.Title),
-		WayOut: "Nothing was changed. With keep the rest is undone and these files stay; with force they are undone too.",
+		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
+		WayOut: "Nothing was changed. With keep these files stay and the rest is undone; with force they are undone too.",
 	}
 	for _, record := range target.Files {
 		if record.Derived {
@@ -136,7 +134,7 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 			if err != nil {
 				return nil, err
 			}
-			edited.Files = append(edited.Files, fileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
+			edited.Files = append(edited.Files, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 			continue
 		}
 		if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {
@@ -156,13 +154,13 @@ func (e *Engine) reverse(opened *journal.Journal, target journal.Operation, late
 	case len(target.Added)+len(target.Removed) == 0 && !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
 		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract)
 	}):
-		return nil, &Refusal{Reason: fmt.Sprintf("all that %s (%s) wrote has been edited since, so there is nothing left to undo", target.ID, target.Title)}
+		return nil, &Refusal{Reason: fmt.Sprintf("all files of %s (%s) have been edited since; there is nothing to undo", target.ID, target.Title)}
 	}
 	return p, nil
 }
 
-// Sync derives all derived files again. Packages with errors keep theirs, and are named in the
-// result.
+// Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
+// in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept) })
 }
@@ -173,7 +171,7 @@ func (e *Engine) planSync(ctx context.Context, accept []string) (*plan, error) {
 	for _, entry := range accept {
 		p.operation.Title += " --accept " + entry
 	}
-	p.whole, p.accepts = true, accept
+	p.wholeProject, p.accepts = true, accept
 	if err := e.completeModules(p); err != nil {
 		return nil, err
 	}
@@ -190,8 +188,8 @@ func (e *Engine) existingPlaces() []derive.Place {
 	return places
 }
 
-// Check reports what [Engine.Sync] would do. The result is OK if that is nothing, and if replaying the
-// event log is deterministic. Check takes no lock and writes nothing.
+// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay
+// of the event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
@@ -211,8 +209,8 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	for _, b := range p.broken {
 		result.Refused = append(result.Refused, b.diagnostic())
 	}
-	if p.lost != "" {
-		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.lost})
+	if p.contractLost != "" {
+		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.contractLost})
 	}
 	for _, conflict := range p.conflicts {
 		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})
@@ -222,14 +220,14 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// Stale lists derived files that are stale, and why packages could not be derived from; empty if none.
+// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
-	var out strings.Builder
+	text := ""
 	for _, f := range r.Files {
-		fmt.Fprintf(&out, "%s is stale\n", f.Path)
+		text += f.Path + " is stale\n"
 	}
 	for _, d := range r.Refused {
-		fmt.Fprintf(&out, "%s\n", d)
+		text += d.String() + "\n"
 	}
-	return out.String()
+	return text
 }

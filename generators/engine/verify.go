@@ -18,8 +18,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails.
-// The result is nil if there is nothing to run.
+// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails. It
+// returns nil if the plan has no trial.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
 	if p.trial.Program != "" && !o.NoExec {
@@ -45,7 +45,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 		return nil, err
 	}
 	if !report.Passed {
-		return nil, p.failed(report)
+		return nil, p.trialRefusal(report)
 	}
 	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
 	for _, c := range report.Cases {
@@ -54,10 +54,10 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	return tried, nil
 }
 
-func (p *plan) failed(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: cut(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Mend the body or the example."}
+func (p *plan) trialRefusal(report *trial.Report) *Refusal {
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Fix the body or the example."}
 	if len(report.Diagnostics) > 0 {
-		refusal.Reason = "it would not build:"
+		refusal.Reason = "the change would not build:"
 		return refusal
 	}
 	refusal.Reason = "examples failed:"
@@ -68,20 +68,17 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 		if c.Passed {
 			continue
 		}
-		said := strings.Join(c.Messages, "\n")
-		if said == "" {
-			said = report.Ended
+		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
+		if lines := p.linesOfPanic(message); lines != "" {
+			message += "\n" + lines
 		}
-		if lines := p.panicked(said); lines != "" {
-			said += "\n" + lines
-		}
-		refusal.Failures = append(refusal.Failures, Failure{p.example(c), said})
-		if report.IsConfined() && (strings.Contains(said, "permission denied") || strings.Contains(said, "read-only file system")) {
-			refusal.WayOut = "Nothing was changed. Examples may write to the folder that they run in, and to temporary folders, alone."
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
+		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
+			refusal.WayOut = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}
 	}
-	if left := len(p.trial.Examples) - len(report.Cases); left > 0 && report.Ended != "" {
-		refusal.WayOut += " The examples behind it were not run."
+	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
+		refusal.WayOut += " Later examples were not run."
 	}
 	if len(refusal.Failures) == 0 {
 		refusal.Reason = cmp.Or(report.Ended, "its test failed")
@@ -89,9 +86,9 @@ func (p *plan) failed(report *trial.Report) *Refusal {
 	return refusal
 }
 
-// panicked returns the source lines around a panic, if a message names a position in a planned file.
-func (p *plan) panicked(said string) string {
-	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(said)
+// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
+func (p *plan) linesOfPanic(message string) string {
+	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
@@ -99,8 +96,8 @@ func (p *plan) panicked(said string) string {
 	return typecheck.LinesAround(string(p.texts[found[1]]), line)
 }
 
-// cut shortens the output of a test: of a crash, it keeps the reason and the crashing goroutine.
-func cut(printed string, crashed bool) string {
+// shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.
+func shortenOutput(printed string, crashed bool) string {
 	const most = 2000
 	if crashed {
 		parts := strings.SplitN(printed, "\n\n", 3)
@@ -126,9 +123,9 @@ func (p *plan) example(c trial.Case) gen.Example {
 	return gen.Example{Name: c.Name}
 }
 
-// purity checks that replay of features is deterministic: of all, or if changed is not nil, of those
-// that depend on packages in these folders.
-func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
+// checkPurity checks that replay of features is deterministic. If changed is not nil, it checks only
+// features that depend on packages in these folders.
+func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
 	var dirs []string
 	for _, place := range derive.Places(view) {
 		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
@@ -136,13 +133,13 @@ func (e *Engine) purity(ctx context.Context, view *typecheck.View, changed []str
 		}
 	}
 	if len(dirs) > 0 {
-		e.step("looking at how commands are applied")
+		e.step("checking that replay is deterministic")
 	}
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
-// reaches reports whether the package in a folder is one of others, or imports one, directly or not,
-// but not through core.
+// reaches reports whether the package in a folder is one of others, or imports one, directly or
+// indirectly, but not through core.
 func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
 	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
 		return false
@@ -162,39 +159,37 @@ func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen
 	return false
 }
 
-// verifyPure refuses a plan that makes the application of commands non-deterministic, so that replaying
-// the event log might give another state.
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
-	after, err := e.purity(ctx, p.after, p.dirs())
+	after, err := e.checkPurity(ctx, p.after, p.dirs())
 	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
-	before, err := e.purity(ctx, e.before, p.dirs())
+	before, err := e.checkPurity(ctx, e.before, p.dirs())
 	if err != nil {
 		return err
 	}
-	fresh := newIn(after.Impure, before.Impure)
+	fresh := newDiagnostics(after.Impure, before.Impure)
 	if len(fresh) == 0 {
 		return nil
 	}
 	return &Refusal{
-		Reason:      "the state would not be the same when the log is read again:",
+		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
-		WayOut:      "Nothing was changed. A function that does no harm may say so in its doc comment: //petrock:pure and the reason.",
+		WayOut:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
 }
 
-// newIn returns the diagnostics that were not there before: same file, same message.
-func newIn(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
+// newDiagnostics removes from after the diagnostics that before has: same file, same message.
+func newDiagnostics(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
 		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
 	})
 }
 
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
-	report, err := e.purity(ctx, view, nil)
+	report, err := e.checkPurity(ctx, view, nil)
 	if err != nil {
 		return err
 	}
@@ -203,52 +198,52 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	return nil
 }
 
-// Impurities lists what makes replay non-deterministic; empty if nothing was found.
+// Impurities lists code that makes replay non-deterministic, one line each.
 func (r *Result) Impurities() string {
-	var out strings.Builder
+	text := ""
 	for _, d := range r.Impure {
-		fmt.Fprintf(&out, "%s\n", d)
+		text += d.String() + "\n"
 	}
-	return out.String()
+	return text
 }
 
-// hidden returns the places that exist but are not read: symbolic links and nested modules. Treating
-// them as missing would unregister their components.
-func (e *Engine) hidden() []*derive.Package {
+// unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. If they
+// were treated as missing, their components would be unregistered.
+func (e *Engine) unreadPlaces() []*derive.Package {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
 		if place.Wired && place.Kind != derive.Feature {
 			places = append(places, place)
 		}
 	}
-	if e.whyHidden(derive.Features) != "" {
+	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeaturePlace(derive.Features))
-	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil { // there may be none
+	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
 		for _, entry := range entries {
 			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
 		}
 	}
 	var found []*derive.Package
 	for _, place := range places {
-		if why := e.whyHidden(place.Dir); why != "" {
-			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: why}}})
+		if reason := e.whyUnread(place.Dir); reason != "" {
+			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})
 		}
 	}
 	return found
 }
 
-// whyHidden explains why a folder is not read; empty if it is.
-func (e *Engine) whyHidden(dir string) string {
+// whyUnread explains why a folder is not read. It is empty if the folder is read.
+func (e *Engine) whyUnread(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Sprintf("%s is a link, and what it leads to is not looked at; make it a folder", dir)
+		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
 	}
 	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Sprintf("%s is in another module, that of %s; make it part of this one", dir, mod)
+		return fmt.Sprintf("%s is in another module (%s); make it part of this module", dir, mod)
 	}
 	return ""
 }
 
-// otherModule returns the go.mod of the nested module that a file would be in; empty if none.
+// otherModule returns the go.mod of the nested module that contains a file, or an empty string.
 func (e *Engine) otherModule(file string) string {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		mod := path.Join(dir, "go.mod")
@@ -263,5 +258,5 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []typecheck.Diagnostic{{Message: "an operation was interrupted, or is under way; sync, or any operation, waits for it, and finishes it or rolls it back"}}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }

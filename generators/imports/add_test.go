@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// In each case statements are the body of a function in a package of its own, and get imports.
+// Each case is the body of a function in a new package, and its imports.
 func TestBodies(t *testing.T) {
 	b := project(t, "")
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestBodies(t *testing.T) {
 		{body: `(*bytes.Buffer).Len(nil); f := bytes.Buffer.Available`, want: "bytes"},
 		{body: `http.DefaultClient.Transport.RoundTrip(nil)`, want: "net/http"},
 
-		// What is declared is no package.
+		// Declared names are not packages.
 		{body: `url := "x"; url.String()`},
 		{body: `url, err := url.Parse("x"); url.String(); err.Error()`, want: "net/url"},
 		{body: `{ url := 1; url.String() }; url.QueryEscape("")`, want: "net/url"},
@@ -81,7 +81,7 @@ func TestBodies(t *testing.T) {
 		{body: `v := new(struct{ sync.Mutex }); v.Lock(); v.Mutex.Lock()`, want: "sync"},
 		{body: `error.Error(nil); any.X()`},
 
-		// What nothing can be.
+		// Names that no package can have.
 		{body: `fmt.println(1)`},
 		{body: `fmt.println(1); fmt.Println(1)`, want: "fmt"},
 		{body: `yaml.Unmarshal(nil, nil); os.Exit(1)`, want: "os", missing: "yaml"},
@@ -116,7 +116,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// many is a project with packages that see each other, or do not.
+// many is a project with packages that may import each other, or may not.
 const many = `
 -- main.go --
 package main
@@ -202,28 +202,28 @@ func TestProject(t *testing.T) {
 	for _, c := range []struct{ file, body, want, missing string }{
 		{file: "q/q.go", body: "base.F()", want: "example.com/p/base"},
 		{file: "q.go", body: "base.F()", want: "example.com/p/base"},
-		{file: "q/q.go", body: "base.Method()", missing: "package example.com/p/base has no Method; correct what is wanted of it, or import the package that is meant explicitly"},
+		{file: "q/q.go", body: "base.Method()", missing: "package example.com/p/base has no Method; correct the name, or import another package explicitly"},
 		{file: "q/q.go", body: "base.OnlyTests()", missing: "example.com/p/base has no OnlyTests"},
 		{file: "q/q.go", body: "base.OnlyPlan9()", missing: "example.com/p/base has no OnlyPlan9"},
 		{file: "q/q.go", body: "base.Broken()", want: "example.com/p/base"},
 		{file: "q/q.go", body: "odd.O()", want: "odd example.com/p/go-odd"},
 
-		// The standard library comes first, unless it has not what is wanted.
+		// The standard library comes first, unless it lacks the selectors.
 		{file: "q/q.go", body: "strings.ToUpper()", want: "strings"},
 		{file: "q/q.go", body: "strings.ToUpper(); strings.Own()", want: "example.com/p/strings"},
 
-		// Several that fit.
+		// Several that match.
 		{file: "q/q.go", body: "_ = same.A", want: "example.com/p/same/v3"},
 		{file: "q/q.go", body: "_ = same.A + same.C", want: "example.com/p/same/v2"},
 		{file: "q/q.go", body: "_ = same.B", want: "example.com/p/twice/deep/er/same"},
 		{file: "q/q.go", body: "_ = same.B + same.C", missing: "no package same has B and C: example.com/p/same/v3 has no B or C, example.com/p/same/v2 has no B, "},
 		{file: "q/q.go", body: "_ = v2.P", want: "example.com/p/plain/v2"},
 
-		// What cannot be imported.
-		{file: "base/new.go", body: "_ = middle.M", missing: "package example.com/p/middle imports this package, so that there would be a cycle; move what is wanted of it to a package that can be imported here"},
+		// Packages that cannot be imported.
+		{file: "base/new.go", body: "_ = middle.M", missing: "package example.com/p/middle imports this package, which would be an import cycle; move the code to a package that this file can import"},
 		{file: "base/new.go", body: "_ = upper.U", missing: "cycle"},
 		{file: "base/new_test.go", body: "_ = upper.U", missing: "cycle"},
-		{file: "base/new.go", body: "base.F()", missing: "no package base with F is in the standard library"},
+		{file: "base/new.go", body: "base.F()", missing: "no package base with F in the standard library"},
 		{file: "upper/new.go", body: "base.F(); _ = middle.M", want: "example.com/p/base example.com/p/middle"},
 		{file: "q/q.go", body: "_ = secret.S", missing: "package example.com/p/x/internal/secret is internal to example.com/p/x; "},
 		{file: "xx/q.go", body: "_ = secret.S", missing: "internal"},
@@ -242,7 +242,7 @@ func TestProject(t *testing.T) {
 	check(t, b, "onlytests/out_test.go", "package onlytests_test", "_ = onlytests.X", "", "no package onlytests")
 }
 
-// packageOf is what the package of a file is called in these tests.
+// packageOf returns the package name of a file in these tests.
 func packageOf(file string) string {
 	words := strings.Split(file, "/")
 	if len(words) == 1 {
@@ -251,8 +251,8 @@ func packageOf(file string) string {
 	return words[len(words)-2]
 }
 
-// check adds imports to a file with statements in a function, and fails unless they are those that
-// are wanted, and what is missing is so for this reason.
+// check adds imports to a file with statements in a function, and compares the imports and the reason for a
+// missing package.
 func check(t *testing.T, b *bench, file, head, body, want, missing string) {
 	t.Helper()
 	out, lacks := b.add(file, head+"\n\nfunc f() {\n\t"+body+"\n}\n")
@@ -264,13 +264,13 @@ func check(t *testing.T, b *bench, file, head, body, want, missing string) {
 	switch {
 	case missing == "" && len(lacks) > 0:
 		t.Errorf("%s: %s\n\tlacks %v", file, body, lacks)
-	case missing != "" && (len(lacks) != 1 || !strings.Contains(lacks[0].Why, missing)):
+	case missing != "" && (len(lacks) != 1 || !strings.Contains(lacks[0].Reason, missing)):
 		t.Errorf("%s: %s\n\tlacks %v, not %s", file, body, lacks, missing)
 	}
 }
 
-// beside is a package whose files say what is what.
-const beside = `
+// siblings is a package whose files declare and import names.
+const siblings = `
 -- a/a.go --
 package a
 
@@ -323,9 +323,9 @@ func Marshal() {}
 `
 
 func TestSiblings(t *testing.T) {
-	b := project(t, beside)
+	b := project(t, siblings)
 	for _, c := range []struct{ file, head, body, want, missing string }{
-		// What they declare.
+		// Names that they declare.
 		{file: "a/n.go", body: "url.Parse(); path.Base(); sort.Strings()"},
 		{file: "a/n.go", body: "os.Exit(1); bytes.Clone(nil); time.Now()", want: "bytes os time"},
 		{file: "a/n_test.go", body: "url.Parse(); os.Exit(1); bytes.Clone(nil)", want: "bytes"},
@@ -333,7 +333,7 @@ func TestSiblings(t *testing.T) {
 		{file: "a/n.go", head: "package b", body: "url.Parse()", want: "net/url"},
 		{file: "a/a.go", body: "url.Parse()", want: "net/url"},
 
-		// What they import.
+		// Packages that they import.
 		{file: "a/n.go", body: `template.New("")`, want: "html/template"},
 		{file: "a/n.go", body: `str.ToUpper("")`, want: "str strings"},
 		{file: "a/n.go", body: `strings.ToUpper("")`, want: "strings"},
@@ -343,7 +343,7 @@ func TestSiblings(t *testing.T) {
 		{file: "a/n.go", body: "rand.Reader()", want: "crypto/rand"},
 		{file: "a/n.go", body: "rand.IntN()", want: "math/rand/v2"},
 		{file: "a/a.go", body: "rand.Int()", want: "crypto/rand"},
-		{file: "a/n.go", body: "ht.NewRequest()", missing: "no package ht with NewRequest is in"},
+		{file: "a/n.go", body: "ht.NewRequest()", missing: "no package ht with NewRequest in"},
 		{file: "a/n_test.go", body: "ht.NewRequest()", want: "ht net/http/httptest"},
 		{file: "a/n_test.go", head: "package a_test", body: "ht.NewRequest(); json.Marshal()", want: "ht net/http/httptest json example.com/p/other"},
 	} {

@@ -22,8 +22,8 @@ func F(ctx context.Context, name string) (string, error) {
 }
 `
 
-// BenchmarkAdd adds imports to a typical file: with a seeker that has done so before, with a new
-// one, beside hundreds of siblings, and with a name that is nowhere.
+// BenchmarkAdd adds imports to a typical file: with a warm resolver, with a new one, with hundreds of
+// siblings, and with a name that no package has.
 func BenchmarkAdd(b *testing.B) {
 	var siblings strings.Builder
 	for i := range 500 {
@@ -44,7 +44,7 @@ func BenchmarkAdd(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.cold {
-					p.seeker = imports.NewSeeker(p.root, "example.com/p", p.cache)
+					p.resolver = imports.NewResolver(p.root, "example.com/p", p.cache)
 				}
 				benchAdd(b, p, view, c.text)
 			}
@@ -53,7 +53,7 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 func benchAdd(b *testing.B, p *bench, view *typecheck.View, text string) {
-	if _, _, err := p.seeker.Add(b.Context(), view, "q/q.go", []byte(text)); err != nil {
+	if _, _, err := p.resolver.Add(b.Context(), view, "q/q.go", []byte(text)); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever is in a function, the file still parses with its imports, and what comes after these is
-// what it was. To add imports again adds none.
+// With any function body, the file still parses after imports were added, and its declarations are
+// unchanged. Adding imports again adds none.
 func FuzzAdd(f *testing.F) {
 	for _, body := range []string{
 		"fmt.Println(strings.ToUpper(\"x\"))", "url := url.Parse(x); url.Foo()", "_ = T{time.Now: 1}", "x.Y.Z()", "}; func g() { os.Exit(1)",
@@ -26,7 +26,7 @@ func FuzzAdd(f *testing.F) {
 			"package q\r\nimport \"C\"\r\n", "package q\nimport (\"io\"; \"os\")\n",
 		}[kind%6]
 		before := head + "func f() {\n" + body + "\n}\n"
-		out, _, err := b.seeker.Add(t.Context(), view, "q/q.go", []byte(before))
+		out, _, err := b.resolver.Add(t.Context(), view, "q/q.go", []byte(before))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,14 +43,14 @@ func FuzzAdd(f *testing.F) {
 		if string(out) == before {
 			return
 		}
-		again, _, err := b.seeker.Add(t.Context(), view, "q/q.go", out)
+		again, _, err := b.resolver.Add(t.Context(), view, "q/q.go", out)
 		if err != nil || string(again) != string(out) {
 			t.Fatalf("%q\nbecomes at first\n%q\nand then\n%q: %v", before, out, again, err)
 		}
 	})
 }
 
-// declarations is the text of a file that parses from its first declaration on that is no import.
+// declarations returns the text of a file from its first declaration after the imports.
 func declarations(text string) (string, bool) {
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseFile(fset, "", text, parser.ParseComments)

@@ -1,21 +1,19 @@
-// Package imports adds to a Go file of a project the imports that it lacks. Packages are sought in
-// the standard library, in the project, and in the modules that its go.mod requires, and nowhere
-// else: nothing is downloaded, and go.mod stays as it is.
+// Package imports adds missing imports to Go files of a project. It searches the standard library, the
+// project, and the modules that its go.mod requires. It does not download modules or change go.mod.
 //
-// What is wanted are names in front of a dot that nothing declares, such as strings in
-// strings.ToUpper. A package fits if it is called so and exports all that the file wants of it. If
-// several fit, the first of these is taken:
+// A file lacks an import if it uses an undeclared identifier before a dot, such as strings in
+// strings.ToUpper. A package matches if it has that name and exports all selectors that the file uses. If
+// several match, the order of preference is:
 //
-//  1. what other files of the same package import under that name, and for a test that stands
-//     outside of its package, that package;
-//  2. a package of the standard library;
-//  3. one of the project that may be imported;
-//  4. one of a required module, those that go.mod requires directly first, then those that the
-//     project imports elsewhere.
+//  1. packages that other files of the same package import under that name; for an external test, the
+//     package that it tests;
+//  2. packages of the standard library;
+//  3. importable packages of the project;
+//  4. packages of required modules: first those of direct requirements, then those that the project
+//     already imports.
 //
-// Among those that are equal so far, the one with fewer words in its path is taken, then the newer
-// version, then the first of the alphabet. For a few names custom decides instead, such as
-// text/template before html/template.
+// Within a level, packages with fewer path elements come first, then newer versions, then alphabetical
+// order. A few names of the standard library have a fixed order, such as text/template before html/template.
 package imports
 
 import (
@@ -36,37 +34,37 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Seeker finds packages for files of one project. It caches what it has read of packages outside the
+// A Resolver finds packages for files of one project. It caches the exported names of packages outside the
 // project. It is not safe for concurrent use.
-type Seeker struct {
+type Resolver struct {
 	root     *os.Root
 	module   string
 	cache    *typecheck.ExportCache
 	system   typecheck.System
-	standard *standard // of system; nil before the first call
+	standard *standard // the standard library for system; nil before the first call
 	modules  *modules  // nil before they are needed
-	excluded []string  // folders of the project to leave out
+	excluded []string  // folders of the project to ignore
 }
 
-// NewSeeker returns a seeker for the project of a module in root. It leaves out packages in the
-// excluded folders and below them.
-func NewSeeker(root *os.Root, module string, cache *typecheck.ExportCache, without ...string) *Seeker {
-	return &Seeker{root: root, module: module, cache: cache, excluded: without}
+// NewResolver returns a resolver for the project of a module in root. It ignores packages in and below the
+// excluded folders.
+func NewResolver(root *os.Root, module string, cache *typecheck.ExportCache, excluded ...string) *Resolver {
+	return &Resolver{root: root, module: module, cache: cache, excluded: excluded}
 }
 
 // Missing is a name for which no package was found.
 type Missing struct {
-	Name   string
-	Wanted []string // the selectors that the file uses, sorted
-	Why    string   // the reason and the remedy, in one sentence
+	Name      string
+	Selectors []string // the selectors that the file uses, sorted
+	Reason    string   // the reason, and a remedy after a semicolon
 }
 
-// Add returns a file of the view, or to be added to it, with the imports that it lacks. Names without a
-// package are returned as missing, sorted. A file that does not parse is returned as it is.
-func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
+// Add adds missing imports to a file. The file may be new or part of the view. Add also returns the names
+// for which it found no package, sorted. If the file does not parse, Add returns it unchanged.
+func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
-		return text, nil, nil // verifying reports the syntax error
+		return text, nil, nil // Verify reports the syntax error
 	}
 	wanted := references(syntax)
 	if len(wanted) == 0 {
@@ -86,8 +84,8 @@ func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, tex
 		case err != nil:
 			return nil, nil, err
 		case best == nil:
-			missing = append(missing, Missing{Name: name, Wanted: wanted[name], Why: s.explainMissing(want{name, wanted[name]}, near)})
-		case !imported(syntax, best.path):
+			missing = append(missing, Missing{Name: name, Selectors: wanted[name], Reason: s.explainMissing(want{name, wanted[name]}, near)})
+		case !hasImport(syntax, best.path):
 			found = append(found, best.importAs(name))
 		}
 	}
@@ -95,7 +93,7 @@ func (s *Seeker) Add(ctx context.Context, view *typecheck.View, file string, tex
 }
 
 // refresh drops cached packages if the target system has changed.
-func (s *Seeker) refresh(ctx context.Context) error {
+func (s *Resolver) refresh(ctx context.Context) error {
 	system, err := s.cache.System(ctx)
 	if err != nil {
 		return err
@@ -113,22 +111,22 @@ func (s *Seeker) refresh(ctx context.Context) error {
 	return nil
 }
 
-// findPackage finds the package with the wanted name and selectors. If there is none, it returns
-// packages with the name that lack selectors or cannot be imported.
-func (s *Seeker) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []candidate, err error) {
-	for _, level := range []func(context.Context, *place, want) ([]candidate, error){
+// findPackage finds the package with the wanted name and selectors. If none matches, it returns packages
+// with that name that lack selectors or cannot be imported.
+func (s *Resolver) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []*candidate, err error) {
+	for _, level := range []func(context.Context, *place, want) ([]*candidate, error){
 		s.ofSiblings, s.ofTested, s.ofStandard, s.ofProject, s.ofModules,
 	} {
 		candidates, err := level(ctx, p, w)
 		if err != nil {
 			return nil, nil, err
 		}
-		slices.SortFunc(candidates, func(a, b candidate) int { return a.compare(b, w.name) })
+		slices.SortFunc(candidates, func(a, b *candidate) int { return a.compare(b, w.name) })
 		for _, c := range candidates {
-			if c.fault == "" {
-				return &c, nil, nil
+			if c.problem == "" {
+				return c, nil, nil
 			}
-			if !slices.ContainsFunc(near, func(n candidate) bool { return n.path == c.path }) {
+			if !slices.ContainsFunc(near, func(n *candidate) bool { return n.path == c.path }) {
 				near = append(near, c)
 			}
 		}
@@ -142,17 +140,13 @@ type want struct {
 	selectors []string
 }
 
-func (w want) lacks(has func(name string) bool) string {
-	var lacking []string
-	for _, selector := range w.selectors {
-		if !has(selector) {
-			lacking = append(lacking, selector)
-		}
-	}
-	if len(lacking) == 0 {
+// missingFrom describes the selectors that a package does not have. It is empty if it has all.
+func (w want) missingFrom(has func(name string) bool) string {
+	missing := slices.DeleteFunc(slices.Clone(w.selectors), has)
+	if len(missing) == 0 {
 		return ""
 	}
-	return "has no " + enumerate(lacking, "or")
+	return "has no " + enumerate(missing, "or")
 }
 
 // references returns the identifiers before a dot that neither the file nor Go declares, each with the
@@ -163,17 +157,16 @@ func references(file *ast.File) map[string][]string {
 		unresolved[name] = true
 	}
 	found := map[string][]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		selector, ok := n.(*ast.SelectorExpr)
+	for node := range ast.Preorder(file) {
+		selector, ok := node.(*ast.SelectorExpr)
 		if !ok {
-			return true
+			continue
 		}
 		x, ok := selector.X.(*ast.Ident)
 		if ok && unresolved[x] && selector.Sel.IsExported() && x.Name != "_" && types.Universe.Lookup(x.Name) == nil {
 			found[x.Name] = append(found[x.Name], selector.Sel.Name)
 		}
-		return true
-	})
+	}
 	for name, selectors := range found {
 		slices.Sort(selectors)
 		found[name] = slices.Compact(selectors)
@@ -181,9 +174,8 @@ func references(file *ast.File) map[string][]string {
 	return found
 }
 
-// removeDeclared removes the names that other files of the package declare, and those of the file's
-// imports.
-func (s *Seeker) removeDeclared(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
+// removeDeclared removes the names that other files of the package declare, and those of the file's imports.
+func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
 	for _, file := range p.siblings() {
 		for _, name := range file.Names() {
 			delete(wanted, name)
@@ -197,7 +189,7 @@ func (s *Seeker) removeDeclared(ctx context.Context, p *place, syntax *ast.File,
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
-					delete(wanted, name) // it may come from the dot import
+					delete(wanted, name) // the dot import may declare it
 				}
 			}
 		default:
@@ -212,9 +204,9 @@ func (s *Seeker) removeDeclared(ctx context.Context, p *place, syntax *ast.File,
 	return nil
 }
 
-// removeImported removes the name of an import without a name: the one that its path implies if the
-// file uses that, or else the one in the package clause.
-func (s *Seeker) removeImported(ctx context.Context, p *place, imported string, wanted map[string][]string) error {
+// removeImported removes the name of an unnamed import: the name that its path implies, or, if the file
+// does not use that, the name in its package clause.
+func (s *Resolver) removeImported(ctx context.Context, p *place, imported string, wanted map[string][]string) error {
 	if pkg := p.inside(imported); pkg != nil {
 		delete(wanted, pkg.Name)
 		return nil
@@ -235,15 +227,14 @@ func (s *Seeker) removeImported(ctx context.Context, p *place, imported string, 
 	return nil
 }
 
-// nameByPath is the name that a path implies: its last element, without a version such as /v2, or .v3
-// at gopkg.in.
+// nameByPath returns the name that a path implies: its last element, without a version such as /v2 or .v3.
 func nameByPath(imported string) string {
 	rest, _ := cutVersion(imported)
 	return path.Base(rest)
 }
 
-// cutVersion splits a version off a path: an element v2 or higher, or any version after a dot. It is 0
-// if there is none.
+// cutVersion cuts the version off a path: a last element /v2 or higher, or any .vN. The version is 0 for a
+// path without one.
 func cutVersion(imported string) (rest string, version int) {
 	at := max(0, strings.LastIndexAny(imported, "/."))
 	digits, ok := strings.CutPrefix(imported[at:], "/v")
@@ -259,6 +250,7 @@ func cutVersion(imported string) (rest string, version int) {
 	return imported[:at], version
 }
 
+// mentions reports whether one of the last two elements of a path contains a name.
 func mentions(imported, name string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
 	words := strings.Split(strings.ToLower(imported), "/")
@@ -270,7 +262,7 @@ func mentions(imported, name string) bool {
 	return false
 }
 
-func below(imported, parent string) bool {
+func isAtOrBelow(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")
 }
 
@@ -282,8 +274,8 @@ func enumerate(words []string, and string) string {
 	return strings.Join(words[:last], ", ") + " " + and + " " + words[last]
 }
 
-// scan returns the names that files of a folder export. Files that cannot be read are ignored.
-func scan(dir string, files []string) map[string]bool {
+// exportedNames returns the names that files of a folder export. It ignores unreadable files.
+func exportedNames(dir string, files []string) map[string]bool {
 	exported := map[string]bool{}
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(dir, file))
@@ -301,43 +293,42 @@ func scan(dir string, files []string) map[string]bool {
 }
 
 type candidate struct {
-	path   string
-	name   string // in its package clause
-	rank   int    // lower is better, see compare
-	fault  string // why it cannot be used, to follow its path in a sentence; empty if it can
-	barred bool   // it has the selectors, but cannot be imported
+	path        string
+	name        string // from its package clause
+	rank        int    // lower is better, see compare
+	problem     string // why it cannot be used, such as "has no F"; empty if it can
+	isForbidden bool   // whether it has the selectors, but cannot be imported
 }
 
-// importAs is the import of the candidate under a name, which is left out if the path implies it.
-func (c candidate) importAs(name string) Import {
+// importAs returns the import of the candidate under a name. It omits the name if the path implies it.
+func (c *candidate) importAs(name string) Import {
 	if c.name == name && (name == path.Base(c.path) || name == nameByPath(c.path)) {
 		return Import{Path: c.path}
 	}
 	return Import{Name: name, Path: c.path}
 }
 
-// compare orders candidates of one level: by rank, by custom, by the number of path elements without a
+// compare orders candidates of one level: by rank, by preference, by the number of path elements without a
 // version, newer versions first, then alphabetically.
-func (c candidate) compare(other candidate, name string) int {
-	mine, version := cutVersion(c.path)
-	its, otherVersion := cutVersion(other.path)
+func (c *candidate) compare(other *candidate, name string) int {
+	path, version := cutVersion(c.path)
+	otherPath, otherVersion := cutVersion(other.path)
 	return cmp.Or(
 		cmp.Compare(c.rank, other.rank),
-		cmp.Compare(customary(name, c.path), customary(name, other.path)),
-		cmp.Compare(strings.Count(mine, "/"), strings.Count(its, "/")),
+		cmp.Compare(preference(name, c.path), preference(name, other.path)),
+		cmp.Compare(strings.Count(path, "/"), strings.Count(otherPath, "/")),
 		cmp.Compare(otherVersion, version),
 		cmp.Compare(c.path, other.path),
 	)
 }
 
-// customary ranks packages of the standard library that share a name and some selectors; lower is
-// more common.
+// preference ranks packages of the standard library that share a name and some selectors; lower is better.
 //
-//   - rand: Int alone is math/rand/v2's, as that of crypto/rand takes a rand.Reader too. Read is
-//     crypto/rand's, as that of math/rand is deprecated. goimports takes crypto/rand for both.
-//   - template: text/template, unless what only html/template has is wanted, such as template.HTML.
-//   - json: encoding/json, as version 2 does other things under the same names.
-func customary(name, path string) int {
+//   - rand: rand.Int without rand.Reader means math/rand/v2, because crypto/rand.Int needs a Reader.
+//     rand.Read means crypto/rand, because math/rand.Read is deprecated. goimports uses crypto/rand for both.
+//   - template: text/template, unless the file uses a name that only html/template has, such as HTML.
+//   - json: encoding/json, because version 2 behaves differently under the same names.
+func preference(name, path string) int {
 	var order []string
 	switch name {
 	case "rand":
@@ -353,24 +344,24 @@ func customary(name, path string) int {
 	return len(order)
 }
 
-func (s *Seeker) explainMissing(w want, near []candidate) string {
+func (s *Resolver) explainMissing(w want, near []*candidate) string {
 	if len(near) == 0 {
-		why := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " is in the standard library, this project or the modules that it requires"
+		reason := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " in the standard library, this project or its required modules"
 		if s.modules != nil && len(s.modules.unread) > 0 {
-			return why + ", of which some could not be looked into (" + strings.Join(s.modules.unread, "; ") + "): go mod download may help"
+			return reason + ", some of which cannot be read (" + strings.Join(s.modules.unread, "; ") + "); run go mod download"
 		}
-		return why + "; if it is in another module, add that with go get, or import it explicitly"
+		return reason + "; if it is in another module, run go get for that module, or import the package explicitly"
 	}
-	var words []string
+	var problems []string
 	for _, c := range near {
-		words = append(words, c.path+" "+c.fault)
+		problems = append(problems, c.path+" "+c.problem)
 	}
 	switch {
-	case len(near) == 1 && near[0].barred:
-		return "package " + words[0] + "; move what is wanted of it to a package that can be imported here"
+	case len(near) == 1 && near[0].isForbidden:
+		return "package " + problems[0] + "; move the code to a package that this file can import"
 	case len(near) == 1:
-		return "package " + words[0] + "; correct what is wanted of it, or import the package that is meant explicitly"
+		return "package " + problems[0] + "; correct the name, or import another package explicitly"
 	}
-	return "no package " + w.name + " has " + enumerate(w.selectors, "and") + ": " + strings.Join(words, ", ") +
-		"; import those that are meant explicitly, each under a name of its own"
+	return "no package " + w.name + " has " + enumerate(w.selectors, "and") + ": " + strings.Join(problems, ", ") +
+		"; import the packages explicitly, each under a different name"
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A bench is a project for whose files packages are sought.
+// A bench is a project whose files get imports.
 type bench struct {
 	testing.TB
-	dir    string
-	root   *os.Root
-	cache  *typecheck.ExportCache
-	store  *typecheck.Store
-	seeker *imports.Seeker
+	dir      string
+	root     *os.Root
+	cache    *typecheck.ExportCache
+	store    *typecheck.Store
+	resolver *imports.Resolver
 }
 
 // project writes an archive as module example.com/p, unless it has a go.mod.
@@ -39,7 +39,7 @@ func project(t testing.TB, archive string) *bench {
 
 const plain = "module example.com/p\n\ngo 1.26\n"
 
-// open is the project in a folder.
+// open returns the project in a folder.
 func open(t testing.TB, dir, module string) *bench {
 	t.Helper()
 	if t, ok := t.(*testing.T); ok {
@@ -58,7 +58,7 @@ func open(t testing.TB, dir, module string) *bench {
 		t.Fatal(err)
 	}
 	b.store = typecheck.NewStore(root, system.Context())
-	b.seeker = imports.NewSeeker(root, module, b.cache)
+	b.resolver = imports.NewResolver(root, module, b.cache)
 	return b
 }
 
@@ -103,7 +103,7 @@ func (b *bench) view() *typecheck.View {
 // add adds imports to a file.
 func (b *bench) add(file, text string) (string, []imports.Missing) {
 	b.Helper()
-	out, missing, err := b.seeker.Add(b.Context(), b.view(), file, []byte(text))
+	out, missing, err := b.resolver.Add(b.Context(), b.view(), file, []byte(text))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,31 +17,31 @@ import (
 
 // An Import is a package that a file imports.
 type Import struct {
-	Name string // its name in the file; empty if it is the package's own
+	Name string // local name; empty for the package's own name
 	Path string
 }
 
-// Insert returns a file with imports that the caller asks for, used or not.
-func (s *Seeker) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
+// Insert adds imports to a file, whether the file uses them or not.
+func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil || len(list) == 0 {
-		return text, nil // verifying reports the syntax error
+		return text, nil // Verify reports the syntax error
 	}
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
 	var missing []Import
 	for _, i := range list {
-		if i.Name != "" || !imported(syntax, i.Path) {
+		if i.Name != "" || !hasImport(syntax, i.Path) {
 			missing = append(missing, i)
 		}
 	}
 	return s.insert(s.place(view, file, syntax), text, missing), nil
 }
 
-// insert adds imports to a file that parses. The file is formatted up to its last import, and stays
-// as it is behind it.
-func (s *Seeker) insert(p *place, text []byte, list []Import) []byte {
+// insert adds imports to a file that parses. It formats the file up to its last import, and does not change
+// the rest.
+func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	if len(list) == 0 {
 		return text
 	}
@@ -60,18 +60,18 @@ func (s *Seeker) insert(p *place, text []byte, list []Import) []byte {
 	if err := format.Node(&out, fset, file); err != nil {
 		return text
 	}
-	made := out.Bytes()
+	head = out.Bytes()
 	if !wasMixed {
-		made = splitGroups(made, isStandard)
+		head = splitGroups(head, isStandard)
 	}
 	if len(rest) > 0 {
-		made = append(made, '\n')
+		head = append(head, '\n')
 	}
-	return append(made, rest...)
+	return append(head, rest...)
 }
 
-// cutHead splits a file that parses behind its last import, or behind its package clause, and the
-// comment on that line. The rest begins with the next declaration and its comments.
+// cutHead splits a file after its last import, or after its package clause, including a comment on that
+// line. The rest begins with the next declaration and its comments.
 func cutHead(text []byte) (head, rest []byte) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ImportsOnly|parser.ParseComments)
@@ -92,6 +92,7 @@ func cutHead(text []byte) (head, rest []byte) {
 	return text[:at], bytes.TrimLeft(text[at:], "; \t\r\n")
 }
 
+// isMixed reports whether a group has both packages of the standard library and others.
 func isMixed(group []*ast.ImportSpec, isStandard func(path string) bool) bool {
 	return slices.ContainsFunc(group, func(spec *ast.ImportSpec) bool { return isStandard(pathOf(spec)) != isStandard(pathOf(group[0])) })
 }
@@ -125,7 +126,7 @@ func splitGroups(head []byte, isStandard func(path string) bool) []byte {
 	return head
 }
 
-func imported(file *ast.File, path string) bool {
+func hasImport(file *ast.File, path string) bool {
 	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return importOf(spec) == Import{Path: path} })
 }
 

@@ -13,8 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/insert.txtar")
 
-// The archive has a file before and after imports were added, in turn. What gofmt had written
-// before, it would write so after.
+// The archive has files before and after imports were added, in turn. Formatted files stay formatted.
 func TestInsert(t *testing.T) {
 	b := project(t, many)
 	const golden = "testdata/insert.txtar"
@@ -34,7 +33,7 @@ func TestInsert(t *testing.T) {
 			t.Errorf("%s: %v", f.Name, missing)
 		}
 		cases.Files = append(cases.Files, f, txtar.File{Name: f.Name + " after", Data: []byte(out)})
-		if formatted(f.Data) && !formatted([]byte(out)) {
+		if isFormatted(f.Data) && !isFormatted([]byte(out)) {
 			t.Errorf("%s: gofmt would change\n%s", f.Name, out)
 		}
 	}
@@ -51,8 +50,8 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// formatted reports whether gofmt would leave a file as it is.
-func formatted(text []byte) bool {
+// isFormatted reports whether gofmt would not change a file.
+func isFormatted(text []byte) bool {
 	after, err := format.Source(text)
 	return err == nil && bytes.Equal(after, text)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// required is a project with modules that are folders beside it.
+// required is a project with modules in folders next to it.
 const required = `
 -- p/go.mod --
 module example.com/p
@@ -140,11 +140,11 @@ func TestRequiredModules(t *testing.T) {
 		{body: "dashed.F()", want: "dashed example.com/go-dashed"},
 		{body: "dotted.F()", want: "gopkg.in/dotted.v3"},
 		{body: "major.F()", want: "example.com/major/v2"},
-		{body: "secret.F()", missing: "no package secret with F is in the standard library, this project or the modules that it requires; if it is in another module, add that with go get, or import it explicitly"},
+		{body: "secret.F()", missing: "no package secret with F in the standard library, this project or its required modules; if it is in another module, run go get for that module, or import the package explicitly"},
 		{body: "prog.F()", missing: "no package prog"},
 		{body: "nested.F()", missing: "no package nested"},
 
-		// Others come first, if they have what is wanted.
+		// Other packages come first, if they have the selectors.
 		{body: "_ = own.X", want: "example.com/p/own"},
 		{body: "_ = own.Y", want: "example.com/dep/own"},
 		{body: "bytes.Own()", want: "example.com/dep/bytes"},
@@ -153,7 +153,7 @@ func TestRequiredModules(t *testing.T) {
 		{body: "alone.F()", want: "example.com/indirect/alone"},
 		{body: "_ = same.X", want: "example.com/dep/zz/same"},
 
-		// What the files of a package import already.
+		// Packages that files of the package already import.
 		{file: "a/n.go", body: "alias.F()", want: "alias example.com/dep/deep"},
 		{file: "a/n.go", body: "dashed.F()", want: "dashed example.com/go-dashed"},
 		{head: `import "example.com/go-dashed"`, body: "dashed.F()"},
@@ -166,7 +166,7 @@ func TestRequiredModules(t *testing.T) {
 	}
 }
 
-// within is the project in a folder of an archive.
+// within returns the project in a folder of an archive.
 func within(t testing.TB, archive, dir string) *bench {
 	t.Helper()
 	return open(t, project(t, archive).dir+"/"+dir, "example.com/p")
@@ -186,10 +186,10 @@ func TestModulesChange(t *testing.T) {
 	check(t, b, "q/q.go", "package q", "more.F()", "example.com/dep/more", "")
 }
 
-// modulesTxt is what go mod vendor writes for vendored.
+// modulesTxt is the vendor/modules.txt of vendored.
 const modulesTxt = "# example.com/dep v1.0.0\n## explicit; go 1.26\nexample.com/dep\n"
 
-// vendored is a project with its own copies of what it requires.
+// vendored is a project with vendored modules.
 const vendored = `
 -- go.mod --
 module example.com/p
@@ -208,20 +208,19 @@ package more
 func F() {}
 `
 
-// A module that is not there cannot be looked into. It is not downloaded, and go.mod and go.sum
-// stay as they are.
-func TestModuleIsNotThere(t *testing.T) {
+// A module that is not in the module cache is not downloaded, and go.mod and go.sum do not change.
+func TestMissingModule(t *testing.T) {
 	goMod := plain + "\nrequire example.com/nowhere v1.0.0\n"
 	b := project(t, "-- go.mod --\n"+goMod)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOPROXY", "http://127.0.0.1:1")
 	out, missing := b.add("q/q.go", "package q\n\nvar _ = nowhere.X + os.Args[0]\n")
-	if !strings.Contains(out, `import "os"`) || len(missing) != 1 || missing[0].Name != "nowhere" || strings.Join(missing[0].Wanted, " ") != "X" {
+	if !strings.Contains(out, `import "os"`) || len(missing) != 1 || missing[0].Name != "nowhere" || strings.Join(missing[0].Selectors, " ") != "X" {
 		t.Fatalf("%s\n%v", out, missing)
 	}
-	for _, part := range []string{"no package nowhere with X is in", "example.com/nowhere@v1.0.0", "go mod download may help"} {
-		if !strings.Contains(missing[0].Why, part) {
-			t.Errorf("%q is not in: %s", part, missing[0].Why)
+	for _, part := range []string{"no package nowhere with X in", "example.com/nowhere@v1.0.0", "run go mod download"} {
+		if !strings.Contains(missing[0].Reason, part) {
+			t.Errorf("%q is not in: %s", part, missing[0].Reason)
 		}
 	}
 	if entries := read(t, b.dir); entries["go.mod"] != goMod || len(entries) != 1 {
@@ -229,11 +228,11 @@ func TestModuleIsNotThere(t *testing.T) {
 	}
 }
 
-func TestGoModIsNone(t *testing.T) {
+func TestInvalidGoMod(t *testing.T) {
 	b := project(t, "-- go.mod --\n"+plain+"\nrequire example.com/x v1.0.0\n")
 	write(t, b.dir, "go.mod", plain+"\nrequire (\n")
-	_, _, err := b.seeker.Add(t.Context(), b.view(), "q/q.go", []byte("package q\n\nvar _ = nowhere.X\n"))
+	_, _, err := b.resolver.Add(t.Context(), b.view(), "q/q.go", []byte("package q\n\nvar _ = nowhere.X\n"))
 	if err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf("with a go.mod that is none: %v", err)
+		t.Errorf("with an invalid go.mod: %v", err)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// A Move says that packages at and below one import path are found at another.
+// A Move replaces the import path From, and those below it, by To.
 type Move struct{ From, To string }
 
-// Rewrite changes the import paths of a Go file by the first move that fits each, and sorts its
-// imports. The rest stays as it is.
+// Rewrite applies the first matching move to each import path of a Go file, and sorts its imports. It does
+// not change the rest of the file.
 func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("parse %w", err)
 	}
 	var out bytes.Buffer
 	last := 0
@@ -39,7 +39,7 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 	if last == 0 {
 		return src, nil
 	}
-	end := fset.Position(file.Decls[len(file.Decls)-1].End()).Offset // of the imports
+	end := fset.Position(file.Decls[len(file.Decls)-1].End()).Offset // end of the imports
 	out.Write(src[last:end])
 	head, err := format.Source(out.Bytes())
 	if err != nil {
@@ -51,7 +51,7 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 func move(moves []Move, path string) string {
 	for _, m := range moves {
 		if path == m.To || strings.HasPrefix(path, m.To+"/") {
-			return path // it is there already
+			return path // already moved
 		}
 		if path == m.From {
 			return m.To

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every file of this repository gets its imports back after they were taken away from it and from
-// all files of its folder.
+// Every file of this repository gets the same imports again after they were removed from all files of its
+// folder.
 func TestRepository(t *testing.T) {
 	b := open(t, "../..", "github.com/petrock/petrock")
 	view := b.view()
@@ -25,7 +25,7 @@ func TestRepository(t *testing.T) {
 		}
 		stripped := view.With(bare)
 		for _, file := range pkg.All() {
-			out, missing, err := b.seeker.Add(t.Context(), stripped, file.Path, bare[file.Path])
+			out, missing, err := b.resolver.Add(t.Context(), stripped, file.Path, bare[file.Path])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,26 +20,26 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A place is the file's position in the project.
+// A place is the location of a file in the project.
 type place struct {
-	view     *typecheck.View
-	module   string
-	file     string                        // its path
-	dir      string                        // its folder
-	path     string                        // import path of its package
-	name     string                        // in its package clause
-	test     bool                          // it is a test file
-	external bool                          // it is in package name_test
-	listed   bool                          // required modules are listed, see Seeker.required
-	packages map[string]*typecheck.Package // of the project, by folder; nil for those without Go
-	imported map[Import]int                // what siblings import, and how many of them do; nil before it is needed
+	view       *typecheck.View
+	module     string
+	file       string                        // path of the file
+	dir        string                        // folder of the file
+	path       string                        // import path of its package
+	name       string                        // name in its package clause
+	isTest     bool                          // whether it is a test file
+	isExternal bool                          // whether it is in package name_test
+	isListed   bool                          // whether required modules are listed, see Resolver.required
+	packages   map[string]*typecheck.Package // packages of the project by folder; nil for folders without Go
+	imported   map[Import]int                // imports of siblings, with their counts; nil before it is needed
 }
 
-func (s *Seeker) place(view *typecheck.View, file string, syntax *ast.File) *place {
+func (s *Resolver) place(view *typecheck.View, file string, syntax *ast.File) *place {
 	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
 	p.path = p.importPath(p.dir)
-	p.test = strings.HasSuffix(file, "_test.go")
-	p.external = p.test && strings.HasSuffix(p.name, "_test")
+	p.isTest = strings.HasSuffix(file, "_test.go")
+	p.isExternal = p.isTest && strings.HasSuffix(p.name, "_test")
 	return p
 }
 
@@ -67,48 +67,39 @@ func (p *place) pkg(dir string) *typecheck.Package {
 }
 
 // candidate returns the package of an import path as a candidate, or nil if it is unknown.
-func (s *Seeker) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
+func (s *Resolver) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
 	if pkg := p.inside(imported); pkg != nil {
 		return p.candidate(pkg, w), nil
 	}
 	if s.standard.has(imported) {
-		c := s.standardCandidate(imported, w)
-		return &c, nil
+		return s.standardCandidate(imported, w), nil
 	}
 	modules, err := s.required(ctx, p)
 	if err != nil || modules.byPath[imported] == nil {
 		return nil, err
 	}
-	c := modules.byPath[imported].candidate(w)
-	return &c, nil
+	return modules.byPath[imported].candidate(w), nil
 }
 
-func (p *place) uses(imported string) bool {
-	for _, dir := range p.view.Dirs() {
-		for _, file := range p.view.Files(dir) {
-			if slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported }) {
-				return true
-			}
+func (p *place) isImported(imported string) bool {
+	return slices.ContainsFunc(p.view.All(), func(file *typecheck.File) bool {
+		return slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported })
+	})
+}
+
+func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]*candidate, error) {
+	if pkg := p.pkg(p.dir); p.isExternal && pkg != nil && pkg.Name == w.name {
+		if c := p.candidate(pkg, w); c != nil {
+			return []*candidate{c}, nil
 		}
-	}
-	return false
-}
-
-func (s *Seeker) ofTested(_ context.Context, p *place, w want) ([]candidate, error) {
-	pkg := p.pkg(p.dir)
-	if !p.external || pkg == nil || pkg.Name != w.name {
-		return nil, nil
-	}
-	if c := p.candidate(pkg, w); c != nil {
-		return []candidate{*c}, nil
 	}
 	return nil, nil
 }
 
-func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofProject(_ context.Context, p *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for _, dir := range p.view.Dirs() {
-		if slices.ContainsFunc(s.excluded, func(passed string) bool { return below(dir, passed) }) {
+		if slices.ContainsFunc(s.excluded, func(excluded string) bool { return isAtOrBelow(dir, excluded) }) {
 			continue
 		}
 		if !slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
@@ -116,7 +107,7 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 		}
 		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
 			if c := p.candidate(pkg, w); c != nil {
-				found = append(found, *c)
+				found = append(found, c)
 			}
 		}
 	}
@@ -126,40 +117,41 @@ func (s *Seeker) ofProject(_ context.Context, p *place, w want) ([]candidate, er
 // candidate returns a package of the project as a candidate, or nil if it has only tests or the file
 // is part of it.
 func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
-	tested := p.external && pkg.Dir == p.dir
-	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !tested {
+	isTested := p.isExternal && pkg.Dir == p.dir
+	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !isTested {
 		return nil
 	}
 	files := pkg.Files
-	if tested {
+	if isTested {
 		files = slices.Concat(pkg.Files, pkg.Internal)
 	}
 	c := &candidate{path: p.importPath(pkg.Dir), name: pkg.Name}
-	c.fault = w.lacks(func(name string) bool {
+	c.problem = w.missingFrom(func(name string) bool {
 		return slices.ContainsFunc(files, func(f *typecheck.File) bool { return slices.Contains(f.Names(), name) })
 	})
-	if c.fault == "" && !tested {
-		c.fault = p.bars(c.path, pkg)
-		c.barred = c.fault != ""
+	if c.problem == "" && !isTested {
+		c.problem = p.whyForbidden(c.path, pkg)
+		c.isForbidden = c.problem != ""
 	}
 	return c
 }
 
-// bars explains why a package of the project cannot be imported; it is empty if it can.
-func (p *place) bars(imported string, pkg *typecheck.Package) string {
+// whyForbidden explains why the file cannot import a package of the project. It is empty if it can.
+func (p *place) whyForbidden(imported string, pkg *typecheck.Package) string {
 	parent, internal := typecheck.ParentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
 		return "is a program"
-	case internal && !below(p.path, parent):
+	case internal && !isAtOrBelow(p.path, parent):
 		return "is internal to " + parent
-	case !p.external && p.leads(pkg, map[string]bool{}):
-		return "imports this package, so that there would be a cycle"
+	case !p.isExternal && p.isImportedBy(pkg, map[string]bool{}):
+		return "imports this package, which would be an import cycle"
 	}
 	return ""
 }
 
-func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
+// isImportedBy reports whether a package imports the file's package, directly or indirectly.
+func (p *place) isImportedBy(pkg *typecheck.Package, seen map[string]bool) bool {
 	if pkg.Dir == p.dir {
 		return true
 	}
@@ -169,7 +161,7 @@ func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	seen[pkg.Dir] = true
 	for _, file := range pkg.Files {
 		for _, i := range file.Imports() {
-			if next := p.inside(i.Path); next != nil && p.leads(next, seen) {
+			if next := p.inside(i.Path); next != nil && p.isImportedBy(next, seen) {
 				return true
 			}
 		}
@@ -177,10 +169,11 @@ func (p *place) leads(pkg *typecheck.Package, seen map[string]bool) bool {
 	return false
 }
 
+// siblings returns the other files of the package. Tests are siblings only of tests.
 func (p *place) siblings() []*typecheck.File {
 	var files []*typecheck.File
 	for _, file := range p.view.Files(p.dir) {
-		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.test || !file.IsTest()) {
+		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.isTest || !file.IsTest()) {
 			files = append(files, file)
 		}
 	}
@@ -194,7 +187,7 @@ func (p *place) imports() map[Import]int {
 	}
 	p.imported = map[Import]int{}
 	files := p.siblings()
-	if p.test {
+	if p.isTest {
 		files = p.view.Files(p.dir)
 	}
 	for _, file := range files {
@@ -208,10 +201,10 @@ func (p *place) imports() map[Import]int {
 	return p.imported
 }
 
-func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofSiblings(ctx context.Context, p *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for i, count := range p.imports() {
-		if i.Name != w.name && (i.Name != "" || !p.maybe(i.Path, w.name)) {
+		if i.Name != w.name && (i.Name != "" || !p.mayHaveName(i.Path, w.name)) {
 			continue
 		}
 		c, err := s.candidate(ctx, p, i.Path, w)
@@ -220,15 +213,15 @@ func (s *Seeker) ofSiblings(ctx context.Context, p *place, w want) ([]candidate,
 		}
 		if c != nil && (i.Name == w.name || c.name == w.name) {
 			c.rank = -count
-			found = append(found, *c)
+			found = append(found, c)
 		}
 	}
 	return found, nil
 }
 
-// maybe reports whether a package may have a name, by its package clause or, for packages from
-// outside, by its path.
-func (p *place) maybe(imported, name string) bool {
+// mayHaveName reports whether a package may have a name, according to its package clause or, outside the
+// project, its path.
+func (p *place) mayHaveName(imported, name string) bool {
 	if pkg := p.inside(imported); pkg != nil {
 		return pkg.Name == name
 	}
@@ -239,12 +232,12 @@ type standard struct {
 	src     string // its folder
 	context *build.Context
 	paths   map[string]bool
-	byName  map[string][]string        // paths
-	scanned map[string]map[string]bool // by path, what the package exports
+	byName  map[string][]string        // import paths by package name
+	scanned map[string]map[string]bool // exported names by import path
 }
 
-// listStandard lists the folders of the standard library that may be importable packages. Whether a
-// system has them is known when they are read.
+// listStandard lists the folders of the standard library that may be importable packages. Some may have no
+// files for the target system.
 func listStandard(system typecheck.System) (*standard, error) {
 	l := &standard{
 		src: filepath.Join(system.Root, "src"), context: system.Context(),
@@ -256,7 +249,7 @@ func listStandard(system typecheck.System) (*standard, error) {
 			return err
 		case !d.IsDir() || dir == ".":
 			return nil
-		case dir == "cmd" || dir == "builtin" || hidden(path.Base(dir)):
+		case dir == "cmd" || dir == "builtin" || isHidden(path.Base(dir)):
 			return fs.SkipDir
 		}
 		l.paths[dir] = true
@@ -264,12 +257,12 @@ func listStandard(system typecheck.System) (*standard, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the standard library: %w; go env GOROOT says where Go is, install it anew if that is wrong", err)
+		return nil, fmt.Errorf("read standard library: %w; check go env GOROOT, or reinstall Go", err)
 	}
 	return l, nil
 }
 
-func hidden(base string) bool {
+func isHidden(base string) bool {
 	return base == "internal" || base == "vendor" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
@@ -279,7 +272,7 @@ func (l *standard) exports(imported string) map[string]bool {
 	known, ok := l.scanned[imported]
 	if !ok {
 		dir := filepath.Join(l.src, filepath.FromSlash(imported))
-		known = scan(dir, l.files(dir))
+		known = exportedNames(dir, l.files(dir))
 		l.scanned[imported] = known
 	}
 	return known
@@ -294,15 +287,15 @@ func (l *standard) files(dir string) []string {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		if taken, err := l.context.MatchFile(dir, name); taken && err == nil {
+		if matches, err := l.context.MatchFile(dir, name); matches && err == nil {
 			files = append(files, name)
 		}
 	}
 	return files
 }
 
-func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, error) {
-	var found []candidate
+func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]*candidate, error) {
+	var found []*candidate
 	for _, imported := range s.standard.byName[w.name] {
 		if exported := s.standard.exports(imported); len(exported) > 0 {
 			found = append(found, s.standardCandidate(imported, w))
@@ -311,9 +304,9 @@ func (s *Seeker) ofStandard(_ context.Context, _ *place, w want) ([]candidate, e
 	return found, nil
 }
 
-func (s *Seeker) standardCandidate(imported string, w want) candidate {
+func (s *Resolver) standardCandidate(imported string, w want) *candidate {
 	exported := s.standard.exports(imported)
-	return candidate{path: imported, name: nameByPath(imported), fault: w.lacks(func(name string) bool { return exported[name] })}
+	return &candidate{path: imported, name: nameByPath(imported), problem: w.missingFrom(func(name string) bool { return exported[name] })}
 }
 
 // modules are the packages of the modules that go.mod requires.
@@ -324,42 +317,42 @@ type modules struct {
 	unread []string // why some modules could not be read
 }
 
-// A listed package is one that go list prints.
+// A listed package is part of the output of go list.
 type listed struct {
 	Dir, ImportPath, Name string
 	GoFiles, CgoFiles     []string
 	Module                *struct{ Path string }
 	Error                 *struct{ Err string }
 
-	direct  bool            // go.mod requires its module directly
-	scanned map[string]bool // exported names; nil before they are read
+	isDirect bool            // whether go.mod requires its module directly
+	scanned  map[string]bool // exported names; nil before they are read
 }
 
 func (l *listed) has(name string) bool {
 	if l.scanned == nil {
-		l.scanned = scan(l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
+		l.scanned = exportedNames(l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
 	}
 	return l.scanned[name]
 }
 
-func (l *listed) candidate(w want) candidate {
-	return candidate{path: l.ImportPath, name: l.Name, fault: w.lacks(l.has)}
+func (l *listed) candidate(w want) *candidate {
+	return &candidate{path: l.ImportPath, name: l.Name, problem: w.missingFrom(l.has)}
 }
 
 // ofModules returns packages of required modules with the wanted name: those that go.mod requires
 // directly first, then those that the project imports elsewhere.
-func (s *Seeker) ofModules(ctx context.Context, p *place, w want) ([]candidate, error) {
+func (s *Resolver) ofModules(ctx context.Context, p *place, w want) ([]*candidate, error) {
 	modules, err := s.required(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	var found []candidate
+	var found []*candidate
 	for _, pkg := range modules.byName[w.name] {
 		c := pkg.candidate(w)
-		if !pkg.direct {
+		if !pkg.isDirect {
 			c.rank += 2
 		}
-		if !p.uses(c.path) {
+		if !p.isImported(c.path) {
 			c.rank++
 		}
 		found = append(found, c)
@@ -367,9 +360,9 @@ func (s *Seeker) ofModules(ctx context.Context, p *place, w want) ([]candidate, 
 	return found, nil
 }
 
-// required lists the packages of required modules, unless the cached list is still valid.
-func (s *Seeker) required(ctx context.Context, p *place) (*modules, error) {
-	if s.modules != nil && p.listed {
+// required returns the packages of required modules. It lists them again if the cached list is not valid.
+func (s *Resolver) required(ctx context.Context, p *place) (*modules, error) {
+	if s.modules != nil && p.isListed {
 		return s.modules, nil
 	}
 	state := s.cache.State()
@@ -380,21 +373,21 @@ func (s *Seeker) required(ctx context.Context, p *place) (*modules, error) {
 		}
 		m.state, s.modules = state, m
 	}
-	p.listed = true
+	p.isListed = true
 	return s.modules, nil
 }
 
 // list asks the go command for the packages of required modules, without downloading any and without
 // changing go.mod.
-func (s *Seeker) list(ctx context.Context) (*modules, error) {
+func (s *Resolver) list(ctx context.Context) (*modules, error) {
 	m := &modules{byName: map[string][]*listed{}, byPath: map[string]*listed{}}
 	text, err := s.root.ReadFile("go.mod")
 	if err != nil {
-		return nil, fmt.Errorf("reading go.mod: %w", err)
+		return nil, fmt.Errorf("read go.mod: %w", err)
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("parse %w", err)
 	}
 	if len(parsed.Require) == 0 {
 		return m, nil
@@ -408,7 +401,7 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 	}
 	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, fmt.Errorf("%w: Go cannot list the packages of required modules:\n%s", err, bytes.TrimSpace(errOut))
+		return nil, fmt.Errorf("list packages of required modules: %w:\n%s", err, bytes.TrimSpace(errOut))
 	}
 	if err != nil {
 		return nil, err
@@ -428,7 +421,7 @@ func (s *Seeker) list(ctx context.Context) (*modules, error) {
 			continue
 		}
 		var required bool
-		if l.direct, required = direct[l.Module.Path]; !required {
+		if l.isDirect, required = direct[l.Module.Path]; !required {
 			continue // another module with the same prefix
 		}
 		if _, internal := typecheck.ParentOfInternal(l.ImportPath); !internal {

@@ -16,10 +16,10 @@ import (
 // empty file has empty, non-nil content.
 type Change struct {
 	Path    string      // from the project's root, with slashes
-	Before  []byte      // nil if it does not exist
-	After   []byte      // nil if it is deleted
+	Before  []byte      // nil if the file does not exist
+	After   []byte      // nil if the file is deleted
 	Mode    fs.FileMode // permissions of a created file; 0 means 0644
-	Derived bool        // it is a derived file
+	Derived bool        // whether it is a derived file
 }
 
 // An Action is the kind of a change.
@@ -48,7 +48,7 @@ func (f Change) Action() Action {
 	return Update
 }
 
-// Hash returns the SHA-256 of a file's content in hexadecimal; empty for nil, which is no file.
+// Hash returns the SHA-256 of a file's content in hexadecimal. It is empty for nil: the file does not exist.
 func Hash(data []byte) string {
 	if data == nil {
 		return ""
@@ -62,16 +62,16 @@ func SortChanges(files []Change) {
 	slices.SortStableFunc(files, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// An edit replaces the lines fromA to toA of one text by the lines fromB to toB of another. One of the
-// two may be none.
+// An edit replaces lines a[fromA:toA] of one text by lines b[fromB:toB] of another. One of the two
+// ranges may be empty.
 type edit struct {
 	fromA, toA int
 	fromB, toB int
 }
 
-// compare returns the edits that make b of a, in order, and no two of which touch. It is a patience
-// diff: lines that are unique in both texts cut them into parts, which are compared likewise. A
-// part that has none is one edit, between its common beginning and end.
+// compare returns the edits that turn a into b, in order. No two of them are adjacent. It is a patience
+// diff: it splits the texts at lines that are unique in both, and compares the sections recursively. A
+// section without such lines becomes one edit, less its common prefix and suffix.
 func compare(a, b []string) []edit {
 	var edits []edit
 	var part func(e edit, depth int)
@@ -101,20 +101,19 @@ func compare(a, b []string) []edit {
 		next.toA, next.toB = e.toA, e.toB
 		part(next, depth-1)
 	}
-	const maxDepth = 24 // keeps the time from growing with the square of the lines
+	const maxDepth = 24 // avoids quadratic time
 	part(edit{0, len(a), 0, len(b)}, maxDepth)
 	slide(a, b, edits)
 	return edits
 }
 
-// slide moves lines that are only taken out or only put in as far down as they can go without
-// another meaning: so a function that is new begins with its name, and not with the end of the
-// one above.
+// slide moves pure insertions and deletions as far down as possible without changing the result, so
+// that the insertion of a function begins with its first line, not with the end of the previous one.
 func slide(a, b []string, edits []edit) {
 	for i := range edits {
 		e, end := &edits[i], len(a)
 		if i+1 < len(edits) {
-			end = edits[i+1].fromA - 1 // they stay apart
+			end = edits[i+1].fromA - 1 // keep edits separate
 		}
 		for e.toA < end && (e.fromA == e.toA && b[e.fromB] == b[e.toB] || e.fromB == e.toB && a[e.fromA] == a[e.toA]) {
 			*e = edit{e.fromA + 1, e.toA + 1, e.fromB + 1, e.toB + 1}
@@ -122,8 +121,8 @@ func slide(a, b []string, edits []edit) {
 	}
 }
 
-// anchors returns places, in order, at which a and b have the same line, one that both have once.
-// Of lines that have changed places, it leaves out as few as it can.
+// anchors returns pairs of indexes, in order, of lines that occur exactly once in a and in b. If lines
+// changed their order, it returns the largest set of pairs that keeps it.
 func anchors(a, b []string) [][2]int {
 	count, inB := map[string][2]int{}, map[string]int{}
 	for _, line := range a {
@@ -140,15 +139,15 @@ func anchors(a, b []string) [][2]int {
 			unique = append(unique, [2]int{i, inB[line]})
 		}
 	}
-	return rising(unique)
+	return longestIncreasing(unique)
 }
 
-// rising returns the longest part of pairs in which the second numbers rise. The first do already.
-func rising(pairs [][2]int) [][2]int {
-	var ends []int // of the parts of each length, the pair that ends the one that ends lowest
+// longestIncreasing returns the longest subsequence of pairs whose second numbers increase.
+func longestIncreasing(pairs [][2]int) [][2]int {
+	var ends []int // ends[n] is the last pair of the best subsequence of length n+1: the one with the lowest end
 	previous := make([]int, len(pairs))
 	for i, pair := range pairs {
-		n, _ := slices.BinarySearchFunc(ends, pair[1], func(end, place int) int { return pairs[end][1] - place })
+		n, _ := slices.BinarySearchFunc(ends, pair[1], func(end, second int) int { return pairs[end][1] - second })
 		previous[i] = -1
 		if n > 0 {
 			previous[i] = ends[n-1]
@@ -170,7 +169,6 @@ func rising(pairs [][2]int) [][2]int {
 	return found
 }
 
-// contextLines is the number of lines around a change in a diff.
 const contextLines = 3
 
 // Diff returns the change as a unified diff with three lines of context, for patch and git apply. It is
@@ -180,13 +178,13 @@ func (f Change) Diff() string {
 		return ""
 	}
 	var out strings.Builder
-	out.WriteString("--- " + side("a/", f.Path, f.Before) + "\n")
-	out.WriteString("+++ " + side("b/", f.Path, f.After) + "\n")
+	out.WriteString("--- " + headerName("a/", f.Path, f.Before) + "\n")
+	out.WriteString("+++ " + headerName("b/", f.Path, f.After) + "\n")
 	if !isText(f.Before) || !isText(f.After) {
 		out.WriteString("Binary files differ\n")
 		return out.String()
 	}
-	before, after := lines(f.Before), lines(f.After)
+	before, after := slices.Collect(strings.Lines(string(f.Before))), slices.Collect(strings.Lines(string(f.After)))
 	edits := compare(before, after)
 	for len(edits) > 0 {
 		n := 1
@@ -199,8 +197,8 @@ func (f Change) Diff() string {
 	return out.String()
 }
 
-// side returns the name of one side of a diff, quoted if it has special characters.
-func side(prefix, path string, data []byte) string {
+// headerName returns a file's name for the header of a diff, quoted if it has special characters.
+func headerName(prefix, path string, data []byte) string {
 	if data == nil {
 		return "/dev/null"
 	}
@@ -216,14 +214,6 @@ func side(prefix, path string, data []byte) string {
 
 func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
-}
-
-func lines(data []byte) []string {
-	all := strings.SplitAfter(string(data), "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
-	return all
 }
 
 func writeHunk(out *strings.Builder, before, after []string, edits []edit) {

@@ -47,13 +47,13 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := file(c.path, c.before, c.after).Diff(); got != c.want {
-				t.Errorf("it is\n%snot\n%s", got, c.want)
+				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})
 	}
 }
 
-// file is a change in which "-" stands for no file.
+// file returns a change, in which "-" means that the file does not exist.
 func file(path, before, after string) journal.Change {
 	f := journal.Change{Path: path}
 	if before != "-" {
@@ -65,7 +65,7 @@ func file(path, before, after string) journal.Change {
 	return f
 }
 
-// apply is a patch program: it makes after of before, and is strict about each line of the diff.
+// apply applies a diff, and is strict about each line of it.
 func apply(before, diff string) (string, error) {
 	lines := strings.SplitAfter(before, "\n")
 	if lines[len(lines)-1] == "" {
@@ -116,7 +116,7 @@ func apply(before, diff string) (string, error) {
 	return strings.Join(append(out, lines[at:]...), ""), nil
 }
 
-// header reads "@@ -1,2 +1 @@" as two places, counted from zero, and how many lines.
+// header reads "@@ -1,2 +1 @@": two line numbers, counted from zero, and the numbers of lines.
 func header(line string) (fromA, countA, fromB, countB int, err error) {
 	var a, b string
 	if _, err := fmt.Sscanf(line, "@@ -%s +%s @@\n", &a, &b); err != nil {
@@ -136,7 +136,7 @@ func header(line string) (fromA, countA, fromB, countB int, err error) {
 	return fromA, countA, fromB, countB, nil
 }
 
-// check fails the test unless the diff of two texts makes one of the other.
+// check fails the test unless the diff of two texts turns one into the other.
 func check(t *testing.T, before, after string) string {
 	t.Helper()
 	diff := file("x", before, after).Diff()
@@ -167,8 +167,7 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// The texts have few words, so that lines repeat, and some are large, so that all ways of comparing
-// are taken.
+// The texts have few words, so that lines repeat, and some are large, to cover all cases of compare.
 func TestDiffIsRight(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(600) {
@@ -182,7 +181,7 @@ func TestDiffIsRight(t *testing.T) {
 	}
 }
 
-// texts are two texts of about as many lines, of so many words, one made of the other or both at random.
+// texts returns two random texts of about size lines; the second may be an edited copy of the first.
 func texts(random *rand.Rand, size, words int) (before, after string) {
 	text := func() []string {
 		all := make([]string, random.IntN(size+1))
@@ -214,7 +213,7 @@ func texts(random *rand.Rand, size, words int) (before, after string) {
 	return before, after
 }
 
-// A few changed lines of many are found as such, and many take no time.
+// The diff of a few changed lines is short, and the diff of a large text is fast.
 func TestLargeDiff(t *testing.T) {
 	t.Parallel()
 	const size = 10_000
@@ -260,7 +259,7 @@ func TestLargeDiff(t *testing.T) {
 	}
 }
 
-// Git takes the diffs as they are.
+// git apply accepts the diffs.
 func TestGitApply(t *testing.T) {
 	t.Parallel()
 	git, err := exec.LookPath("git")

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +14,11 @@ import (
 	"unicode"
 )
 
-// The functions of this file are the only ones that change the disk. Each is a step after which the
-// process may be interrupted.
+// Only the functions of this file change the disk. The process may be interrupted between any two of
+// their steps.
 
-// before is called before each step, for tests that fail or interrupt it.
-func (j *Journal) before(what, name string) error {
+// beforeStep is called before each step. Tests use it to fail or interrupt the step.
+func (j *Journal) beforeStep(what, name string) error {
 	if j.step == nil {
 		return nil
 	}
@@ -26,7 +27,7 @@ func (j *Journal) before(what, name string) error {
 
 // makeFolder creates a folder of the journal. A symbolic link in its place is refused.
 func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
-	if err := j.before("mkdir", name); err != nil {
+	if err := j.beforeStep("mkdir", name); err != nil {
 		return err
 	}
 	err := j.root.Mkdir(name, mode)
@@ -40,38 +41,32 @@ func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 	return err
 }
 
-// put writes a file atomically, and creates its folder. Mode 0 means the default permissions. With
-// sync, the content survives a power failure once put has returned.
-func (j *Journal) put(name string, data []byte, mode fs.FileMode, sync bool) error {
-	if err := j.stage(data, mode, sync); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	if dir := path.Dir(name); dir != "." {
-		if err := j.before("mkdir", dir); err != nil {
-			return fmt.Errorf("making %s: %w", dir, err)
-		}
-		if err := j.root.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("making %s: %w", dir, err)
+// writeFile writes a file atomically, and creates its folder. Mode 0 means the default permissions. With
+// sync, the content survives a power failure once writeFile has returned.
+func (j *Journal) writeFile(name string, data []byte, mode fs.FileMode, sync bool) error {
+	err := j.stage(data, mode, sync)
+	if dir := path.Dir(name); err == nil && dir != "." {
+		if err = j.beforeStep("mkdir", dir); err == nil {
+			err = j.root.MkdirAll(dir, 0o755)
 		}
 	}
-	if err := j.rename(stagedFile, name); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
+	if err == nil {
+		err = j.rename(stagedFile, name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
 func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
-	if err := j.remove(stagedFile); err != nil { // of a failed attempt
+	if err := j.remove(stagedFile); err != nil { // left by a failed attempt
 		return err
 	}
-	if err := j.before("create", stagedFile); err != nil {
+	if err := j.beforeStep("create", stagedFile); err != nil {
 		return err
 	}
-	perm := mode
-	if perm == 0 {
-		perm = 0o644
-	}
-	file, err := j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	file, err := j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(mode, 0o644))
 	if err != nil {
 		return err
 	}
@@ -79,7 +74,7 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 		err = file.Chmod(mode) // regardless of the umask
 	}
 	if err == nil {
-		err = j.before("write", stagedFile)
+		err = j.beforeStep("write", stagedFile)
 	}
 	if err == nil {
 		_, err = file.Write(data)
@@ -91,7 +86,7 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 }
 
 func (j *Journal) rename(from, to string) error {
-	if err := j.before("rename", to); err != nil {
+	if err := j.beforeStep("rename", to); err != nil {
 		return err
 	}
 	return j.root.Rename(from, to)
@@ -101,7 +96,7 @@ func (j *Journal) remove(name string) error {
 	if _, err := j.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := j.before("remove", name); err != nil {
+	if err := j.beforeStep("remove", name); err != nil {
 		return err
 	}
 	if err := j.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +112,7 @@ func (j *Journal) removeEmpty(name string) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // already removed
 		}
-		if err != nil || !info.IsDir() || j.before("rmdir", dir) != nil || j.root.Remove(dir) != nil {
+		if err != nil || !info.IsDir() || j.beforeStep("rmdir", dir) != nil || j.root.Remove(dir) != nil {
 			return
 		}
 	}
@@ -127,20 +122,19 @@ func (j *Journal) removeEmpty(name string) {
 func checkPath(name string) error {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r == ':' || unicode.IsControl(r) }):
-		return fmt.Errorf("%q does not name a file on every system; use slashes between names, and no backslash or colon", name)
+		return fmt.Errorf("%q is not a valid path on every system; separate names by slashes, without backslashes and colons", name)
 	case !filepath.IsLocal(name) || path.IsAbs(name):
-		return fmt.Errorf("%q is outside of the project", name)
+		return fmt.Errorf("%q is outside the project", name)
 	case path.Clean(name) != name || name == ".":
 		return fmt.Errorf("%q is not a clean path; write %q", name, path.Clean(name))
-	case reserved(name):
-		return fmt.Errorf("%s is not a file of the project's own: .git and %s are left alone", name, stateDir)
+	case isReserved(name):
+		return fmt.Errorf("%s is reserved: operations do not write to .git and %s", name, stateDir)
 	}
 	return nil
 }
 
-// reserved reports whether a path is below .git or .petrock, under any name that a file system accepts
-// for them.
-func reserved(name string) bool {
+// isReserved reports whether a path is in .git or .petrock, under any name that a file system accepts for them.
+func isReserved(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		part = fold(strings.TrimRight(part, ". "))
 		if slices.Contains([]string{fold(".git"), fold("git~1"), fold(stateDir)}, part) {
@@ -150,19 +144,12 @@ func reserved(name string) bool {
 	return false
 }
 
-func fold(text string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, text)
-}
+// fold maps names that differ only in letter case to the same text.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
-// above yields the folders above a file, outermost first. After a trailing slash, the file is the
-// last of them.
-func above(name string) iter.Seq[string] {
+// parents yields the folders above a file, outermost first. If the name ends with a slash, the file
+// itself is the last.
+func parents(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i, r := range name {
 			if r == '/' && !yield(name[:i]) {
@@ -172,19 +159,18 @@ func above(name string) iter.Seq[string] {
 	}
 }
 
-// An obstacleError means that something else is in the place of a file or its folder.
+// An obstacleError means that a path is not a regular file, or its parent is not a folder.
 type obstacleError struct{ path, what string }
 
 func (e *obstacleError) Error() string {
 	return fmt.Sprintf("%s is %s; move it away", e.path, e.what)
 }
 
-// look returns the content and permissions of a file; nil if it does not exist. It returns an
-// obstacleError if it is not a regular file, or its parent not a folder.
-func (j *Journal) look(name string) ([]byte, fs.FileMode, error) {
-	for dir := range above(name) {
-		there, err := j.lookFolder(dir)
-		if err != nil || !there {
+// readFile returns the content and permissions of a file; nil if it does not exist. It may return an
+// obstacleError.
+func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
+	for dir := range parents(name) {
+		if exists, err := j.folderExists(dir); err != nil || !exists {
 			return nil, 0, err
 		}
 	}
@@ -208,9 +194,9 @@ func (j *Journal) look(name string) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), nil
 }
 
-// lookFolder reports whether a folder exists. It may be a symbolic link to a folder that operations
-// may write.
-func (j *Journal) lookFolder(name string) (bool, error) {
+// folderExists reports whether a folder exists. It may be a symbolic link to a folder that operations
+// may write to.
+func (j *Journal) folderExists(name string) (bool, error) {
 	info, err := j.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -225,10 +211,10 @@ func (j *Journal) lookFolder(name string) (bool, error) {
 	}
 	info, err = j.root.Stat(name)
 	if err != nil {
-		return false, &obstacleError{name, "a link that leads nowhere, or out of the project"}
+		return false, &obstacleError{name, "a link that is broken or leaves the project"}
 	}
 	if !info.IsDir() {
-		return false, &obstacleError{name, "a link, and not to a folder"}
+		return false, &obstacleError{name, "a link to something other than a folder"}
 	}
 	root, err := filepath.EvalSymlinks(j.root.Name())
 	if err != nil {
@@ -239,8 +225,8 @@ func (j *Journal) lookFolder(name string) (bool, error) {
 		return false, err
 	}
 	inside, err := filepath.Rel(root, real)
-	if err != nil || reserved(filepath.ToSlash(inside)) {
-		return false, &obstacleError{name, "a link to what is not the project's own"}
+	if err != nil || isReserved(filepath.ToSlash(inside)) {
+		return false, &obstacleError{name, "a link into .git or " + stateDir}
 	}
 	return true, nil
 }

@@ -36,7 +36,7 @@ func TryLock(path string) (*Lock, error) {
 			return nil, errors.Join(err, closeErr)
 		}
 	}
-	return nil, ErrLocked // by a series of other processes
+	return nil, ErrLocked // other processes locked and removed the file each time
 }
 
 // Release removes the file and releases the lock.

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// open creates a file that must not exist, the only portable lock: after a kill, the file has to be
-// removed by hand.
+// open creates a file that must not exist, which is the only portable lock. If the process is killed,
+// the user must remove the file.
 func open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {

@@ -38,8 +38,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// The file is removed with each release, and still never two hold the lock.
-func TestRemovedFilesLockNobodyIn(t *testing.T) {
+// Each release removes the file, and still never two hold the lock.
+func TestRemovedFilesDoNotLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, taken atomic.Int32
@@ -70,7 +70,7 @@ func TestRemovedFilesLockNobodyIn(t *testing.T) {
 	t.Logf("taken %d times", taken.Load())
 }
 
-// A link in the lock's place makes no file elsewhere.
+// A link in the place of the lock is refused, and no file is created at its target.
 func TestNoLink(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

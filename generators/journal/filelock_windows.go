@@ -25,8 +25,8 @@ func open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// release closes the file first, because Windows does not remove open files. Another process may lock
-// it in between, and keeps it.
+// release closes the file first, because Windows does not remove open files. If another process locks it
+// in between, release leaves it.
 func release(file *os.File) error {
 	err := file.Close()
 	if removed := os.Remove(file.Name()); !errors.Is(removed, sharingViolation) {

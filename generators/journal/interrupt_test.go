@@ -14,11 +14,11 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// killed is what a step panics with that stands for the end of the process.
+// killed is the value of a panic that simulates a killed process.
 type killed struct{}
 
-// at makes options that do something before one step, counted from zero, and counts them.
-func at(step int, count *int, act func() error) journal.Options {
+// actAtStep returns options that call act before one step, counted from zero, and count all steps.
+func actAtStep(step int, count *int, act func() error) journal.Options {
 	*count = 0
 	return journal.WithStep(func(what, path string) error {
 		*count++
@@ -31,8 +31,8 @@ func at(step int, count *int, act func() error) journal.Options {
 
 func kill() error { panic(killed{}) }
 
-// someSteps returns the first step to interrupt and the distance to the next one. The first is
-// chosen by -seed. With -long it is every step.
+// someSteps returns the first step to interrupt, chosen by -seed, and the distance to the next one. With
+// -long it selects every step.
 func someSteps(t *testing.T, distance int) (first, stride int) {
 	t.Helper()
 	if *long {
@@ -43,7 +43,7 @@ func someSteps(t *testing.T, distance int) (first, stride int) {
 	return first, distance
 }
 
-// run opens a project and changes it. What is done when a step kills it is left as it is.
+// run opens a project and changes it. It reports whether a step killed it, and does not clean up then.
 func run(t *testing.T, dir string, o journal.Options, action string, before, after tree) (err error, dead bool) {
 	t.Helper()
 	var j *journal.Journal
@@ -60,13 +60,13 @@ func run(t *testing.T, dir string, o journal.Options, action string, before, aft
 	}()
 	j, err = journal.Open(t.Context(), dir, o)
 	if err == nil && before != nil {
-		_, err = change(j, journal.Operation{Action: action, Title: "generate all"}, before.to(after))
+		_, err = change(j, journal.Operation{Action: action, Title: "generate all"}, before.changesTo(after))
 	}
 	return err, false
 }
 
-// Whatever the step at which a process is killed, the next finds all files changed or none, and
-// says so if there was something to do. Then it can go on.
+// After a kill at any step, the next process finds all files changed or none. It reports a recovered
+// operation, and can apply another.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -76,14 +76,14 @@ func TestInterrupted(t *testing.T) {
 		for step := first; ; step += stride {
 			dir := before.write(t)
 			count := 0
-			err, dead := run(t, dir, at(step, &count, kill), action, before, after)
+			err, dead := run(t, dir, actAtStep(step, &count, kill), action, before, after)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !dead {
 				break
 			}
-			outcomes[settled(t, dir, action, fmt.Sprint("killed at step ", step))]++
+			outcomes[checkRecovery(t, dir, action, fmt.Sprint("killed at step ", step))]++
 		}
 		t.Logf("%q: %v", action, outcomes)
 		for _, outcome := range []string{"nothing was done", "it is finished"} {
@@ -94,9 +94,9 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// settled opens a project that was interrupted, fails the test unless all is well there, and
-// returns what became of it.
-func settled(t *testing.T, dir, action, when string) string {
+// checkRecovery opens a project that was interrupted, fails the test unless it is consistent, and returns
+// the outcome of the operation.
+func checkRecovery(t *testing.T, dir, action, when string) string {
 	t.Helper()
 	before, after := trees()
 	_, pending := os.Lstat(filepath.Join(dir, ".petrock", "pending.json"))
@@ -105,7 +105,7 @@ func settled(t *testing.T, dir, action, when string) string {
 		t.Fatalf("%s: %v", when, err)
 	}
 	defer j.Close()
-	tidy(t, dir)
+	checkTidy(t, dir)
 	got := read(t, dir)
 	history, err := j.History()
 	if err != nil {
@@ -113,15 +113,15 @@ func settled(t *testing.T, dir, action, when string) string {
 	}
 	said := j.Recovered()
 	if (said != "") != (pending == nil) {
-		t.Errorf("%s: it says %q (and before: %v)", when, said, pending)
+		t.Errorf("%s: got %q (pending: %v)", when, said, pending)
 	}
 	outcome := "it was over"
 	switch {
 	case maps.Equal(got, after):
 		if pending == nil {
 			outcome = "it is finished"
-			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted, and is finished now; look at a_gen.go, empty, ") {
-				t.Errorf("%s: it says %q", when, said)
+			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted and has now been completed; check a_gen.go, empty, ") {
+				t.Errorf("%s: got %q", when, said)
 			}
 		}
 		if (action != "") != (len(history) == 1) {
@@ -135,7 +135,7 @@ func settled(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is rolled back"
 		}
-		if _, err := change(j, journal.Operation{Action: action}, before.to(after)); err != nil {
+		if _, err := change(j, journal.Operation{Action: action}, before.changesTo(after)); err != nil {
 			t.Errorf("%s: after that, %v", when, err)
 		}
 		after.compare(t, dir)
@@ -145,7 +145,7 @@ func settled(t *testing.T, dir, action, when string) string {
 	return outcome
 }
 
-// A process that finishes what another left can be killed as well, at any step.
+// The process that recovers an operation can also be killed, at any step.
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -158,14 +158,14 @@ func TestInterruptedTwice(t *testing.T) {
 		for second := from; ; second += next {
 			dir := before.write(t)
 			count := 0
-			if _, dead := run(t, dir, at(first, &count, kill), "generate", before, after); !dead {
+			if _, dead := run(t, dir, actAtStep(first, &count, kill), "generate", before, after); !dead {
 				return
 			}
-			err, dead := run(t, dir, at(second, &count, kill), "generate", nil, nil)
+			err, dead := run(t, dir, actAtStep(second, &count, kill), "generate", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			settled(t, dir, "generate", fmt.Sprintf("killed at step %d and then at %d", first, second))
+			checkRecovery(t, dir, "generate", fmt.Sprintf("killed at step %d and then at %d", first, second))
 			if !dead {
 				break
 			}
@@ -173,7 +173,7 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 }
 
-// A step that fails leaves all as it was, and the next attempt succeeds.
+// If a step fails, the files are unchanged and the next attempt succeeds.
 func TestStepFails(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -181,7 +181,7 @@ func TestStepFails(t *testing.T) {
 	for step := first; ; step += stride {
 		dir := before.write(t)
 		count := 0
-		err, _ := run(t, dir, at(step, &count, func() error { return syscall.ENOSPC }), "generate", before, after)
+		err, _ := run(t, dir, actAtStep(step, &count, func() error { return syscall.ENOSPC }), "generate", before, after)
 		if err == nil {
 			if count <= step {
 				break
@@ -205,11 +205,11 @@ func TestStepFails(t *testing.T) {
 			t.Fatalf("after step %d: %v", step, err)
 		}
 		after.compare(t, dir)
-		tidy(t, dir)
+		checkTidy(t, dir)
 	}
 }
 
-// If from one step on nothing works any more, the next process brings it to an end.
+// If all steps fail after a certain one, the next process completes the operation or rolls it back.
 func TestAllStepsFail(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -229,10 +229,10 @@ func TestAllStepsFail(t *testing.T) {
 		}
 		if _, pending := os.Lstat(filepath.Join(dir, ".petrock", "pending.json")); pending == nil {
 			stuck++
-			if !strings.Contains(err.Error(), "run it again: the next run finishes it or takes it back") {
+			if !strings.Contains(err.Error(), "run the command again: the next run completes the operation or rolls it back") {
 				t.Errorf("step %d: %v", step, err)
 			}
-			// Nor does the next get further, if nothing has changed.
+			// While steps still fail, the next process fails too.
 			err, _ := run(t, dir, journal.WithStep(func(what, path string) error {
 				if strings.HasPrefix(path, ".petrock/") && what == "mkdir" {
 					return nil
@@ -243,15 +243,15 @@ func TestAllStepsFail(t *testing.T) {
 				t.Errorf("step %d, and then: %v", step, err)
 			}
 		}
-		settled(t, dir, "generate", fmt.Sprint("nothing works from step ", step))
+		checkRecovery(t, dir, "generate", fmt.Sprint("nothing works from step ", step))
 	}
 	if stuck == 0 {
 		t.Error("it never got stuck")
 	}
 }
 
-// Somebody puts a folder where a file is to be, at the last moment.
-func TestInTheWay(t *testing.T) {
+// A folder is created in the place of a file while the operation is applied.
+func TestFolderInPlaceOfFile(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
@@ -265,17 +265,17 @@ func TestInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	_, err = change(j, journal.Operation{Action: "generate"}, before.to(after))
-	if err == nil || !strings.Contains(err.Error(), "writing tools/new/a/void: ") || !strings.Contains(err.Error(), "somebody else is at work on tools/new/a/void: look there") {
-		t.Errorf("it says %v", err)
+	_, err = change(j, journal.Operation{Action: "generate"}, before.changesTo(after))
+	if err == nil || !strings.Contains(err.Error(), "write tools/new/a/void: ") || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/new/a/void") {
+		t.Errorf("got %v", err)
 	}
 	before["tools/new/a/void/x/"] = ""
 	before.compare(t, dir)
-	tidy(t, dir)
+	checkTidy(t, dir)
 }
 
-// Somebody edits a file after all were checked.
-func TestEditedAtTheLastMoment(t *testing.T) {
+// A file is edited after all files were checked.
+func TestEditedAfterCheck(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
@@ -285,10 +285,10 @@ func TestEditedAtTheLastMoment(t *testing.T) {
 		}
 		return nil
 	}), "generate", before, after)
-	if !errors.Is(err, journal.ErrChanged) || !strings.Contains(err.Error(), "all was put back, but somebody else is at work on tools/add.go: look there") {
-		t.Errorf("it says %v", err)
+	if !errors.Is(err, journal.ErrChanged) || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/add.go") {
+		t.Errorf("got %v", err)
 	}
 	before["tools/add.go"] = " mine\n"
 	before.compare(t, dir)
-	tidy(t, dir)
+	checkTidy(t, dir)
 }

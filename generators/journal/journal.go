@@ -10,18 +10,17 @@
 //	operations/   recorded operations, one file each
 //
 // [Journal.Apply] checks the operation, saves the contents of files before and after it as objects, and
-// writes pending.json. From then on the operation will be completed: if the process dies, the next
-// [Open] completes it. Each file is written by one rename. [Journal.Record] moves pending.json to
-// operations.
+// writes pending.json. From then on the operation will be completed: if the process dies, the next [Open]
+// completes it. Each file is written by one rename. [Journal.Record] moves pending.json to operations.
 //
-// If a file was edited in between, the next Open rolls the operation back instead and leaves that file
-// alone.
+// If a file was edited in between, the next Open rolls the operation back instead and leaves that file alone.
 //
 // This holds for killed processes. After a power failure the latest writes may be lost; user files that
 // an operation replaced or removed are in objects.
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,12 +73,12 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("opening the project: %w", err)
+		return nil, fmt.Errorf("open project: %w", err)
 	}
 	j := &Journal{root: root, step: o.step}
-	opened := false
-	defer func() {
-		if !opened {
+	recovered := false
+	defer func() { // also if a test panics in a step
+		if !recovered {
 			j.Close()
 		}
 	}()
@@ -89,7 +88,7 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	if err := j.recover(); err != nil {
 		return nil, err
 	}
-	opened = true
+	recovered = true
 	return j, nil
 }
 
@@ -99,17 +98,17 @@ func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	}
 	lock, err := WaitLock(ctx, filepath.Join(j.root.Name(), filepath.FromSlash(lockFile)), waiting)
 	if err != nil {
-		return fmt.Errorf("taking the project's lock: %w", err)
+		return fmt.Errorf("lock project: %w", err)
 	}
 	j.lock = lock
 	if err := errors.Join(j.makeFolder(objectsDir, 0o700), j.makeFolder(operationsDir, 0o755)); err != nil {
 		return err
 	}
 	if err := j.remove(stagedFile); err != nil {
-		return fmt.Errorf("clearing away what an interrupted process left: %w", err)
+		return fmt.Errorf("remove %s: %w", stagedFile, err)
 	}
 	if _, err := j.root.Lstat(ignoreFile); errors.Is(err, fs.ErrNotExist) {
-		return j.put(ignoreFile, []byte("*\n"), 0, false)
+		return j.writeFile(ignoreFile, []byte("*\n"), 0, false)
 	}
 	return nil
 }
@@ -141,26 +140,23 @@ type Operation struct {
 	Action string    `json:"action"`           // generate, destroy, undo
 	Title  string    `json:"title"`            // such as "generate tool send_mail"
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
-	Files  []Record  `json:"files"`            // what changed, by path
+	Files  []Record  `json:"files"`            // the changed files, sorted by path
 
-	Added   []string `json:"addedParts,omitempty"`   // parts of petrock that came with it
-	Removed []string `json:"removedParts,omitempty"` // parts of petrock that went with it
+	Added   []string `json:"addedParts,omitempty"`   // parts of petrock that it added
+	Removed []string `json:"removedParts,omitempty"` // parts of petrock that it removed
 }
 
 // A Record is what an operation did to one file.
 type Record struct {
 	Path    string      `json:"path"`              // from the project's root, with slashes
-	Before  string      `json:"before,omitempty"`  // hash of its content; empty if it did not exist
-	After   string      `json:"after,omitempty"`   // hash of its new content; empty if it was deleted
-	Mode    fs.FileMode `json:"mode,omitempty"`    // its permissions; 0 for a file created with the default ones
-	Derived bool        `json:"derived,omitempty"` // it is a derived file
+	Before  string      `json:"before,omitempty"`  // hash of the old content; empty if the file did not exist
+	After   string      `json:"after,omitempty"`   // hash of the new content; empty if the file was deleted
+	Mode    fs.FileMode `json:"mode,omitempty"`    // permissions; 0 means the defaults for a new file
+	Derived bool        `json:"derived,omitempty"` // whether it is a derived file
 }
 
 func (op Operation) name() string {
-	name := op.Title
-	if name == "" {
-		name = "a refresh of derived files"
-	}
+	name := cmp.Or(op.Title, "sync")
 	if op.ID != "" {
 		name += " (" + op.ID + ")"
 	}
@@ -172,8 +168,8 @@ func (op Operation) encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// identify returns an id for an operation that follows all recorded ones.
-func (j *Journal) identify(op Operation) (string, error) {
+// nextID returns an id for an operation that follows all recorded ones.
+func (j *Journal) nextID(op Operation) (string, error) {
 	names, err := j.operationNames()
 	if err != nil {
 		return "", err
@@ -214,10 +210,10 @@ func (j *Journal) History() ([]Operation, error) {
 		file := path.Join(operationsDir, name)
 		op, err := j.readOperation(file)
 		if err == nil && op.ID+".json" != name {
-			err = fmt.Errorf("it holds the operation %q", op.ID)
+			err = fmt.Errorf("contains operation %q", op.ID)
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("reading %s: %w; put it back as it was, or move it away to go on without that operation", file, err))
+			problems = append(problems, fmt.Errorf("read %s: %w; restore the file, or move it away to drop that operation", file, err))
 			continue
 		}
 		all = append(all, op)
@@ -236,7 +232,7 @@ func (j *Journal) History() ([]Operation, error) {
 func (j *Journal) operationNames() ([]string, error) {
 	all, err := j.names(operationsDir)
 	if err != nil {
-		return nil, fmt.Errorf("reading the history: %w", err)
+		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
@@ -287,25 +283,30 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 	}
 	name := objectsDir + "/" + hash
 	data, err := j.root.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("what a file held is lost: %w; git may still know it", err)
+	if err == nil && Hash(data) != hash {
+		err = fmt.Errorf("%s was changed", name)
 	}
-	if Hash(data) != hash {
-		return nil, fmt.Errorf("what a file held is lost: %s was changed; git may still know it", name)
+	if err != nil {
+		return nil, fmt.Errorf("read saved content of a file: %w; look for it in git", err)
 	}
 	return data, nil
 }
 
-// keep saves content for Contents. Only the owner may read it, because the file may be private.
-func (j *Journal) keep(data []byte, sync bool) error {
+func (j *Journal) hasContents(hash string) bool {
+	_, err := j.Contents(hash)
+	return err == nil
+}
+
+// save saves content for Contents. Only the owner may read it, because the file may be private.
+func (j *Journal) save(data []byte, sync bool) error {
 	if data == nil {
 		return nil
 	}
 	hash := Hash(data)
-	if _, err := j.Contents(hash); err == nil {
+	if j.hasContents(hash) {
 		return nil
 	}
-	return j.put(objectsDir+"/"+hash, data, 0o600, sync)
+	return j.writeFile(objectsDir+"/"+hash, data, 0o600, sync)
 }
 
 func isHash(text string) bool { return len(text) == 64 && isHex(text) }

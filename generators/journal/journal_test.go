@@ -15,11 +15,11 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// A tree is the files of a project, by path, without what is in .petrock. The text begins with an x if
-// the file may be executed, and a blank if not.
+// A tree is the files of a project, by path, without .petrock. The text begins with an x if the file is
+// executable, and a blank if not.
 type tree map[string]string
 
-// write makes a project of a tree and returns its folder.
+// write writes the tree to a new folder and returns the folder.
 func (want tree) write(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func (want tree) write(t *testing.T) string {
 	return dir
 }
 
-// read is the tree in a folder. An empty folder is in it too, by its name and a slash.
+// read returns the tree in a folder. An empty folder is an entry whose name ends with a slash.
 func read(t *testing.T, dir string) tree {
 	t.Helper()
 	got := tree{}
@@ -75,8 +75,8 @@ func read(t *testing.T, dir string) tree {
 	return got
 }
 
-// to are the changes that make one tree of another.
-func (before tree) to(after tree) []journal.Change {
+// changesTo returns the changes that turn one tree into another.
+func (before tree) changesTo(after tree) []journal.Change {
 	var files []journal.Change
 	for name, text := range before {
 		file := journal.Change{Path: name, Before: []byte(text[1:]), Derived: strings.HasSuffix(name, "_gen.go")}
@@ -97,7 +97,7 @@ func (before tree) to(after tree) []journal.Change {
 	return files
 }
 
-// The trees that most tests change into each other: all that can happen to a file happens.
+// trees returns the states before and after an operation that contains every kind of change.
 func trees() (before, after tree) {
 	before = tree{
 		"go.mod":           " module x\n",
@@ -133,7 +133,7 @@ func trees() (before, after tree) {
 func (want tree) compare(t *testing.T, dir string) {
 	t.Helper()
 	if got := read(t, dir); !maps.Equal(got, want) {
-		t.Errorf("the files are\n%q, not\n%q", got, want)
+		t.Errorf("got files\n%q, want\n%q", got, want)
 	}
 }
 
@@ -147,8 +147,8 @@ func open(t *testing.T, dir string) *journal.Journal {
 	return j
 }
 
-// tidy fails the test if something is in .petrock that only belongs there while it is at work.
-func tidy(t *testing.T, dir string) {
+// checkTidy fails the test if .petrock contains temporary files.
+func checkTidy(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"pending.json", "staged"} {
 		if _, err := os.Lstat(filepath.Join(dir, ".petrock", name)); !errors.Is(err, fs.ErrNotExist) {
@@ -163,17 +163,17 @@ func TestApply(t *testing.T) {
 	dir := before.write(t)
 	j := open(t, dir)
 	if said := j.Recovered(); said != "" {
-		t.Errorf("nothing was interrupted, and it says %s", said)
+		t.Errorf("nothing was interrupted, got %s", said)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v)", history, err)
 	}
-	op, err := change(j, journal.Operation{Action: "generate", Title: "generate all"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate", Title: "generate all"}, before.changesTo(after))
 	if err != nil {
 		t.Fatal(err)
 	}
 	after.compare(t, dir)
-	tidy(t, dir)
+	checkTidy(t, dir)
 	if !strings.HasPrefix(op.ID, "0001-") || len(op.ID) != 11 || time.Since(op.Time) > time.Minute {
 		t.Errorf("the operation is %+v", op)
 	}
@@ -181,7 +181,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("it records %d files", len(op.Files))
 	}
 
-	// Back again, as an undo would do it, in a journal that is opened again.
+	// Undo it, in a journal that is opened again.
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// reverse are the changes that take an operation back.
+// reverse returns the changes that undo an operation.
 func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []journal.Change {
 	t.Helper()
 	var files []journal.Change
@@ -222,19 +222,19 @@ func reverse(t *testing.T, j *journal.Journal, op journal.Operation) []journal.C
 	return files
 }
 
-// Without an action nothing is recorded; without files, all else is.
+// An operation without an action is not recorded; one without files is.
 func TestNoRecord(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := change(j, journal.Operation{}, before.to(after))
+	op, err := change(j, journal.Operation{}, before.changesTo(after))
 	if err != nil || op.ID != "" {
 		t.Fatalf("%+v %v", op, err)
 	}
 	after.compare(t, dir)
-	tidy(t, dir)
-	if _, err := change(j, journal.Operation{}, after.to(after)); err != nil {
+	checkTidy(t, dir)
+	if _, err := change(j, journal.Operation{}, after.changesTo(after)); err != nil {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
@@ -285,13 +285,13 @@ func TestWaiting(t *testing.T) {
 	second.Close()
 }
 
-// What is in .petrock can be lost or changed, and what is said then names it.
+// Errors name the files of .petrock that are lost or damaged.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
 	j := open(t, dir)
-	op, err := change(j, journal.Operation{Action: "generate"}, before.to(after))
+	op, err := change(j, journal.Operation{Action: "generate"}, before.changesTo(after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("a lost object: %v", err)
 	}
 	if _, err := j.Contents("../operations/" + op.ID + ".json"); err == nil {
-		t.Error("it reads what is not an object")
+		t.Error("Contents accepts an invalid hash")
 	}
 	for name, text := range map[string]string{
 		"operations/0002-aaaaaa.json": "{",
@@ -323,15 +323,15 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	_, err = j.History()
-	for _, say := range []string{"0002-aaaaaa.json: unexpected end", `0003-aaaaaa.json: it holds the operation "0004-aaaaaa"`, "notes.json", "move it away"} {
+	for _, say := range []string{"0002-aaaaaa.json: unexpected end", `0003-aaaaaa.json: contains operation "0004-aaaaaa"`, "notes.json", "move it away"} {
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("the history says %v, and not %q", err, say)
+			t.Errorf("history: got %v, want %q", err, say)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "DS_Store") {
 		t.Error(err)
 	}
-	// The next number is free all the same.
+	// The next operation still gets a new number.
 	op, err = change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "0004-") {
 		t.Errorf("the next operation is %s (%v)", op.ID, err)
@@ -368,14 +368,14 @@ func BenchmarkApply(b *testing.B) {
 	defer j.Close()
 	from, to := tree{}, tree{"tools/mail.go": " package tools\n", "tools/mail_test.go": " package tools\n", "tools/tools_gen.go": " package tools\n"}
 	for b.Loop() {
-		if _, err := change(j, journal.Operation{}, from.to(to)); err != nil {
+		if _, err := change(j, journal.Operation{}, from.changesTo(to)); err != nil {
 			b.Fatal(err)
 		}
 		from, to = to, from
 	}
 }
 
-// Permissions are kept as they are, whatever the process would give a new file.
+// Files keep their permissions, regardless of the umask.
 func TestMode(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -25,7 +25,7 @@ var (
 	seed = flag.Uint64("seed", 1, "of everything that is random")
 )
 
-// The test binary is started again to be another process.
+// The test binary runs again as the other process.
 func TestMain(m *testing.M) {
 	task, dir, _ := strings.Cut(os.Getenv("PETROCK_TEST_JOURNAL"), " ")
 	var err error
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	case "":
 		raiseParallel()
 		os.Exit(m.Run())
-	case "swing":
-		err = swing(dir)
+	case "alternate":
+		err = alternate(dir)
 	case "count":
 		err = count(dir, 20)
 	}
@@ -57,7 +57,7 @@ func raiseParallel() {
 	}
 }
 
-// process is another process with a task.
+// process returns a command that runs a task in another process.
 func process(t *testing.T, task, dir string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -70,8 +70,8 @@ func process(t *testing.T, task, dir string) *exec.Cmd {
 	return cmd
 }
 
-// swing changes a project to and fro until it is killed. It prints a line before each change.
-func swing(dir string) error {
+// alternate changes a project back and forth until it is killed. It prints a line before each change.
+func alternate(dir string) error {
 	before, after := trees()
 	for {
 		j, err := journal.Open(context.Background(), dir, journal.Options{})
@@ -82,15 +82,15 @@ func swing(dir string) error {
 		if _, err := j.Root().Lstat("tools/old/old.go"); errors.Is(err, fs.ErrNotExist) {
 			from, to = after, before
 		}
-		fmt.Println("swing")
-		_, err = change(j, journal.Operation{Action: "generate", Title: "swing"}, from.to(to))
+		fmt.Println("alternate")
+		_, err = change(j, journal.Operation{Action: "generate", Title: "alternate"}, from.changesTo(to))
 		if err := errors.Join(err, j.Close()); err != nil {
 			return err
 		}
 	}
 }
 
-// However often and whenever a process is killed, the files are all as before or all as after.
+// After kills at random times, all files are in their old state or all in their new state.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -100,7 +100,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills with seed %d", kills, *seed)
 	outcomes := map[string]int{}
 	for range kills {
-		cmd := process(t, "swing", dir)
+		cmd := process(t, "alternate", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -126,12 +126,12 @@ func TestKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tidy(t, dir)
+		checkTidy(t, dir)
 		outcome := "nothing to do"
 		if j.Recovered() != "" {
 			outcome = "finished"
-			if !strings.Contains(j.Recovered(), "is finished now") {
-				t.Errorf("it says %s", j.Recovered())
+			if !strings.Contains(j.Recovered(), "has now been completed") {
+				t.Errorf("got %s", j.Recovered())
 			}
 		}
 		outcomes[outcome]++
@@ -144,7 +144,7 @@ func TestKilled(t *testing.T) {
 			want = after
 		}
 		if got := read(t, dir); !maps.Equal(got, want) {
-			t.Fatalf("after %d operations the files are\n%q, not\n%q", len(history), got, want)
+			t.Fatalf("after %d operations got files\n%q, want\n%q", len(history), got, want)
 		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%v", outcomes)
 }
 
-// count adds one to a number in a file, so many times, one operation each.
+// count adds one to a number in a file, times times, in one operation each.
 func count(dir string, times int) error {
 	for range times {
 		j, err := journal.Open(context.Background(), dir, journal.Options{})
@@ -173,7 +173,7 @@ func count(dir string, times int) error {
 	return nil
 }
 
-// Processes and goroutines take turns: nobody reads what another is about to change.
+// The journal excludes other processes and goroutines: no update of the number is lost.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	dir := tree{"number": " 0"}.write(t)

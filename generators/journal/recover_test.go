@@ -10,9 +10,9 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// half leaves a project in which an operation was interrupted, when the files that are not derived
-// are there and the others are not.
-func half(t *testing.T) (dir string) {
+// interruptHalfway returns a project with an operation that was interrupted after its user files were
+// written and before its derived files were.
+func interruptHalfway(t *testing.T) (dir string) {
 	t.Helper()
 	before, after := trees()
 	dir = before.write(t)
@@ -28,7 +28,7 @@ func half(t *testing.T) (dir string) {
 	return dir
 }
 
-// An order of steps in which the files that others refer to are there first and go last.
+// Files that others refer to are written first and removed last.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -47,7 +47,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What somebody has edited since is left alone, and all else is put back.
+// Recovery does not touch files that were edited after the interruption, and restores all others.
 func TestEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -59,7 +59,7 @@ func TestEditedMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := trees()
-			dir := half(t)
+			dir := interruptHalfway(t)
 			file := filepath.Join(dir, filepath.FromSlash(name))
 			want, finished := maps.Clone(before), false
 			var err error
@@ -81,18 +81,18 @@ func TestEditedMeanwhile(t *testing.T) {
 			}
 			j := open(t, dir)
 			said := j.Recovered()
-			tidy(t, dir)
+			checkTidy(t, dir)
 			if finished {
 				after.compare(t, dir)
-				if !strings.Contains(said, "is finished now") {
-					t.Errorf("it says %q", said)
+				if !strings.Contains(said, "has now been completed") {
+					t.Errorf("got %q", said)
 				}
 				return
 			}
 			want.compare(t, dir)
-			for _, say := range []string{"generate all (0001-", "is rolled back: somebody has changed " + name + " meanwhile", "to be looked at: " + name} {
+			for _, say := range []string{"generate all (0001-", "has been rolled back: " + name + " changed in the meantime", "not restored, check them: " + name} {
 				if !strings.Contains(said, say) {
-					t.Errorf("it says %q, and not %q", said, say)
+					t.Errorf("got %q, want %q", said, say)
 				}
 			}
 			if history, err := j.History(); err != nil || len(history) != 0 {
@@ -102,11 +102,12 @@ func TestEditedMeanwhile(t *testing.T) {
 	}
 }
 
-// Without what files are to hold, they are put back; without what they held, they stay.
+// If the new content of a file is lost, the operation is rolled back. If its old content is lost, it
+// stays as it is.
 func TestLostObjects(t *testing.T) {
 	t.Parallel()
 	before, _ := trees()
-	dir := half(t)
+	dir := interruptHalfway(t)
 	objects, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*"))
 	if err != nil || len(objects) == 0 {
 		t.Fatal(objects, err)
@@ -121,31 +122,31 @@ func TestLostObjects(t *testing.T) {
 	j := open(t, dir)
 	before["tools/add.go"] = " package tools // more\n"
 	before.compare(t, dir)
-	tidy(t, dir)
+	checkTidy(t, dir)
 	said := j.Recovered()
-	for _, say := range []string{"is rolled back: .petrock/objects does not hold any more what was to be in a_gen.go", "to be looked at: tools/add.go"} {
+	for _, say := range []string{"has been rolled back: .petrock/objects no longer has the new content of a_gen.go", "not restored, check them: tools/add.go"} {
 		if !strings.Contains(said, say) {
-			t.Errorf("it says %q, and not %q", said, say)
+			t.Errorf("got %q, want %q", said, say)
 		}
 	}
 }
 
-// What tells of an interrupted operation is not believed if it cannot have been written by one.
+// A pending.json that no operation can have written is refused.
 func TestForgedPending(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("0", 64)
 	for text, say := range map[string]string{
-		`{`: "unexpected end of JSON input; it tells of an operation that was interrupted: see that the project's files are as you want them, then remove it",
+		`{`: "unexpected end of JSON input; it describes an interrupted operation: check the project's files, then remove it",
 		`{"action": "generate", "id": "../../x"}`:                                 `"../../x" is not the id of an operation`,
 		`{"action": "generate"}`:                                                  `"" is not the id of an operation`,
-		`{"files": [{"path": "../x", "before": "` + hash + `"}]}`:                 "outside of the project",
-		`{"files": [{"path": ".git/hooks/pre-commit", "after": "` + hash + `"}]}`: "left alone",
+		`{"files": [{"path": "../x", "before": "` + hash + `"}]}`:                 "outside the project",
+		`{"files": [{"path": ".git/hooks/pre-commit", "after": "` + hash + `"}]}`: "is reserved",
 		`{"files": [{"path": "x", "after": "../../x"}]}`:                          "is not a hash",
 	} {
 		dir := tree{"go.mod": " module x\n", ".petrock/pending.json": " " + text}.write(t)
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), ".petrock/pending.json") {
-				t.Errorf("%s: %v, and not %q", text, err, say)
+				t.Errorf("%s: got %v, want %q", text, err, say)
 			}
 		}
 		tree{"go.mod": " module x\n"}.compare(t, dir)

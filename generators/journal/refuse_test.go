@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// link makes a link, or skips the test where one may not.
+// link creates a symbolic link, or skips the test if the system does not allow it.
 func link(t *testing.T, to, at string) {
 	t.Helper()
 	if err := os.Symlink(filepath.FromSlash(to), at); err != nil {
@@ -18,7 +18,7 @@ func link(t *testing.T, to, at string) {
 	}
 }
 
-// Nothing is written through a path that leads where no operation may write.
+// Paths outside the project, and paths into .git and .petrock, are refused.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -42,41 +42,41 @@ func TestPaths(t *testing.T) {
 	j := open(t, dir)
 
 	for path, say := range map[string]string{
-		"../x":                   "outside of the project",
-		"/x":                     "outside of the project",
-		"":                       "outside of the project",
-		"tools/../../x":          "outside of the project",
+		"../x":                   "outside the project",
+		"/x":                     "outside the project",
+		"":                       "outside the project",
+		"tools/../../x":          "outside the project",
 		".":                      "not a clean path",
 		"./x":                    "not a clean path",
 		"tools//x":               "not a clean path",
 		"tools/":                 "not a clean path",
 		"tools/../x":             "not a clean path",
-		`tools\x`:                "use slashes",
+		`tools\x`:                "separate names by slashes",
 		"c:x":                    "colon",
-		"a\nb":                   "does not name a file",
-		".git/hooks/x":           "left alone",
-		".GIT/hooks/x":           "left alone",
-		".git./hooks/x":          "left alone",
-		"GIT~1/x":                "left alone",
-		"below/.git/config":      "left alone",
-		".git":                   "left alone",
-		".petrock/lock":          "left alone",
-		".Petrock/x":             "left alone",
+		"a\nb":                   "is not a valid path on every system",
+		".git/hooks/x":           "is reserved",
+		".GIT/hooks/x":           "is reserved",
+		".git./hooks/x":          "is reserved",
+		"GIT~1/x":                "is reserved",
+		"below/.git/config":      "is reserved",
+		".git":                   "is reserved",
+		".petrock/lock":          "is reserved",
+		".Petrock/x":             "is reserved",
 		"linked.go":              "linked.go is a link; move it away",
 		"inner.go":               "inner.go is a link",
-		"linked/x":               "linked is a link that leads nowhere, or out of the project",
-		"up/x":                   "up is a link that leads nowhere, or out of the project",
-		"dangling/x":             "dangling is a link that leads nowhere",
-		"hooks/x":                "hooks is a link to what is not the project's own",
-		"state/x":                "state is a link to what is not the project's own",
-		"mod/x":                  "mod is a link, and not to a folder",
+		"linked/x":               "linked is a link that is broken or leaves the project",
+		"up/x":                   "up is a link that is broken or leaves the project",
+		"dangling/x":             "dangling is a link that is broken",
+		"hooks/x":                "hooks is a link into .git or .petrock",
+		"state/x":                "state is a link into .git or .petrock",
+		"mod/x":                  "mod is a link to something other than a folder",
 		"tools":                  "tools is a folder; move it away",
 		"go.mod/x":               "go.mod is not a folder; move it away",
 		"go.mod/x/y":             "go.mod is not a folder",
-		"tools/Add.go":           "tools/Add.go and tools/add.go differ by letter case alone",
-		"Tools/sub.go":           "Tools and tools differ by letter case alone",
-		"instruments/ADD.GO":     "differ by letter case alone",
-		"GO.MOD/x":               "differ by letter case alone",
+		"tools/Add.go":           "tools/Add.go and tools/add.go differ only in letter case",
+		"Tools/sub.go":           "Tools and tools differ only in letter case",
+		"instruments/ADD.GO":     "differ only in letter case",
+		"GO.MOD/x":               "differ only in letter case",
 		strings.Repeat("x", 300): "", // the system says why
 	} {
 		_, err := change(j, journal.Operation{Action: "generate"}, []journal.Change{
@@ -84,16 +84,16 @@ func TestPaths(t *testing.T) {
 			{Path: path, After: []byte("package x\n")},
 		})
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q", path, err, say)
+			t.Errorf("%q: got %v, want %q", path, err, say)
 		}
 		before.compare(t, dir)
 	}
-	tidy(t, dir)
+	checkTidy(t, dir)
 	if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
 		t.Errorf("outside, there are %v (%v)", names, err)
 	}
 
-	// A folder that is a link is fine if it stays inside, and is not removed with its last file.
+	// A link to a folder inside the project is allowed, and is not removed with its last file.
 	if _, err := change(j, journal.Operation{}, []journal.Change{{Path: "instruments/sub.go", After: []byte("x")}}); err != nil {
 		t.Error(err)
 	}
@@ -111,8 +111,8 @@ func TestPaths(t *testing.T) {
 	before.compare(t, dir)
 }
 
-// Files of one change must go together.
-func TestTogether(t *testing.T) {
+// Conflicting paths in one operation are refused.
+func TestConflictingPaths(t *testing.T) {
 	t.Parallel()
 	dir := tree{"a": " 1"}.write(t)
 	j := open(t, dir)
@@ -121,20 +121,20 @@ func TestTogether(t *testing.T) {
 		paths []string
 	}{
 		{"x.go is changed twice", []string{"x.go", "y.go", "x.go"}},
-		{"b/x.go and b/X.go differ by letter case alone", []string{"b/x.go", "b/X.go"}},
-		{"differ by letter case alone", []string{"B/x.go", "b/y.go"}},
-		{"differ by letter case alone", []string{"straſe", "STRASE"}},
-		{"b is to be a file and a folder at once", []string{"b/x.go", "b"}},
+		{"b/x.go and b/X.go differ only in letter case", []string{"b/x.go", "b/X.go"}},
+		{"differ only in letter case", []string{"B/x.go", "b/y.go"}},
+		{"differ only in letter case", []string{"straſe", "STRASE"}},
+		{"b would be both a file and a folder", []string{"b/x.go", "b"}},
 	} {
 		var files []journal.Change
 		for _, path := range c.paths {
 			files = append(files, journal.Change{Path: path, After: []byte("new")})
 		}
 		if _, err := change(j, journal.Operation{}, files); err == nil || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%q: %v, and not %q", c.paths, err, c.say)
+			t.Errorf("%q: got %v, want %q", c.paths, err, c.say)
 		}
 	}
-	// Both may be there already, where the system knows them apart.
+	// Both may exist already, on a system that distinguishes them.
 	if err := os.WriteFile(filepath.Join(dir, "A"), []byte("2"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,8 @@ func TestTogether(t *testing.T) {
 	tree{"a": " 1"}.compare(t, dir)
 }
 
-// All files that changed meanwhile are named at once, and nothing is written.
-func TestChangedMeanwhile(t *testing.T) {
+// The error names all files that changed in the meantime, and nothing is written.
+func TestChangedSinceRead(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
 	dir := before.write(t)
@@ -169,26 +169,26 @@ func TestChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := open(t, dir)
-	_, err = change(j, journal.Operation{Action: "generate"}, before.to(after))
+	_, err = change(j, journal.Operation{Action: "generate"}, before.changesTo(after))
 	if !errors.Is(err, journal.ErrChanged) {
 		t.Fatal(err)
 	}
 	for _, say := range []string{
-		"go.mod changed meanwhile: it is not as it was", "tools/add.go changed meanwhile: it is not as it was",
-		"old_gen.go changed meanwhile: it is gone", "tools/new/a/mail.go changed meanwhile: it was not there",
+		"go.mod changed in the meantime: edited", "tools/add.go changed in the meantime: edited",
+		"old_gen.go changed in the meantime: removed", "tools/new/a/mail.go changed in the meantime: created",
 	} {
 		if !strings.Contains(err.Error(), say) {
-			t.Errorf("it says %v, and not %q", err, say)
+			t.Errorf("got %v, want %q", err, say)
 		}
 	}
 	now.compare(t, dir)
-	tidy(t, dir)
+	checkTidy(t, dir)
 	if history, err := j.History(); err != nil || len(history) > 0 {
 		t.Errorf("the history is %v (%v)", history, err)
 	}
 }
 
-// What is in the place of .petrock, or of something in it, leads nowhere else.
+// Links in the place of .petrock, or of a file in it, are refused.
 func TestForeignState(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{".petrock", ".petrock/objects", ".petrock/operations", ".petrock/lock"} {

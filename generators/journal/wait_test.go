@@ -26,22 +26,22 @@ func TestWait(t *testing.T) {
 		second, err := journal.WaitLock(t.Context(), path, func() {
 			said++
 			if waited := time.Since(begin); waited < time.Second || waited > 1100*time.Millisecond {
-				t.Errorf("it says so after %v", waited)
+				t.Errorf("waiting was called after %v", waited)
 			}
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(begin); waited < 3*time.Second || waited > 3050*time.Millisecond {
-			t.Errorf("it waits %v for what is free after three seconds", waited)
+			t.Errorf("waited %v for a lock that is free after three seconds", waited)
 		}
 		if said != 1 {
-			t.Errorf("it says %d times that it waits", said)
+			t.Errorf("got %d times that it waits", said)
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		_, err = journal.WaitLock(ctx, path, func() { t.Error("it says so too early") })
+		_, err = journal.WaitLock(ctx, path, func() { t.Error("waiting was called too early") })
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("when the time is over: %v", err)
 		}
@@ -57,7 +57,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// All who wait have their turn, and never two at once.
+// Every waiter gets the lock, and never two at once.
 func TestWaitTurns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

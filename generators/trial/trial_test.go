@@ -47,7 +47,7 @@ func TestDoesNotCompile(t *testing.T) {
 		"types":  {"tools/add.go", "package tools\n\nfunc Add(a, b int) int {\n\treturn \"three\"\n}\n", `weather/tools: tools/add.go:4:9: cannot use "three"`},
 		"syntax": {"tools/add.go", "package tools\n\nfunc Add(a, b int) int {\n\treturn )\n}\n", "weather/tools: tools/add.go:4:9: syntax error"},
 		"test":   {"tools/add_test.go", "package tools\n\nfunc second() { gone() }\n", "weather/tools: tools/add_test.go:3:17: undefined: gone"},
-		"import": {"tools/add.go", "package tools\n\nimport \"weather/gone\"\n", "weather/tools: tools/add.go:3:8: package weather/gone is not there"},
+		"import": {"tools/add.go", "package tools\n\nimport \"weather/gone\"\n", "weather/tools: tools/add.go:3:8: package weather/gone does not exist"},
 		"disk":   {"tools/old_test.go", "", "weather/tools: tools/old_test.go:5:30: undefined: gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,25 +21,22 @@ import (
 // Build runs a go command that builds, such as go build or go test -c, and returns compile errors. The
 // error is about the go command itself.
 func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic, error) {
-	o = o.complete()
+	o = o.withDefaults()
 	_, errOut, err := o.run(ctx, slices.Concat(command, o.Flags), o.Patterns)
 	if err == nil {
 		return nil, nil
 	}
-	result, err := o.refused(err, errOut)
+	result, err := o.diagnoseFailure(err, errOut)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(result.Diagnostics, func(d Diagnostic) bool { return strings.Contains(d.Message, " is not in std") }) {
-		if out, _, err := o.run(ctx, []string{"list", "-m"}, nil); err == nil { // of a workspace, it lists many
+		if out, _, err := o.run(ctx, []string{"list", "-m"}, nil); err == nil { // lists many in a workspace
 			result.Module, _, _ = strings.Cut(string(out), "\n")
 		}
 	}
-	for i, d := range result.Diagnostics {
-		result.Diagnostics[i] = d.in(result)
-	}
-	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
-	return slices.Compact(result.Diagnostics), nil
+	result.normalize()
+	return result.Diagnostics, nil
 }
 
 // BuildOptions configure [Build] and [CheckPackages].
@@ -48,7 +45,7 @@ type BuildOptions struct {
 	Roots    []string // folders that file names are relative to; default Dir
 	Patterns []string // package patterns; default ./...
 	Flags    []string // for the go command, such as -overlay=FILE
-	Env      []string // added to the environment, NAME=value
+	Env      []string // added to the environment, as NAME=value
 }
 
 // A BuildResult is the packages of a project and their errors.
@@ -62,17 +59,17 @@ type BuildResult struct {
 // CheckPackages lists and compiles packages, tests included, and links programs if that succeeds. The
 // error is about the go command itself; compile errors are in the result.
 func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
-	o = o.complete()
+	o = o.withDefaults()
 	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
-		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // or the go command would write to go.mod
+		o.Flags = append([]string{"-mod=readonly"}, o.Flags...) // keeps the go command from writing go.mod
 	}
 	// -e continues after broken packages, -export compiles, -test includes tests.
 	args := []string{"list", "-e", "-export", "-test", "-json=Dir,ImportPath,ForTest,Name,GoFiles,CgoFiles,Module,Error,DepsErrors"}
 	out, errOut, err := o.run(ctx, append(args, o.Flags...), o.Patterns)
 	if err != nil {
-		return o.refused(err, errOut)
+		return o.diagnoseFailure(err, errOut)
 	}
-	result, err := o.read(out)
+	result, err := o.parseList(out)
 	if err != nil || len(result.Diagnostics) > 0 || len(result.Programs) == 0 {
 		return result, err
 	}
@@ -84,8 +81,7 @@ func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
 	return result, nil
 }
 
-// complete returns o with defaults for empty fields.
-func (o BuildOptions) complete() BuildOptions {
+func (o BuildOptions) withDefaults() BuildOptions {
 	if len(o.Roots) == 0 {
 		o.Roots = []string{o.Dir}
 	}
@@ -95,17 +91,17 @@ func (o BuildOptions) complete() BuildOptions {
 	return o
 }
 
-// refused makes a result of a failed go command: errors that name a file, such as go.mod, or a package
-// are the project's; others are returned as an error.
-func (o BuildOptions) refused(err error, words []byte) (*BuildResult, error) {
+// diagnoseFailure returns the errors of a failed go command. They are diagnostics of the project if one of
+// them names a package or a file, such as go.mod.
+func (o BuildOptions) diagnoseFailure(err error, stderr []byte) (*BuildResult, error) {
 	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return nil, err
 	}
-	found := failure{Err: string(words)}.diagnose("", o)
+	found := failure{Err: string(stderr)}.diagnose("", o)
 	if slices.ContainsFunc(found, func(d Diagnostic) bool { return d.File != "" || d.Package != "" }) {
 		return &BuildResult{Diagnostics: found}, nil
 	}
-	return nil, explain(err, words)
+	return nil, addOutput(err, stderr)
 }
 
 func (o BuildOptions) run(ctx context.Context, args, packages []string) (stdout, stderr []byte, err error) {
@@ -121,14 +117,14 @@ func DecodeList[T any](out []byte) ([]T, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, fmt.Errorf("reading what go list printed: %w", err)
+			return nil, fmt.Errorf("read output of go list: %w", err)
 		}
 		all = append(all, one)
 	}
 }
 
-// WriteOverlay writes files to the folder dir, and an overlay that puts them into the project in
-// root for the go command, and returns the path of the overlay. A nil text is a file that is gone.
+// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes the
+// overlay and the files to the folder dir, and returns the path of the overlay. A nil text removes a file.
 func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
 	replace := map[string]string{}
 	for name, text := range files {
@@ -153,7 +149,7 @@ type listedPackage struct {
 	CgoFiles   []string
 	Module     *struct{ Path string }
 	Error      *failure
-	DepsErrors []*failure // of its imports, missing packages included
+	DepsErrors []*failure // errors of its imports, missing packages included
 }
 
 // A failure is an error that go list prints.
@@ -163,7 +159,7 @@ type failure struct {
 	Err         string
 }
 
-func (o BuildOptions) read(out []byte) (*BuildResult, error) {
+func (o BuildOptions) parseList(out []byte) (*BuildResult, error) {
 	listed, err := DecodeList[listedPackage](out)
 	if err != nil {
 		return nil, err
@@ -173,11 +169,9 @@ func (o BuildOptions) read(out []byte) (*BuildResult, error) {
 		if p.Module != nil && result.Module == "" {
 			result.Module = p.Module.Path
 		}
-		tested, ofTest := strings.CutSuffix(p.ImportPath, ".test")
-		switch {
-		case p.Dir == "" || p.ForTest != "" || ofTest && slices.Contains(result.Packages, tested):
-			// A test variant, or a pattern that matches nothing.
-		default:
+		tested, isTest := strings.CutSuffix(p.ImportPath, ".test")
+		isVariant := p.ForTest != "" || isTest && slices.Contains(result.Packages, tested)
+		if p.Dir != "" && !isVariant { // without a folder, it is a pattern that matches nothing
 			result.Packages = append(result.Packages, p.ImportPath)
 			if p.Name == "main" && len(p.GoFiles)+len(p.CgoFiles) > 0 {
 				result.Programs = append(result.Programs, p.ImportPath)
@@ -189,14 +183,31 @@ func (o BuildOptions) read(out []byte) (*BuildResult, error) {
 			}
 		}
 	}
-	for i, d := range result.Diagnostics {
-		result.Diagnostics[i] = d.in(result)
-	}
 	slices.Sort(result.Packages)
 	slices.Sort(result.Programs)
-	slices.SortFunc(result.Diagnostics, Diagnostic.Compare)
-	result.Diagnostics = slices.Compact(result.Diagnostics) // a package and its importers report the same
+	result.normalize()
 	return result, nil
+}
+
+// normalize replaces names of test variants in the diagnostics by names of packages, and improves the
+// message about a missing package of a module whose path has no dot: the go command looks for it in the
+// standard library. It sorts the diagnostics and removes duplicates, which importers report.
+func (r *BuildResult) normalize() {
+	for i, d := range r.Diagnostics {
+		if !slices.Contains(r.Packages, d.Package) {
+			d.Package = strings.TrimSuffix(strings.TrimSuffix(d.Package, ".test"), "_test")
+		}
+		if strings.Contains(d.Package, "...") {
+			d.Package = "" // a pattern
+		}
+		path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
+		if ok && strings.HasPrefix(path, r.Module+"/") {
+			d.Message = "package " + path + " does not exist: the module has no such folder"
+		}
+		r.Diagnostics[i] = d
+	}
+	slices.SortFunc(r.Diagnostics, Diagnostic.Compare)
+	r.Diagnostics = slices.Compact(r.Diagnostics)
 }
 
 // CommandOptions configure [RunCommand].
@@ -204,7 +215,7 @@ type CommandOptions struct {
 	Dir   string    // the working directory
 	Env   []string  // the environment; default that of this process
 	Stdin io.Reader // default empty
-	Group bool      // start a process group: all of it ends with a program that fails or is interrupted
+	Group bool      // run in a new process group, which is killed if the program fails or is interrupted
 }
 
 // RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
@@ -228,7 +239,7 @@ func RunCommand(ctx context.Context, o CommandOptions, program string, args ...s
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, exec.ErrNotFound) && program == "go":
-		err = errors.New("there is no go command in PATH; install Go, see https://go.dev/dl")
+		err = errors.New("go command not found in PATH; install Go from https://go.dev/dl")
 	case err != nil && len(args) > 0:
 		err = fmt.Errorf("%s %s: %w", program, args[0], err)
 	}
@@ -243,7 +254,7 @@ type Diagnostic struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
-	Lines   string `json:"lines,omitempty"` // Those around the place, with their numbers, where they cannot be looked up
+	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, if the file is not on disk
 }
 
 // LinesAround returns the numbered lines around a line of a text, with a mark at that line.
@@ -257,36 +268,35 @@ func LinesAround(text string, line int) string {
 		return ""
 	}
 	line = min(line, len(lines))
-	const before, after, widest = 3, 2, 200
+	const before, after, maxWidth = 3, 2, 200
 	first, last := max(1, line-before), min(len(lines), line+after)
 	width := len(strconv.Itoa(last))
 	var out strings.Builder
 	for n := first; n <= last; n++ {
-		mark, words := ' ', []rune(strings.ToValidUTF8(strings.ReplaceAll(lines[n-1], "\t", "    "), "\ufffd"))
+		mark, content := ' ', []rune(strings.ToValidUTF8(strings.ReplaceAll(lines[n-1], "\t", "    "), "\ufffd"))
 		if n == line {
 			mark = '>'
 		}
-		if len(words) > widest {
-			words = append(words[:widest], '…')
+		if len(content) > maxWidth {
+			content = append(content[:maxWidth], '…')
 		}
-		fmt.Fprintf(&out, "%c %*d | %s\n", mark, width, n, string(words))
+		fmt.Fprintf(&out, "%c %*d | %s\n", mark, width, n, string(content))
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // String formats the diagnostic as a compiler would.
 func (d Diagnostic) String() string {
-	switch {
-	case d.File == "" && d.Package == "":
+	text := cmp.Or(d.File, d.Package)
+	if text == "" {
 		return d.Message
-	case d.File == "":
-		return d.Package + ": " + d.Message
-	case d.Line == 0:
-		return d.File + ": " + d.Message
-	case d.Column == 0:
-		return d.File + ":" + strconv.Itoa(d.Line) + ": " + d.Message
 	}
-	return d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column) + ": " + d.Message
+	for _, n := range []int{d.Line, d.Column} {
+		if n > 0 {
+			text += ":" + strconv.Itoa(n)
+		}
+	}
+	return text + ": " + d.Message
 }
 
 // Compare orders diagnostics by position, then by package and message.
@@ -297,40 +307,23 @@ func (d Diagnostic) Compare(other Diagnostic) int {
 	)
 }
 
-// in replaces names of test variants by names of packages, and the go command's message about a
-// missing package of a module whose path has no dot, which it looks for in the standard library.
-func (d Diagnostic) in(r *BuildResult) Diagnostic {
-	if !slices.Contains(r.Packages, d.Package) {
-		d.Package = strings.TrimSuffix(strings.TrimSuffix(d.Package, ".test"), "_test")
-	}
-	if strings.Contains(d.Package, "...") {
-		d.Package = "" // a pattern
-	}
-	path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
-	if ok && strings.HasPrefix(path, r.Module+"/") {
-		d.Message = "package " + path + " is not there: the module has no such folder"
-	}
-	return d
-}
-
-// diagnose makes diagnostics of an error of a package, or of one that it imports. The output of a
-// compiler has a line that names the package, then one for each error, which indented lines
-// continue.
+// diagnose parses the error of a package, or of a package that it imports. Compiler output has a line that
+// names the package, then a line for each error, which indented lines continue.
 func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]
 	}
-	pkg, _, _ = strings.Cut(pkg, " ") // a variant for tests is called "tools [tools.test]"
+	pkg, _, _ = strings.Cut(pkg, " ") // a test variant is named "tools [tools.test]"
 	text := strings.TrimSpace(f.Err)
 	if f.Pos != "" {
 		d := Diagnostic{Package: pkg, Message: text}
-		d.File, d.Line, d.Column = o.place(f.Pos)
+		d.File, d.Line, d.Column = o.parsePosition(f.Pos)
 		return []Diagnostic{d}
 	}
 	if len(f.ImportStack) > 1 {
 		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
 	}
-	placed := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
+	withPosition := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
@@ -345,17 +338,17 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 			continue
 		}
 		d := Diagnostic{Package: pkg, Message: line}
-		if found := placed.FindStringSubmatch(line); found != nil {
+		if found := withPosition.FindStringSubmatch(line); found != nil {
 			d.Message = found[2]
-			d.File, d.Line, d.Column = o.place(found[1])
+			d.File, d.Line, d.Column = o.parsePosition(found[1])
 		}
 		all = append(all, d)
 	}
 	return all
 }
 
-// place splits "tools/add.go:3:14"; line and column may be missing.
-func (o BuildOptions) place(pos string) (file string, line, column int) {
+// parsePosition parses "tools/add.go:3:14"; line and column may be missing.
+func (o BuildOptions) parsePosition(pos string) (file string, line, column int) {
 	found := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(pos)
 	file = found[1]
 	line, _ = strconv.Atoi(found[2])

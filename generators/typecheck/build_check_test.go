@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// Each archive is a module; its last file, want, is what is said of it.
+// Each archive is a module. Its last file, want, is the expected result.
 func TestCheck(t *testing.T) {
 	cases, err := filepath.Glob("testdata/build/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it says\n%snot\n%s(-update writes it down)", got, want.Data)
+				t.Fatalf("got\n%swant\n%s(-update writes it down)", got, want.Data)
 			}
 			want.Data = []byte(got)
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -69,14 +69,14 @@ func TestCheckEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: dir}); err != context.Canceled {
-		t.Errorf("cancelled, it says %v", err)
+		t.Errorf("cancelled: got %v", err)
 	}
-	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir, Env: []string{"GOWORK=off", "GOFLAGS=-nonsense"}}); err == nil || !strings.Contains(err.Error(), "Go does not work here") {
-		t.Errorf("with a flag that is none, it says %v", err)
+	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir, Env: []string{"GOWORK=off", "GOFLAGS=-nonsense"}}); err == nil || !strings.Contains(err.Error(), "the go command failed") {
+		t.Errorf("with an unknown flag: got %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "install Go") {
-		t.Errorf("without go, it says %v", err)
+		t.Errorf("without go: got %v", err)
 	}
 }
 
@@ -87,15 +87,15 @@ func TestBuild(t *testing.T) {
 	write(t, filepath.Join(dir, "b", "b_test.go"), []byte("package b_test\n\nimport \"x/gone\"\n"))
 	for pattern, want := range map[string]string{
 		"./a": `x/a: a/a.go:3:23: cannot use "" (untyped string constant) as int value in return statement`,
-		"./b": "x/b: b/b_test.go:3:8: package x/gone is not there: the module has no such folder",
+		"./b": "x/b: b/b_test.go:3:8: package x/gone does not exist: the module has no such folder",
 	} {
 		found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Patterns: []string{pattern}, Env: env}, "test", "-c", "-o", os.DevNull)
 		if err != nil || len(found) != 1 || found[0].Package+": "+found[0].String() != want {
-			t.Errorf("of %s it says %v %v, not %s", pattern, found, err, want)
+			t.Errorf("%s: got %v %v, want %s", pattern, found, err, want)
 		}
 	}
 	if found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Env: env}, "build", "-nonsense"); err == nil {
-		t.Errorf("with a flag that is none, it says %v", found)
+		t.Errorf("with an unknown flag: got %v", found)
 	}
 }
 

@@ -25,11 +25,11 @@ import (
 func askSystem(ctx context.Context, dir string) (System, error) {
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOVERSION", "GOWORK")
 	if err != nil {
-		return System{}, explain(err, errOut)
+		return System{}, addOutput(err, errOut)
 	}
 	var env struct{ GOROOT, GOOS, GOARCH, CGO_ENABLED, GOFLAGS, GOVERSION, GOWORK string }
 	if err := json.Unmarshal(out, &env); err != nil {
-		return System{}, fmt.Errorf("reading what go env printed: %w", err)
+		return System{}, fmt.Errorf("read output of go env: %w", err)
 	}
 	s := System{Root: env.GOROOT, GOOS: env.GOOS, GOARCH: env.GOARCH, Cgo: env.CGO_ENABLED == "1"}
 	if found := regexp.MustCompile(`go1\.(\d+)`).FindStringSubmatch(env.GOVERSION); found != nil {
@@ -37,7 +37,7 @@ func askSystem(ctx context.Context, dir string) (System, error) {
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return System{}, fmt.Errorf("reading go.mod: %w", err)
+		return System{}, fmt.Errorf("read go.mod: %w", err)
 	}
 	s.Local = env.GOWORK != "" && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
 	for _, flag := range strings.Fields(env.GOFLAGS) {
@@ -46,7 +46,7 @@ func askSystem(ctx context.Context, dir string) (System, error) {
 			s.Tags = strings.Split(tags, ",")
 		}
 		if flag == "-mod=mod" {
-			s.Flags = []string{"-mod=readonly"} // or the go command would write to go.mod
+			s.Flags = []string{"-mod=readonly"} // keeps the go command from writing go.mod
 		}
 	}
 	return s, nil
@@ -65,20 +65,15 @@ type listedExport struct {
 	Error *struct{ Err string }
 }
 
-// lasts reports whether a package changes only with the version of Go or of its module.
-func (l listedExport) lasts() bool {
-	switch {
-	case l.Standard:
-		return true
-	case l.Module == nil:
-		return false
-	case l.Module.Replace != nil:
+// isVersioned reports whether a package changes only with the version of Go or of its module.
+func (l listedExport) isVersioned() bool {
+	if l.Module != nil && l.Module.Replace != nil {
 		return l.Module.Replace.Version != ""
 	}
-	return l.Module.Version != ""
+	return l.Standard || l.Module != nil && l.Module.Version != ""
 }
 
-// askExports asks the go command for the export data of packages, which it compiles if it has to.
+// askExports asks the go command for the export data of packages, which it compiles if needed.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
 	if c.planned != nil {
@@ -96,21 +91,20 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	args = append(append(args, "--"), paths...)
 	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name()}, "go", args...)
 	if err != nil {
-		return explain(err, errOut)
+		return addOutput(err, errOut)
 	}
 	listed, err := DecodeList[listedExport](out)
 	if err != nil {
 		return err
 	}
-	c.known.passing = nil
+	c.known.transient = nil
 	for _, l := range listed {
 		c.addAnswer(l)
 	}
 	return nil
 }
 
-// addAnswer adds an answer. An answer that differs from an earlier one invalidates what was read
-// before.
+// addAnswer adds an answer. If it differs from an earlier one, all packages that were read become invalid.
 func (c *ExportCache) addAnswer(l listedExport) {
 	before := c.known.Files[l.ImportPath]
 	delete(c.known.missing, l.ImportPath)
@@ -126,8 +120,8 @@ func (c *ExportCache) addAnswer(l listedExport) {
 		if !l.Standard {
 			c.known.Outside[l.ImportPath] = true
 		}
-		if !l.Standard && (c.known.System.Local || !l.lasts()) {
-			c.known.passing = append(c.known.passing, l.ImportPath)
+		if !l.Standard && (c.known.System.Local || !l.isVersioned()) {
+			c.known.transient = append(c.known.transient, l.ImportPath)
 		}
 	}
 	if before != "" && before != l.Export {
@@ -148,17 +142,16 @@ func (c *ExportCache) owns(l listedExport) bool {
 	return err == nil && os.SameFile(root, dir)
 }
 
-func explain(err error, words []byte) error {
+func addOutput(err error, stderr []byte) error {
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("%w: Go does not work here as it should:\n%s", err, bytes.TrimSpace(words))
+		return fmt.Errorf("%w: the go command failed:\n%s", err, bytes.TrimSpace(stderr))
 	}
 	return err
 }
 
-// fileName is the file with the answers, below the project's root.
 const (
-	folder   = ".petrock/cache"
-	fileName = folder + "/exports.json"
+	cacheDir  = ".petrock/cache"
+	cacheFile = cacheDir + "/exports.json"
 )
 
 // An ExportCache finds the export data of packages that one project imports. It caches the answers of
@@ -166,14 +159,13 @@ const (
 type ExportCache struct {
 	root    *os.Root
 	known   *answers     // nil before the first call
-	planned *moduleFiles // nil if those on disk count
+	planned *moduleFiles // used instead of the files on disk, if not nil
 }
 
-// moduleFiles are a go.mod with its go.sum.
 type moduleFiles struct{ mod, sum []byte }
 
-// PlanModules makes the cache answer as if the project had these files. Without them, it answers for
-// those on disk again. Once planned files are written, the answers stay valid.
+// PlanModules makes the cache use planned module files instead of those on disk; nil means those on disk
+// again. Answers stay valid when the planned files are written.
 func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 	c.planned = nil
 	if goMod != nil {
@@ -184,14 +176,14 @@ func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 // answers are answers of the go command. Only those about the standard library and the module cache
 // are saved: other packages may change at any time.
 type answers struct {
-	Key     string // of the go command and its environment
-	Modules string // of the modules
-	System  System
-	Files   map[string]string // by import path, the file with its export data
-	Outside map[string]bool   // import paths outside the standard library: they depend on the modules
-	missing map[string]string // by import path, why it cannot be imported
-	passing []string          // import paths whose files are valid for one call
-	edition int               // increases when earlier answers become invalid
+	Key       string // see goKey
+	Modules   string // see modulesKey
+	System    System
+	Files     map[string]string // by import path, the file with its export data
+	Outside   map[string]bool   // import paths outside the standard library: they depend on the modules
+	missing   map[string]string // by import path, why it cannot be imported
+	transient []string          // import paths whose files are valid for one call
+	edition   int               // increases when earlier answers become invalid
 }
 
 // A System is the target that packages are built for.
@@ -201,8 +193,8 @@ type System struct {
 	Cgo          bool
 	Tags         []string
 	Release      int      // minor version of Go 1
-	Local        bool     // modules may be local folders, which may change at any time
-	Flags        []string // for the go command
+	Local        bool     // whether modules may be local folders, which may change at any time
+	Flags        []string // flags for the go command
 }
 
 // Equal reports whether two systems build the same files.
@@ -231,11 +223,11 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 	return c.known.System, nil
 }
 
-// State identifies all that the answers of the go command depend on, except the contents of local
-// modules. It starts no process.
+// State identifies the inputs of the go command's answers, except the contents of local modules. It starts
+// no process.
 func (c *ExportCache) State() string { return goKey() + modulesKey(c.root.Name(), c.planned) }
 
-// Find finds the export data of packages, in addition to those of earlier calls.
+// Find finds the export data of packages. The result includes the packages of earlier calls.
 func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error) {
 	if err := c.refresh(ctx); err != nil {
 		return Exports{}, err
@@ -246,7 +238,7 @@ func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error)
 			unknown = append(unknown, path)
 		}
 	}
-	unknown = append(unknown, c.known.passing...)
+	unknown = append(unknown, c.known.transient...)
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
 	if len(unknown) > 0 {
@@ -260,7 +252,7 @@ func (c *ExportCache) Find(ctx context.Context, paths []string) (Exports, error)
 
 // Exports locates export data.
 type Exports struct {
-	Edition int // a change means that everything has to be read again
+	Edition int // if it changes, all export data must be read again
 	files   map[string]string
 	missing map[string]string
 }
@@ -270,22 +262,22 @@ func (f Exports) Open(path string) (io.ReadCloser, error) {
 	if file := f.files[path]; file != "" {
 		return os.Open(file)
 	}
-	return nil, errors.New(f.Why(path))
+	return nil, errors.New(f.Reason(path))
 }
 
 // Has reports whether a package can be imported.
 func (f Exports) Has(path string) bool { return f.files[path] != "" }
 
-// Why explains why a package cannot be imported, as a compiler would.
-func (f Exports) Why(path string) string {
+// Reason explains why a package cannot be imported.
+func (f Exports) Reason(path string) string {
 	if reason := f.missing[path]; reason != "" {
 		return reason
 	}
 	return "package " + path + " is not in this project, its modules or the standard library"
 }
 
-// refresh loads saved answers, and drops those that are no longer valid. When only the modules have
-// changed, answers about the standard library stay valid, and the others are asked for again.
+// refresh loads saved answers, and drops those that are no longer valid. If only the modules have changed,
+// answers about the standard library stay valid, and Find asks for the others again.
 func (c *ExportCache) refresh(ctx context.Context) error {
 	now, modules := goKey(), modulesKey(c.root.Name(), c.planned)
 	edition := 1
@@ -295,7 +287,7 @@ func (c *ExportCache) refresh(ctx context.Context) error {
 	} else if known = c.load(); known != nil {
 		known.edition = edition
 	}
-	isValid := known != nil && known.Key == now && known.there()
+	isValid := known != nil && known.Key == now && known.filesExist()
 	if isValid && known.Modules == modules {
 		c.known = known
 		return nil
@@ -308,17 +300,17 @@ func (c *ExportCache) refresh(ctx context.Context) error {
 		c.known = &answers{Key: now, Modules: modules, System: system, Files: map[string]string{}, Outside: map[string]bool{}, missing: map[string]string{}, edition: edition + 1}
 		return nil
 	}
-	if len(known.missing) > 0 { // and may have been found now
+	if len(known.missing) > 0 { // may exist now
 		known.edition++
 	}
 	known.Modules, known.missing = modules, map[string]string{}
-	known.passing = slices.Sorted(maps.Keys(known.Outside))
+	known.transient = slices.Sorted(maps.Keys(known.Outside))
 	c.known = known
 	return nil
 }
 
-// there reports whether the export data still exists: Go trims its build cache.
-func (a *answers) there() bool {
+// filesExist reports whether the export data still exists: Go trims its build cache.
+func (a *answers) filesExist() bool {
 	for _, file := range a.Files {
 		if _, err := os.Stat(file); err != nil {
 			return false
@@ -328,35 +320,35 @@ func (a *answers) there() bool {
 }
 
 func (c *ExportCache) load() *answers {
-	text, err := c.root.ReadFile(fileName)
+	text, err := c.root.ReadFile(cacheFile)
 	if err != nil {
 		return nil
 	}
-	kept := &answers{missing: map[string]string{}}
-	if json.Unmarshal(text, kept) != nil || kept.Files == nil || kept.Outside == nil {
+	saved := &answers{missing: map[string]string{}}
+	if json.Unmarshal(text, saved) != nil || saved.Files == nil || saved.Outside == nil {
 		return nil
 	}
-	return kept
+	return saved
 }
 
-// save writes the answers to .petrock if that exists. Errors are ignored: it is a cache.
+// save writes the answers to the folder .petrock if it exists. Errors are ignored: it is a cache.
 func (c *ExportCache) save() {
-	lasting := *c.known
-	lasting.Files = maps.Clone(lasting.Files)
-	lasting.Outside = maps.Clone(lasting.Outside)
-	for _, path := range lasting.passing {
-		delete(lasting.Files, path)
-		delete(lasting.Outside, path)
+	saved := *c.known
+	saved.Files = maps.Clone(saved.Files)
+	saved.Outside = maps.Clone(saved.Outside)
+	for _, path := range saved.transient {
+		delete(saved.Files, path)
+		delete(saved.Outside, path)
 	}
-	text, err := json.Marshal(lasting)
+	text, err := json.Marshal(saved)
 	if err != nil {
 		return
 	}
-	if err := c.root.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := c.root.Mkdir(cacheDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return
 	}
-	temporary := fmt.Sprintf("%s.%d", fileName, os.Getpid())
-	if c.root.WriteFile(temporary, text, 0o644) != nil || c.root.Rename(temporary, fileName) != nil {
+	temporary := fmt.Sprintf("%s.%d", cacheFile, os.Getpid())
+	if c.root.WriteFile(temporary, text, 0o644) != nil || c.root.Rename(temporary, cacheFile) != nil {
 		c.root.Remove(temporary)
 	}
 }
@@ -369,7 +361,7 @@ func goKey() string {
 		program, _ = filepath.EvalSymlinks(program)
 	}
 	addText(hash, "format", []byte("4"))
-	stamp(hash, program)
+	addStat(hash, program)
 	var settings []string
 	for _, setting := range os.Environ() {
 		if strings.HasPrefix(setting, "GO") || strings.HasPrefix(setting, "CGO_") || strings.HasPrefix(setting, "HOME=") || strings.HasPrefix(setting, "XDG_") {
@@ -379,15 +371,15 @@ func goKey() string {
 	slices.Sort(settings)
 	addText(hash, "environment", []byte(strings.Join(settings, "\n")))
 	if config, err := os.UserConfigDir(); err == nil {
-		stamp(hash, filepath.Join(config, "go", "env")) // what go env -w has set
+		addStat(hash, filepath.Join(config, "go", "env")) // settings of go env -w
 	}
 	if file := os.Getenv("GOENV"); file != "" {
-		stamp(hash, file)
+		addStat(hash, file)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// modulesKey identifies the modules of a project, with planned files instead of those on disk.
+// modulesKey identifies the modules of a project. Planned files replace those on disk.
 func modulesKey(dir string, planned *moduleFiles) string {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
@@ -412,8 +404,7 @@ func addText(hash io.Writer, name string, text []byte) {
 	hash.Write(text)
 }
 
-// stamp adds the size and modification time of a file.
-func stamp(hash io.Writer, file string) {
+func addStat(hash io.Writer, file string) {
 	info, err := os.Stat(file)
 	if err != nil {
 		fmt.Fprintf(hash, "no %s\n", file)
@@ -422,6 +413,7 @@ func stamp(hash io.Writer, file string) {
 	fmt.Fprintf(hash, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
 }
 
+// workspaces returns the files that may define the workspace of a folder.
 func workspaces(dir string) []string {
 	if file := os.Getenv("GOWORK"); file != "" {
 		return []string{file}

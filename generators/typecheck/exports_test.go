@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// project is a folder with a go.mod and a place for what is kept.
+// exportRoot returns a folder with a go.mod and a folder .petrock for the cache.
 func exportRoot(t *testing.T, goMod string) *os.Root {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
@@ -59,12 +59,12 @@ func TestFindExports(t *testing.T) {
 	}
 	file.Close()
 	if _, err := found.Open("example.com/none"); err == nil || !strings.Contains(err.Error(), "example.com/none") {
-		t.Errorf("a package that nobody asked for: %v", err)
+		t.Errorf("open a package that was not requested: %v", err)
 	}
 	found = findExports(t, c, "errors", "example.com/none", "nonsense")
 	for _, path := range []string{"example.com/none", "nonsense"} {
-		if found.Has(path) || !strings.Contains(found.Why(path), path) {
-			t.Errorf("%s is missing because: %s", path, found.Why(path))
+		if found.Has(path) || !strings.Contains(found.Reason(path), path) {
+			t.Errorf("%s is missing because: %s", path, found.Reason(path))
 		}
 	}
 	if !found.Has("errors") {
@@ -72,8 +72,8 @@ func TestFindExports(t *testing.T) {
 	}
 }
 
-// mark changes what is kept, so that marked tells whether a new cache goes by it.
-func mark(t *testing.T, root *os.Root) {
+// markSaved changes the saved answers, so that isMarked reports whether a new cache uses them.
+func markSaved(t *testing.T, root *os.Root) {
 	t.Helper()
 	file := filepath.Join(root.Name(), ".petrock", "cache", "exports.json")
 	text, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func mark(t *testing.T, root *os.Root) {
 	writeText(t, file, regexp.MustCompile(`"GOARCH":"\w+"`).ReplaceAllString(string(text), `"GOARCH":"marked"`))
 }
 
-func marked(t *testing.T, c *typecheck.ExportCache) bool {
+func isMarked(t *testing.T, c *typecheck.ExportCache) bool {
 	t.Helper()
 	system, err := c.System(t.Context())
 	if err != nil {
@@ -92,7 +92,7 @@ func marked(t *testing.T, c *typecheck.ExportCache) bool {
 	return system.GOARCH == "marked"
 }
 
-func TestKeptAndDropped(t *testing.T) {
+func TestSavedAndDropped(t *testing.T) {
 	in := func(root *os.Root, name string) string { return filepath.Join(root.Name(), filepath.FromSlash(name)) }
 	for name, change := range map[string]func(t *testing.T, root *os.Root){
 		"nothing": nil,
@@ -115,13 +115,13 @@ func TestKeptAndDropped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := exportRoot(t, plain)
 			findExports(t, typecheck.NewExportCache(root), "errors")
-			mark(t, root)
+			markSaved(t, root)
 			if change != nil {
 				change(t, root)
 			}
 			c := typecheck.NewExportCache(root)
-			if got := marked(t, c); got != (change == nil) {
-				t.Errorf("what is kept is used: %v", got)
+			if got := isMarked(t, c); got != (change == nil) {
+				t.Errorf("invalid saved answers are used: %v", got)
 			}
 			if !findExports(t, c, "errors").Has("errors") {
 				t.Error("errors is missing")
@@ -130,13 +130,13 @@ func TestKeptAndDropped(t *testing.T) {
 	}
 }
 
-// A process that is running notices the same.
+// A running process also drops invalid answers.
 func TestDroppedWhileRunning(t *testing.T) {
 	root := exportRoot(t, plain)
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Error("one more question, and what was read cannot be used any more")
+		t.Error("one more request changes the edition")
 	}
 	state := c.State()
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
@@ -147,22 +147,22 @@ func TestDroppedWhileRunning(t *testing.T) {
 		t.Error("go.mod has changed, and the state is the same")
 	}
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Fatal("it has what is nowhere")
+		t.Fatal("a package that does not exist was found")
 	}
 	other := t.TempDir()
 	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
 	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") || found.Edition == first.Edition {
-		t.Error("a package that was missing is there now, and what was read before is used all the same")
+		t.Error("a missing package was added, and the edition did not change")
 	}
 	t.Setenv("GOFLAGS", "-tags=other")
 	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
-		t.Error("the environment has changed, and what was read before is used all the same")
+		t.Error("the environment has changed, and the edition did not")
 	}
 }
 
-// A cache answers for a go.mod that is planned, and goes on with the answers once it is written.
+// A cache answers for a planned go.mod, and keeps the answers when it is written.
 func TestPlannedModules(t *testing.T) {
 	root := exportRoot(t, plain)
 	other := t.TempDir()
@@ -182,7 +182,7 @@ func TestPlannedModules(t *testing.T) {
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), goMod)
 	if c.State() != planned {
-		t.Error("the planned go.mod is written, and what was known of it is lost")
+		t.Error("the answers for the planned go.mod are lost after it was written")
 	}
 }
 
@@ -195,18 +195,18 @@ func TestReplacedModule(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "example.com/other", "errors")
 	if !first.Has("example.com/other") {
-		t.Fatal(first.Why("example.com/other"))
+		t.Fatal(first.Reason("example.com/other"))
 	}
 	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
 		t.Error("nothing has changed, and all has to be read again")
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Error("the other module has changed, and what was read of it is used all the same")
+		t.Error("the other module has changed, and the edition did not")
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
-		t.Errorf("what is kept: %v\n%s", err, text)
+		t.Errorf("saved answers: %v\n%s", err, text)
 	}
 }
 
@@ -235,8 +235,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// Without a place for it nothing is kept, and nothing goes wrong.
-func TestNoPlace(t *testing.T) {
+// Without the folder .petrock nothing is saved, and nothing fails.
+func TestNoCacheDir(t *testing.T) {
 	root := exportRoot(t, plain)
 	if err := root.Remove(".petrock"); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-func TestGoDoesNotWork(t *testing.T) {
+func TestGoCommandFails(t *testing.T) {
 	root := exportRoot(t, "module\n")
 	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("with a go.mod that is none: %v", err)

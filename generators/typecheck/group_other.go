@@ -7,7 +7,7 @@ import "os/exec"
 // StartGroup does nothing: process groups are not supported.
 func StartGroup(*exec.Cmd) {}
 
-// interruptGroup kills a command: it cannot be interrupted.
+// interruptGroup kills a command, because the system does not support interrupts.
 func interruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
 // KillGroup kills a command, but not its children.

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// When the context ends, the children of a program in a group of its own end with it.
+// When the context ends, the children of a program in its own process group end too.
 func TestRunCommandGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,6 +12,5 @@ func StartGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid:
 
 func interruptGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 
-// KillGroup kills a command that was started in its own process group, and the children that it has
-// left.
+// KillGroup kills the process group of a command that [StartGroup] prepared.
 func KillGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

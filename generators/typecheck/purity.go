@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"context"
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -11,8 +10,8 @@ import (
 	"strings"
 )
 
-// A PurityCheck finds code that makes replay of the event log non-deterministic: it follows Apply of
-// commands, Upgrade of older versions and Map into all functions that they call.
+// A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply of
+// commands, Upgrade of older versions, Map and NewState into all functions that they call.
 type PurityCheck struct {
 	Core    string // the import path of core
 	Checker *Checker
@@ -20,8 +19,8 @@ type PurityCheck struct {
 
 // A PurityReport is the result of a [PurityCheck].
 type PurityReport struct {
-	Impure   []Diagnostic // makes replay non-deterministic
-	Warnings []Diagnostic // may make replay non-deterministic
+	Impure   []Diagnostic // code that makes replay non-deterministic
+	Warnings []Diagnostic // code that may make replay non-deterministic
 }
 
 // Find checks the features in folders of a view, as far as they compile.
@@ -40,7 +39,7 @@ func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (Purit
 		if err := ctx.Err(); err != nil {
 			return PurityReport{}, err
 		}
-		f.feature(dir)
+		f.checkFeature(dir)
 	}
 	slices.SortFunc(f.report.Impure, Diagnostic.Compare)
 	slices.SortFunc(f.report.Warnings, Diagnostic.Compare)
@@ -56,27 +55,27 @@ type finder struct {
 	packages map[string]*inspected // by import path
 	report   PurityReport
 
-	home string          // import path of the current feature
-	seen map[string]bool // functions followed from the current root, and what was found
-	way  []string        // call chain from the root to the current function
+	feature string          // import path of the current feature
+	seen    map[string]bool // functions followed from the current root, and findings in them
+	chain   []string        // call chain from the root to the current function
 }
 
-// An inspected package has its declarations by name.
+// An inspected package is indexed by the names of its declarations.
 type inspected struct {
 	info      *types.Info
 	functions map[string]*ast.FuncDecl // by full name
 	variables map[string]ast.Expr      // initial values of function variables, by full name
 }
 
-// pkg returns the package of an import path, if it is one of the project, outside core.
+// pkg returns the package of an import path. It returns nil for packages of core and of other modules.
 func (f *finder) pkg(path string) *inspected {
 	known, ok := f.packages[path]
 	if ok {
 		return known
 	}
 	if dir, inside := f.pass.Dir(path); inside && !f.isCore(path) {
-		if made := f.pass.Inspect(dir); made != nil {
-			known = index(made)
+		if pkg := f.pass.Inspect(dir); pkg != nil {
+			known = index(pkg)
 		}
 	}
 	f.packages[path] = known
@@ -85,13 +84,13 @@ func (f *finder) pkg(path string) *inspected {
 
 func (f *finder) isCore(path string) bool { return strings.HasPrefix(path+"/", f.Core+"/") }
 
-func index(made *InspectedPackage) *inspected {
-	p := &inspected{made.Info, map[string]*ast.FuncDecl{}, map[string]ast.Expr{}}
-	for _, file := range made.Files {
+func index(pkg *InspectedPackage) *inspected {
+	p := &inspected{pkg.Info, map[string]*ast.FuncDecl{}, map[string]ast.Expr{}}
+	for _, file := range pkg.Files {
 		for _, decl := range file.Syntax.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
-				if object, ok := made.Info.Defs[decl.Name].(*types.Func); ok && decl.Body != nil {
+				if object, ok := pkg.Info.Defs[decl.Name].(*types.Func); ok && decl.Body != nil {
 					p.functions[object.FullName()] = decl
 				}
 			case *ast.GenDecl:
@@ -101,7 +100,7 @@ func index(made *InspectedPackage) *inspected {
 						continue
 					}
 					for i, name := range spec.Names {
-						if object, ok := made.Info.Defs[name].(*types.Var); ok && isFunction(object.Type()) {
+						if object, ok := pkg.Info.Defs[name].(*types.Var); ok && isFunction(object.Type()) {
 							p.variables[fullName(object)] = spec.Values[i]
 						}
 					}
@@ -119,9 +118,9 @@ func isFunction(t types.Type) bool {
 
 func fullName(v *types.Var) string { return v.Pkg().Path() + "." + v.Name() }
 
-func (f *finder) feature(dir string) {
-	f.home = f.Checker.ImportPath(dir)
-	p := f.pkg(f.home)
+func (f *finder) checkFeature(dir string) {
+	f.feature = f.Checker.ImportPath(dir)
+	p := f.pkg(f.feature)
 	if p == nil {
 		return
 	}
@@ -129,13 +128,13 @@ func (f *finder) feature(dir string) {
 		name := decl.Name.Name
 		object := p.info.Defs[decl.Name].(*types.Func)
 		switch {
-		case decl.Recv != nil && f.readsLog(object):
+		case decl.Recv != nil && f.isReplayMethod(object):
 			name = receiverType(object) + "." + name
 		case decl.Recv == nil && (name == "NewState" || name == "Map"):
 		default:
 			continue
 		}
-		f.root(object, name)
+		f.followRoot(object, name)
 	}
 	for _, object := range p.info.Defs {
 		declared, ok := object.(*types.TypeName)
@@ -144,21 +143,20 @@ func (f *finder) feature(dir string) {
 		}
 		for _, name := range []string{"Apply", "Upgrade"} {
 			found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, name)
-			if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.home && f.readsLog(method) {
-				f.root(method, declared.Name()+"."+name) // promoted from an embedded type of another package
+			if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.feature && f.isReplayMethod(method) {
+				f.followRoot(method, declared.Name()+"."+name) // promoted from an embedded type of another package
 			}
 		}
 	}
 }
 
-// root follows a function that replay calls.
-func (f *finder) root(object *types.Func, name string) {
-	f.seen, f.way = map[string]bool{}, nil
-	f.function(object, name)
+func (f *finder) followRoot(object *types.Func, name string) {
+	f.seen, f.chain = map[string]bool{}, nil
+	f.followFunction(object, name)
 }
 
-// readsLog reports whether replay calls a method: Apply of a command, or Upgrade of an older version.
-func (f *finder) readsLog(method *types.Func) bool {
+// isReplayMethod reports whether replay calls a method: Apply of a command, or Upgrade of an older version.
+func (f *finder) isReplayMethod(method *types.Func) bool {
 	s := method.Signature()
 	switch method.Name() {
 	case "Apply":
@@ -189,28 +187,28 @@ func receiverType(method *types.Func) string {
 	return t.String()
 }
 
-func (f *finder) function(object *types.Func, name string) {
+func (f *finder) followFunction(object *types.Func, name string) {
 	full := object.Origin().FullName()
 	if f.seen[full] || object.Pkg() == nil {
 		return
 	}
 	f.seen[full] = true
 	p := f.pkg(object.Pkg().Path())
-	if p == nil || p.functions[full] == nil || f.isSaidToBePure(p.functions[full]) {
+	if p == nil || p.functions[full] == nil || f.isMarkedPure(p.functions[full]) {
 		return
 	}
-	f.body(p, p.functions[full].Body, name)
+	f.followBody(p, p.functions[full].Body, name)
 }
 
-func (f *finder) body(p *inspected, body ast.Node, name string) {
-	f.way = append(f.way, name)
-	defer func() { f.way = f.way[:len(f.way)-1] }()
+func (f *finder) followBody(p *inspected, body ast.Node, name string) {
+	f.chain = append(f.chain, name)
+	defer func() { f.chain = f.chain[:len(f.chain)-1] }()
 	w := walker{f, p.info, body}
-	ast.Inspect(body, w.node)
+	ast.Inspect(body, w.visit)
 }
 
-// isSaidToBePure reports whether a function has the directive //petrock:pure.
-func (f *finder) isSaidToBePure(decl *ast.FuncDecl) bool {
+// isMarkedPure reports whether a function has the directive //petrock:pure with a reason.
+func (f *finder) isMarkedPure(decl *ast.FuncDecl) bool {
 	if decl.Doc == nil {
 		return false
 	}
@@ -222,34 +220,34 @@ func (f *finder) isSaidToBePure(decl *ast.FuncDecl) bool {
 		if strings.TrimSpace(reason) != "" {
 			return true
 		}
-		f.report.Impure = append(f.report.Impure, f.diagnostic(comment.Pos(), "//petrock:pure wants a reason after it"))
+		f.report.Impure = append(f.report.Impure, f.diagnostic(comment.Pos(), "//petrock:pure requires a reason"))
 	}
 	return false
 }
 
-// found reports a finding in the current function, once for each root.
-func (f *finder) found(pos token.Pos, what, wayOut string) {
+// refuse reports impure code in the current function, once for each root.
+func (f *finder) refuse(pos token.Pos, what, remedy string) {
 	if key := "uses " + what; !f.seen[key] {
 		f.seen[key] = true
-		f.report.Impure = append(f.report.Impure, f.diagnostic(pos, "%s", f.say(what, wayOut)))
+		f.report.Impure = append(f.report.Impure, f.diagnostic(pos, f.message(what, remedy)))
 	}
 }
 
-func (f *finder) warn(pos token.Pos, what, wayOut string) {
-	f.report.Warnings = append(f.report.Warnings, f.diagnostic(pos, "%s", f.say(what, wayOut)))
+func (f *finder) warn(pos token.Pos, what, remedy string) {
+	f.report.Warnings = append(f.report.Warnings, f.diagnostic(pos, f.message(what, remedy)))
 }
 
-// say formats the call chain: Create.Apply → stamp → time.Now.
-func (f *finder) say(what, wayOut string) string {
-	return fmt.Sprintf("%s: what is done here has to come out the same whenever the log is read; %s", strings.Join(append(slices.Clone(f.way), what), " → "), wayOut)
+// message begins with the call chain: Create.Apply → stamp → time.Now.
+func (f *finder) message(what, remedy string) string {
+	return strings.Join(append(slices.Clone(f.chain), what), " → ") + ": replay must be deterministic; " + remedy
 }
 
-func (f *finder) diagnostic(pos token.Pos, format string, args ...any) Diagnostic {
+func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
 	at := f.fset.PositionFor(pos, false)
-	return Diagnostic{Package: f.home, File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)}
+	return Diagnostic{Package: f.feature, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
 }
 
-func short(object types.Object) string {
+func shortName(object types.Object) string {
 	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
 		return path.Base(object.Pkg().Path()) + "." + receiverType(method) + "." + object.Name()
 	}
@@ -259,49 +257,49 @@ func short(object types.Object) string {
 type walker struct {
 	*finder
 	info *types.Info
-	body ast.Node // of the function
+	body ast.Node // body of the current function
 }
 
-func (w walker) node(n ast.Node) bool {
+func (w walker) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Ident:
-		w.use(n)
+		w.checkUse(n)
 	case *ast.GoStmt:
-		w.found(n.Pos(), "go", useWorker)
+		w.refuse(n.Pos(), "go", useWorker)
 	case *ast.SelectStmt:
-		w.found(n.Pos(), "select", useWorker)
+		w.refuse(n.Pos(), "select", useWorker)
 	case *ast.SendStmt:
-		w.found(n.Pos(), "sending to a channel", useWorker)
+		w.refuse(n.Pos(), "sending to a channel", useWorker)
 	case *ast.UnaryExpr:
 		if n.Op == token.ARROW {
-			w.found(n.Pos(), "receiving from a channel", useWorker)
+			w.refuse(n.Pos(), "receiving from a channel", useWorker)
 		}
 	case *ast.AssignStmt:
 		for _, target := range n.Lhs {
-			w.writes(target)
+			w.checkWrite(target)
 		}
 	case *ast.IncDecStmt:
-		w.writes(n.X)
+		w.checkWrite(n.X)
 	case *ast.SelectorExpr:
-		w.called(n)
+		w.checkMethod(n)
 	case *ast.RangeStmt:
-		w.ranges(n)
+		w.checkRange(n)
 	case *ast.CallExpr:
-		if w.isOf(n.Fun, "slices", "Collect") && len(n.Args) == 1 && w.isOrderOfMap(n.Args[0]) {
-			w.warn(n.Pos(), "a list of what is in a map", useSorted)
+		if w.isFunctionOf(n.Fun, "slices", "Collect") && len(n.Args) == 1 && w.isMapIterator(n.Args[0]) {
+			w.warn(n.Pos(), "slices.Collect in map order", useSorted)
 		}
 	}
 	return true
 }
 
-// use checks an identifier. Functions are followed, whether they are called or passed on.
-func (w walker) use(name *ast.Ident) {
+// checkUse checks an identifier. It follows functions, whether they are called or passed as values.
+func (w walker) checkUse(name *ast.Ident) {
 	object := w.info.Uses[name]
 	if object == nil || object.Pkg() == nil {
 		return
 	}
-	if wayOut := w.impureReason(object); wayOut != "" {
-		w.found(name.Pos(), short(object), wayOut)
+	if remedy := w.remedyFor(object); remedy != "" {
+		w.refuse(name.Pos(), shortName(object), remedy)
 		return
 	}
 	switch object := object.(type) {
@@ -310,58 +308,56 @@ func (w walker) use(name *ast.Ident) {
 		if object.Signature().Recv() != nil {
 			called = receiverType(object) + "." + called
 		}
-		w.function(object, called)
+		w.followFunction(object, called)
 	case *types.Var:
-		w.variable(object)
+		w.followVariable(object)
 	}
 }
 
-// variable follows the initial value of a package-level function variable.
-func (w walker) variable(v *types.Var) {
-	if !isOfPackage(v) || !isFunction(v.Type()) || w.seen[fullName(v)] {
+func (w walker) followVariable(v *types.Var) {
+	if !isPackageLevel(v) || !isFunction(v.Type()) || w.seen[fullName(v)] {
 		return
 	}
 	w.seen[fullName(v)] = true
 	if p := w.pkg(v.Pkg().Path()); p != nil && p.variables[fullName(v)] != nil {
-		w.finder.body(p, p.variables[fullName(v)], v.Name())
+		w.followBody(p, p.variables[fullName(v)], v.Name())
 	}
 }
 
-func isOfPackage(v *types.Var) bool {
+func isPackageLevel(v *types.Var) bool {
 	return v.Pkg() != nil && !v.IsField() && v.Parent() == v.Pkg().Scope()
 }
 
-// writes finds writes to package-level variables.
-func (w walker) writes(target ast.Expr) {
-	if v := w.root(target); v != nil {
-		w.found(target.Pos(), "the variable "+v.Name(), useState)
+func (w walker) checkWrite(target ast.Expr) {
+	if v := w.packageVariable(target); v != nil {
+		w.refuse(target.Pos(), "the variable "+v.Name(), useState)
 	}
 }
 
-// root returns the package-level variable that an expression is part of, or nil.
-func (w walker) root(e ast.Expr) *types.Var {
+// packageVariable returns the package-level variable that an expression is part of, or nil.
+func (w walker) packageVariable(e ast.Expr) *types.Var {
 	switch e := e.(type) {
 	case *ast.Ident:
-		if v, ok := w.info.Uses[e].(*types.Var); ok && isOfPackage(v) {
+		if v, ok := w.info.Uses[e].(*types.Var); ok && isPackageLevel(v) {
 			return v
 		}
 	case *ast.SelectorExpr:
 		if w.info.Selections[e] == nil {
-			return w.root(e.Sel) // of another package
+			return w.packageVariable(e.Sel) // of another package
 		}
-		return w.root(e.X)
+		return w.packageVariable(e.X)
 	case *ast.IndexExpr:
-		return w.root(e.X)
+		return w.packageVariable(e.X)
 	case *ast.StarExpr:
-		return w.root(e.X)
+		return w.packageVariable(e.X)
 	case *ast.ParenExpr:
-		return w.root(e.X)
+		return w.packageVariable(e.X)
 	}
 	return nil
 }
 
-// called finds calls of pointer methods on package-level variables, which may change them.
-func (w walker) called(e *ast.SelectorExpr) {
+// checkMethod finds calls of pointer methods on package-level variables, which may change them.
+func (w walker) checkMethod(e *ast.SelectorExpr) {
 	selection := w.info.Selections[e]
 	if selection == nil || selection.Kind() != types.MethodVal {
 		return
@@ -372,37 +368,37 @@ func (w walker) called(e *ast.SelectorExpr) {
 	}
 	_, wantsPointer := types.Unalias(method.Signature().Recv().Type()).(*types.Pointer)
 	_, isPointer := types.Unalias(selection.Recv()).(*types.Pointer)
-	if v := w.root(e.X); v != nil && wantsPointer && !isPointer {
-		w.found(e.Pos(), "the variable "+v.Name(), useState)
+	if v := w.packageVariable(e.X); v != nil && wantsPointer && !isPointer {
+		w.refuse(e.Pos(), "the variable "+v.Name(), useState)
 	}
 }
 
-// What to do instead.
+// Remedies.
 const (
-	useEvent   = "use e.Time and e.ID, which the event keeps"
-	useWorker  = "let a worker do it, which follows the log"
-	useSorted  = "go through the keys in order: slices.Sorted(maps.Keys(m))"
+	useEvent   = "use e.Time and e.ID of the event"
+	useWorker  = "do it in a worker"
+	useSorted  = "iterate over sorted keys: slices.Sorted(maps.Keys(m))"
 	useState   = "keep it in the state"
-	useCommand = "let a worker do it, or the caller send it as a field of the command"
+	useCommand = "do it in a worker, or pass the value as a field of the command"
 )
 
 // An impureRule names functions and variables of other modules that are not deterministic.
 type impureRule struct {
-	path   string   // of a package; with "/..." also packages below it
+	path   string   // import path; with "/..." also packages below it
 	names  []string // functions, methods as Type.Method, and variables; nil means all
-	wayOut string
+	remedy string
 }
 
-// impureRules returns the rules. The first that matches counts; one without a remedy allows.
+// impureRules returns the rules. The first match applies; a rule without a remedy allows its package.
 func impureRules() []impureRule {
 	return []impureRule{
 		{"time", []string{"Now", "Since", "Until"}, useEvent},
 		{"time", []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Sleep", "Tick"}, useWorker},
-		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: machines have zones of their own"},
-		{"math/rand/...", nil, useEvent + ", or let the caller send it as a field of the command"},
-		{"crypto/rand", nil, useEvent + ", or let the caller send it as a field of the command"},
-		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // SQLite brings it along
-		{"hash/maphash", nil, "use a hash that is the same everywhere, such as hash/fnv"},
+		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: the local time zone differs between machines"},
+		{"math/rand/...", nil, useEvent + ", or pass the value as a field of the command"},
+		{"crypto/rand", nil, useEvent + ", or pass the value as a field of the command"},
+		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // SQLite depends on it
+		{"hash/maphash", nil, "use a deterministic hash, such as hash/fnv"},
 		{"os/...", nil, useCommand},
 		{"io/fs", nil, useCommand},
 		{"io/ioutil", nil, useCommand},
@@ -421,34 +417,28 @@ func impureRules() []impureRule {
 	}
 }
 
-// impureReason returns the remedy for an impure object of another package, empty if it is pure, as
-// types and constants are.
-func (f *finder) impureReason(object types.Object) string {
-	switch object.(type) {
-	case *types.Func, *types.Var:
-	default:
+// remedyFor returns the remedy for an impure function or variable of another package. It is empty for
+// pure objects.
+func (f *finder) remedyFor(object types.Object) string {
+	name, where := object.Name(), object.Pkg().Path()
+	function, isFunction := object.(*types.Func)
+	isMethod := isFunction && function.Signature().Recv() != nil
+	if v, ok := object.(*types.Var); !isFunction && (!ok || v.IsField()) {
 		return ""
 	}
-	if field, ok := object.(*types.Var); ok && field.IsField() {
-		return ""
-	}
-	where := object.Pkg().Path()
 	if f.isCore(where) {
-		if function, ok := object.(*types.Func); ok && where == f.Core+"/app" && function.Signature().Recv() == nil && !strings.HasPrefix(function.Name(), "Upgrade") {
-			return useWorker // it executes and asks
+		if isFunction && !isMethod && where == f.Core+"/app" && !strings.HasPrefix(name, "Upgrade") {
+			return useWorker // app functions run commands and queries
 		}
 		return ""
 	}
-	name := object.Name()
-	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
-		name = receiverType(method) + "." + name
+	if isMethod {
+		name = receiverType(function) + "." + name
 	}
-	for _, o := range impureRules() {
-		base, below := strings.CutSuffix(o.path, "/...")
-		if where == base || below && strings.HasPrefix(where, base+"/") {
-			if o.names == nil || slices.Contains(o.names, name) {
-				return o.wayOut
-			}
+	for _, rule := range impureRules() {
+		base, below := strings.CutSuffix(rule.path, "/...")
+		if (where == base || below && strings.HasPrefix(where, base+"/")) && (rule.names == nil || slices.Contains(rule.names, name)) {
+			return rule.remedy
 		}
 	}
 	return ""

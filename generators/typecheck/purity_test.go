@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Each archive is a module with features; what is said of them follows in want.
+// Each archive is a module with features. Its file want is the expected report.
 func TestPurity(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -49,7 +49,7 @@ func TestPurity(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it says\n%s\nnot\n%s\n(-update writes it down)", got, want)
+				t.Fatalf("got\n%s\nwant\n%s\n(-update writes it down)", got, want)
 			}
 			archive.Files = append(given, txtar.File{Name: "want", Data: []byte(got)})
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -59,7 +59,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// find says what there is of all features of a project.
+// findImpure returns the report on all features of a project.
 func findImpure(t *testing.T, dir string) string {
 	t.Helper()
 	root, err := os.OpenRoot(dir)

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// ranges checks a loop over a map, whose order is random.
-func (w walker) ranges(loop *ast.RangeStmt) {
+// checkRange warns of a loop over a map whose result depends on the order, which is random.
+func (w walker) checkRange(loop *ast.RangeStmt) {
 	t := w.info.TypeOf(loop.X)
 	if t == nil {
 		return
 	}
 	switch t.Underlying().(type) {
 	case *types.Chan:
-		w.found(loop.X.Pos(), "receiving from a channel", useWorker)
+		w.refuse(loop.X.Pos(), "receiving from a channel", useWorker)
 		return
 	case *types.Map:
 	default:
-		if !w.isOrderOfMap(loop.X) {
+		if !w.isMapIterator(loop.X) {
 			return
 		}
 	}
-	if what := w.depends(loop); what != "" {
+	if what := w.orderDependence(loop); what != "" {
 		w.warn(loop.Pos(), "a loop over a map that "+what, useSorted)
 	}
 }
 
-func (w walker) isOrderOfMap(e ast.Expr) bool {
+func (w walker) isMapIterator(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	return ok && (w.isOf(call.Fun, "maps", "Keys") || w.isOf(call.Fun, "maps", "Values") || w.isOf(call.Fun, "maps", "All"))
+	return ok && (w.isFunctionOf(call.Fun, "maps", "Keys") || w.isFunctionOf(call.Fun, "maps", "Values") || w.isFunctionOf(call.Fun, "maps", "All"))
 }
 
-// isOf reports whether an expression is a function of a package whose name has a prefix.
-func (w walker) isOf(e ast.Expr, pkg, name string) bool {
+// isFunctionOf reports whether an expression is a function of a package whose name begins with prefix.
+func (w walker) isFunctionOf(e ast.Expr, pkg, prefix string) bool {
 	if index, ok := e.(*ast.IndexExpr); ok {
 		e = index.X
 	}
@@ -43,19 +43,20 @@ func (w walker) isOf(e ast.Expr, pkg, name string) bool {
 		return false
 	}
 	object := w.info.Uses[selector.Sel]
-	return object != nil && object.Pkg() != nil && object.Pkg().Path() == pkg && strings.HasPrefix(object.Name(), name)
+	return object != nil && object.Pkg() != nil && object.Pkg().Path() == pkg && strings.HasPrefix(object.Name(), prefix)
 }
 
-// depends describes what in a loop depends on the order: values of the element that ends the loop, and
-// slices and strings that are appended to and not sorted afterwards. It is empty if nothing does.
-func (w walker) depends(loop *ast.RangeStmt) string {
-	own := map[types.Object]bool{}
+// orderDependence describes how the result of a loop depends on its order: it returns or keeps the element
+// at which it ends, or appends to a slice or string that is not sorted afterwards. It is empty if the
+// result does not depend on the order.
+func (w walker) orderDependence(loop *ast.RangeStmt) string {
+	element := map[types.Object]bool{} // variables that hold the current key or value
 	for _, e := range []ast.Expr{loop.Key, loop.Value} {
 		if name, ok := e.(*ast.Ident); ok {
-			own[w.object(name)] = true
+			element[w.object(name)] = true
 		}
 	}
-	delete(own, nil)
+	delete(element, nil)
 	what, breaks, keeps := "", false, false
 	ast.Inspect(loop.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -63,23 +64,23 @@ func (w walker) depends(loop *ast.RangeStmt) string {
 			return false
 		case *ast.ReturnStmt:
 			for _, result := range n.Results {
-				if w.mentions(result, own) {
-					what = "returns what it is at"
+				if w.mentions(result, element) {
+					what = "returns the current element"
 				}
 			}
 		case *ast.BranchStmt:
 			breaks = breaks || n.Tok == token.BREAK || n.Tok == token.GOTO
 		case *ast.AssignStmt:
 			for i, target := range n.Lhs {
+				value := n.Rhs[min(i, len(n.Rhs)-1)]
 				if n.Tok == token.DEFINE {
-					if name, ok := target.(*ast.Ident); ok && w.mentions(n.Rhs[min(i, len(n.Rhs)-1)], own) {
-						own[w.object(name)] = true
+					if name, ok := target.(*ast.Ident); ok && w.mentions(value, element) {
+						element[w.object(name)] = true
 					}
 					continue
 				}
-				value := n.Rhs[min(i, len(n.Rhs)-1)]
-				keeps = keeps || w.mentions(value, own)
-				if w.adds(n.Tok, value) && !w.mentions(target, own) && !w.isWithin(loop, target) && !w.sortedAfter(loop, target) {
+				keeps = keeps || w.mentions(value, element)
+				if w.isAppend(n.Tok, value) && !w.mentions(target, element) && !w.isWithin(loop, target) && !w.isSortedAfter(loop, target) {
 					what = "adds to " + types.ExprString(target)
 				}
 			}
@@ -87,7 +88,7 @@ func (w walker) depends(loop *ast.RangeStmt) string {
 		return true
 	})
 	if what == "" && breaks && keeps {
-		what = "ends where it likes what it is at"
+		what = "keeps the element at which it ends"
 	}
 	return what
 }
@@ -99,27 +100,28 @@ func (w walker) object(name *ast.Ident) types.Object {
 	return w.info.Uses[name]
 }
 
-func (w walker) mentions(e ast.Expr, those map[types.Object]bool) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		if name, ok := n.(*ast.Ident); ok && those[w.info.Uses[name]] {
-			found = true
+func (w walker) mentions(e ast.Expr, objects map[types.Object]bool) bool {
+	for n := range ast.Preorder(e) {
+		if name, ok := n.(*ast.Ident); ok && objects[w.info.Uses[name]] {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
+// isWithin reports whether a variable is declared in a loop.
 func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	name, ok := target.(*ast.Ident)
-	object := types.Object(nil)
-	if ok {
-		object = w.object(name)
+	if !ok {
+		return false
 	}
+	object := w.object(name)
 	return object != nil && loop.Body.Pos() <= object.Pos() && object.Pos() < loop.Body.End()
 }
 
-func (w walker) adds(assign token.Token, value ast.Expr) bool {
+// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum depends
+// on the order.
+func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		name, ok := call.Fun.(*ast.Ident)
 		return ok && name.Name == "append" && w.info.Uses[name] == types.Universe.Lookup("append")
@@ -132,20 +134,19 @@ func (w walker) adds(assign token.Token, value ast.Expr) bool {
 	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
-func (w walker) sortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
-	text, sorted := types.ExprString(target), false
-	ast.Inspect(w.body, func(n ast.Node) bool {
+// isSortedAfter reports whether a slice is sorted after a loop.
+func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
+	text := types.ExprString(target)
+	for n := range ast.Preorder(w.body) {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || call.Pos() < loop.End() || len(call.Args) == 0 || !(w.isOf(call.Fun, "slices", "Sort") || w.isOf(call.Fun, "sort", "")) {
-			return true
+		if !ok || call.Pos() < loop.End() || len(call.Args) == 0 || !(w.isFunctionOf(call.Fun, "slices", "Sort") || w.isFunctionOf(call.Fun, "sort", "")) {
+			continue
 		}
-		ast.Inspect(call.Args[0], func(n ast.Node) bool {
+		for n := range ast.Preorder(call.Args[0]) {
 			if e, ok := n.(ast.Expr); ok && types.ExprString(e) == text {
-				sorted = true
+				return true
 			}
-			return true
-		})
-		return true
-	})
-	return sorted
+		}
+	}
+	return false
 }

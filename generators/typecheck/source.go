@@ -24,8 +24,8 @@ import (
 type File struct {
 	Path   string // from the project's root, with slashes
 	Text   []byte
-	Syntax *ast.File // as far as it parses; never nil
-	Err    error     // syntax errors, a scanner.ErrorList; nil if there are none
+	Syntax *ast.File // never nil; incomplete if the file has syntax errors
+	Err    error     // syntax errors, a scanner.ErrorList
 	ID     uint64    // unique in the store
 
 	imports []Import
@@ -55,8 +55,7 @@ func (f *File) Dir() string { return path.Dir(f.Path) }
 // IsTest reports whether the file is a test file.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// Names returns the package-level names that the file declares, without methods. Callers must not
-// change it.
+// Names returns the package-level names that the file declares, without methods. Callers must not change it.
 func (f *File) Names() []string { return f.names }
 
 // DeclaredNames returns the package-level names that a file declares, without methods.
@@ -123,15 +122,15 @@ type Store struct {
 	onDisk  map[string]diskFile // by path
 	planned map[string]*File    // by path, the latest planned file
 	built   map[uint64]bool     // by file id, whether a build includes it
-	last    uint64              // the last file id
+	lastID  uint64
 }
 
 // A diskFile is a file as it was when it was read.
 type diskFile struct {
 	file *File
 	size int64
-	time time.Time
-	read time.Time // when
+	time time.Time // modification time
+	read time.Time // when it was read
 }
 
 // NewStore returns a store for the project in root, built for a system.
@@ -186,7 +185,7 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 		case errors.Is(err, fs.ErrPermission) && name != ".":
 			return fs.SkipDir // such as a database's folder; the go command cannot read it either
 		case errors.Is(err, fs.ErrNotExist) && name != ".":
-			return nil // it was just removed
+			return nil // was just removed
 		case err != nil:
 			return err
 		case d.IsDir() && name != "." && s.isIgnored(name):
@@ -198,7 +197,7 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = s.root.Stat(name)
 			if err != nil {
-				return nil // it leaves the project, or is broken
+				return nil // leaves the project, or is broken
 			}
 		}
 		if err == nil && info.Mode().IsRegular() {
@@ -233,8 +232,8 @@ func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[str
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var group sync.WaitGroup
 	for i, name := range names {
-		s.last++
-		id := s.last
+		s.lastID++
+		id := s.lastID
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -265,35 +264,35 @@ func (s *Store) known(name string, text []byte) *File {
 	return nil
 }
 
-// plan returns a planned file. A file of the plan before is reused if it is the same.
+// plan returns a planned file. It reuses a known file with the same text.
 func (s *Store) plan(name string, text []byte) *File {
 	if file := s.known(name, text); file != nil {
 		return file
 	}
-	s.last++
-	file := parse(s.fset, name, text, s.last)
+	s.lastID++
+	file := parse(s.fset, name, text, s.lastID)
 	s.planned[name] = file
 	return file
 }
 
 func (s *Store) isBuilt(file *File) bool {
-	if taken, known := s.built[file.ID]; known {
-		return taken
+	if built, known := s.built[file.ID]; known {
+		return built
 	}
 	system := *s.system
 	system.OpenFile = func(string) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(file.Text)), nil
 	}
-	taken, err := system.MatchFile(".", path.Base(file.Path))
-	taken = taken || err != nil // checking it reports the error
-	s.built[file.ID] = taken
-	return taken
+	built, err := system.MatchFile(".", path.Base(file.Path))
+	built = built || err != nil // the check reports the error
+	s.built[file.ID] = built
+	return built
 }
 
-// Full reports whether to replace the store by a new one: positions of old files stay in memory.
+// Full reports whether to replace the store by a new one. Positions of old files stay in memory.
 func (s *Store) Full() bool { return s.fset.Base() > 256<<20 }
 
-// A View is the Go of a project at one moment, as it is or as it would be. It is immutable.
+// A View is the Go files of a project, on disk or planned. It is immutable.
 type View struct {
 	store *Store
 	files map[string]*File
@@ -343,11 +342,20 @@ func (v *View) File(path string) *File { return v.files[path] }
 // Dirs returns the folders with Go files, sorted.
 func (v *View) Dirs() []string { return slices.Sorted(maps.Keys(v.dirs)) }
 
+// All returns all Go files, sorted by folder and path.
+func (v *View) All() []*File {
+	var files []*File
+	for _, dir := range v.Dirs() {
+		files = append(files, v.dirs[dir]...)
+	}
+	return files
+}
+
 // Files returns all Go files of a folder, whether a build includes them or not, sorted by path.
 func (v *View) Files(dir string) []*File { return v.dirs[dir] }
 
 // Package returns the package in a folder, without files for which skip returns true; skip may be
-// nil. It returns nil if no file is left.
+// nil. It returns nil if no file remains.
 func (v *View) Package(dir string, skip func(*File) bool) *Package {
 	p := &Package{Dir: dir}
 	for _, file := range v.dirs[dir] {

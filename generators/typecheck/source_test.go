@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// project writes an archive into a folder, as if long ago, and returns a store for it.
+// openStore writes an archive into a folder, with old modification times, and returns a store for it.
 func openStore(t *testing.T, archive string) (*typecheck.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ import "fmt"
 package b
 `
 
-func TestUnchangedFilesAreKept(t *testing.T) {
+func TestUnchangedFilesAreReused(t *testing.T) {
 	s, dir := openStore(t, two)
 	first := view(t, s)
 	second := view(t, s)
@@ -90,12 +90,12 @@ func TestEditsOfTheSameSizeAndTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "six"} {
 		writeAt(t, dir, "a/a.go", "package a\n\nvar "+name+" int\n", at)
 		if file := view(t, s).File("a/a.go"); !strings.Contains(string(file.Text), name) {
-			t.Errorf("an edit was not noticed: it is still %q", file.Text)
+			t.Errorf("an edit was not noticed: got %q", file.Text)
 		}
 	}
 }
 
-// A file that was read too early to be trusted is read again, and is the same file if its text is.
+// A file that was read just after its modification is read again, and reused if its text is the same.
 func TestSameTextIsTheSameFile(t *testing.T) {
 	s, dir := openStore(t, two)
 	writeAt(t, dir, "a/a.go", "package a\n", time.Now())
@@ -106,7 +106,7 @@ func TestSameTextIsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestFilesComeAndGo(t *testing.T) {
+func TestAddedAndRemovedFiles(t *testing.T) {
 	s, dir := openStore(t, two)
 	view(t, s)
 	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
@@ -149,7 +149,7 @@ func TestPlannedFiles(t *testing.T) {
 		t.Error("a folder without files is still there")
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
-		t.Error("what was planned has come into the project")
+		t.Error("a planned file is in the view of the disk")
 	}
 }
 
@@ -163,7 +163,7 @@ func TestPlannedThenWritten(t *testing.T) {
 	}
 }
 
-func TestWhatTheGoCommandPassesOver(t *testing.T) {
+func TestIgnoredFolders(t *testing.T) {
 	s, _ := openStore(t, `
 -- a.go --
 package a

@@ -1,11 +1,9 @@
-// Package typecheck reads and type-checks the Go of a project, with planned files over those on
-// disk.
+// Package typecheck reads and type-checks the Go of a project, with planned files over those on disk.
 //
-// A [Store] parses the project's files and caches them; a [View] is the project at one moment, as
-// it is or as it would be. A [Checker] type-checks packages of a view in memory: packages of the
-// project from source, all others from the compiler's export data, which an [ExportCache] finds.
-// go/types is not the compiler: cgo, embedded files and the linker are not checked. [CheckPackages]
-// and [Build] ask the go command instead.
+// A [Store] parses the project's files and caches them. A [View] is the project's files, on disk or planned.
+// A [Checker] type-checks packages of a view in memory: packages of the project from source, all others from
+// the compiler's export data, which an [ExportCache] finds. go/types is not the compiler: cgo, embedded
+// files and the linker are not checked. [CheckPackages] and [Build] use the go command instead.
 //
 // A [PurityCheck] finds code that makes replaying the event log non-deterministic.
 package typecheck
@@ -27,22 +25,21 @@ import (
 	"strings"
 )
 
-// A Checker type-checks the packages of one project, and caches them. It is not safe for concurrent
-// use.
+// A Checker type-checks the packages of one project, and caches them. It is not safe for concurrent use.
 type Checker struct {
 	module  Module
 	cache   *ExportCache
 	fset    *token.FileSet
 	found   Exports
-	outside types.Importer        // of packages from outside the project
+	outside types.Importer        // imports packages from outside the project
 	cached  map[string][]*checked // by import path, the latest first
-	last    uint64                // the last id
+	lastID  uint64
 }
 
 // A Module is the module of a project, from its go.mod.
 type Module struct {
 	Path string
-	Go   string // version of the language, such as 1.26.0
+	Go   string // language version, such as 1.26.0
 }
 
 // NewChecker returns a checker for the project of a module, for files whose positions are in fset.
@@ -66,8 +63,8 @@ func (c *Checker) dir(imported string) (dir string, ok bool) {
 
 // PassOptions configure a pass.
 type PassOptions struct {
-	Skip   func(*File) bool // reports whether to leave out a file; nil leaves out none
-	Bodies func(*File) bool // reports whether to check function bodies of a file; nil checks none
+	Skip   func(*File) bool // reports whether to skip a file; nil skips none
+	Bodies func(*File) bool // reports whether to check the function bodies of a file; nil checks none
 }
 
 // NewPass starts a pass over packages of a view, and those that they import.
@@ -101,8 +98,8 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 		v = nil
 	}
 	importer := p.loading[len(p.loading)-1]
-	if way := p.importChain(path, importer); way != nil {
-		return nil, importError("import cycle not allowed: " + strings.Join(append([]string{importer}, way...), " → "))
+	if chain := p.importChain(path, importer); chain != nil {
+		return nil, errors.New("import cycle not allowed: " + strings.Join(append([]string{importer}, chain...), " → "))
 	}
 	name := path
 	if v != nil {
@@ -113,14 +110,14 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 	}
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
-		return nil, importError("no Go files that a build takes in " + dir)
+		return nil, errors.New("build constraints exclude all Go files in " + dir)
 	}
 	if pkg.Name == "main" && importer != path+"_test" {
-		return nil, importError("it is a program, not an importable package")
+		return nil, errors.New("is a program, not an importable package")
 	}
-	made := p.check(path, pkg.Files, v)
-	p.loaded[name] = made
-	return made, nil
+	loaded := p.check(path, pkg.Files, v)
+	p.loaded[name] = loaded
+	return loaded, nil
 }
 
 func (p *Pass) check(path string, files []*File, v *variant) *checked {
@@ -134,27 +131,26 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 			return known
 		}
 	}
-	p.checker.last++
-	made := &checked{key: key, id: p.checker.last}
+	p.checker.lastID++
+	result := &checked{key: key, id: p.checker.lastID}
 	var errs []error
 	var syntax []*ast.File
 	for _, file := range files {
-		if p.bodies(file) {
+		if p.checksBodies(file) {
 			syntax = append(syntax, file.Syntax)
 		} else {
 			syntax = append(syntax, withoutBodies(file.Syntax))
 		}
 	}
-	made.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
-	made.found = p.diagnose(path, files, errs)
-	const most = 8
-	cached := p.checker.cached
-	list := append([]*checked{made}, cached[path]...)
-	cached[path] = slices.Clip(list[:min(most, len(list))])
-	return made
+	result.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+	result.found = p.diagnose(path, files, errs)
+	const maxCached = 8
+	list := append([]*checked{result}, p.checker.cached[path]...)
+	p.checker.cached[path] = slices.Clip(list[:min(maxCached, len(list))])
+	return result
 }
 
-func (p *Pass) bodies(file *File) bool {
+func (p *Pass) checksBodies(file *File) bool {
 	return p.options.Bodies != nil && p.options.Bodies(file)
 }
 
@@ -169,13 +165,13 @@ func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 	}
 }
 
-// key identifies all that the check of a package depends on: its files, whether their bodies are
-// checked, and the packages of the project that they import. NewPass watches those from outside.
+// key identifies the inputs of a check: files, whether their bodies are checked, and imported packages of
+// the project. NewPass handles changes of packages from outside the project.
 func (p *Pass) key(files []*File, importing *imports) string {
 	var key strings.Builder
 	for _, file := range files {
 		key.WriteString(strconv.FormatUint(file.ID, 36))
-		if p.bodies(file) {
+		if p.checksBodies(file) {
 			key.WriteByte('+')
 		}
 		key.WriteByte(' ')
@@ -214,7 +210,7 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 			}
 		}
 		for _, i := range file.Imports() {
-			if !MayImport(path, i.Path) { // which go/types allows
+			if !MayImport(path, i.Path) { // go/types allows it
 				at := p.checker.fset.PositionFor(i.Pos, false)
 				found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
 			}
@@ -226,12 +222,12 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 			continue
 		}
 		at := p.checker.fset.PositionFor(e.Pos, false)
-		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // it continues the last error
-			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may move
+		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // continues the last error
+			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may change
 			continue
 		}
-		if file := p.view.File(at.Filename); (file == nil || !p.bodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
-			continue // the bodies that use it are not checked
+		if file := p.view.File(at.Filename); (file == nil || !p.checksBodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
+			continue // bodies that may use it are not checked
 		}
 		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
 	}
@@ -239,28 +235,23 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 	return slices.Compact(found)
 }
 
-// MayImport reports whether a package may import another, by the rule of internal packages.
+// MayImport reports whether the rule for internal packages allows a package to import another.
 func MayImport(path, other string) bool {
 	parent, internal := ParentOfInternal(other)
 	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
 
-// ParentOfInternal returns the path of the package that an internal package belongs to. That package
-// and those below it may import it.
+// ParentOfInternal returns the parent of the folder "internal" in an import path. Only packages at or below
+// the parent may import it.
 func ParentOfInternal(path string) (string, bool) {
-	if !strings.Contains(path, "internal") {
-		return "", false // most are not
+	at := strings.LastIndex("/"+path+"/", "/internal/")
+	if at < 0 {
+		return "", false
 	}
-	words := strings.Split(path, "/")
-	for at := len(words) - 1; at >= 0; at-- {
-		if words[at] == "internal" {
-			return strings.Join(words[:at], "/"), true
-		}
-	}
-	return "", false
+	return path[:max(0, at-1)], true
 }
 
-// withoutBodies returns a file without function bodies, except those that Go requires.
+// withoutBodies returns a copy of a file without function bodies, except those that go/types requires.
 func withoutBodies(file *ast.File) *ast.File {
 	bare := *file
 	bare.Decls = make([]ast.Decl, len(file.Decls))

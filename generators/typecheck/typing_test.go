@@ -66,7 +66,7 @@ func (b *bench) view() *typecheck.View {
 	return v
 }
 
-// verify verifies a plan, an archive; files called x/-y.go are to go.
+// verify verifies a plan, which is an archive. A file named x/-y.go deletes x/y.go.
 func (b *bench) verify(plan string) typecheck.Verdict {
 	b.Helper()
 	planned := map[string][]byte{}
@@ -85,8 +85,8 @@ func (b *bench) verify(plan string) typecheck.Verdict {
 	return verdict
 }
 
-// wants fails unless what is wrong is just this, each by a part of its text.
-func wants(t *testing.T, what string, found []typecheck.Diagnostic, parts ...string) {
+// checkErrors fails unless each error contains the corresponding part.
+func checkErrors(t *testing.T, what string, found []typecheck.Diagnostic, parts ...string) {
 	t.Helper()
 	ok := len(found) == len(parts)
 	for _, part := range parts {
@@ -178,7 +178,7 @@ func TestVerify(t *testing.T) {
 			name:    "a package that is removed is missed",
 			project: "-- a/a.go --\npackage a\n-- b/b.go --\npackage b\n\nimport _ \"example.com/p/a\"\n",
 			plan:    "-- -a/a.go --\n",
-			want:    []string{"the project has no folder a"},
+			want:    []string{"the project has no Go files in folder a"},
 		},
 		{
 			name:    "an import cycle",
@@ -205,10 +205,10 @@ func TestVerify(t *testing.T) {
 			want:    []string{"a/b.go:4:4", "a/b.go:5:4", "a/b.go:6:4"},
 		},
 		{
-			name:    "a program is no package",
+			name:    "a program is not a package",
 			project: "-- cmd/x/main.go --\npackage main\n\nfunc main() {}\n",
 			plan:    "-- a/a.go --\npackage a\n\nimport _ \"example.com/p/cmd/x\"\n",
-			want:    []string{"it is a program"},
+			want:    []string{"is a program, not an importable package"},
 		},
 		{
 			name:    "but its own test may import it",
@@ -230,7 +230,7 @@ func TestVerify(t *testing.T) {
 			name:    "a package whose only file a build does not take",
 			project: "-- a/a_plan9.go --\npackage a\n",
 			plan:    "-- b/b.go --\npackage b\n\nimport _ \"example.com/p/a\"\n",
-			want:    []string{"no Go files that a build takes in a"},
+			want:    []string{"build constraints exclude all Go files in a"},
 		},
 		{
 			name:    "two packages in a folder",
@@ -283,15 +283,15 @@ func f() {
 		t.Run(c.name, func(t *testing.T) {
 			b := project(t, c.project)
 			verdict := b.verify(c.plan)
-			wants(t, "new", verdict.New, c.want...)
-			wants(t, "old", verdict.Old)
+			checkErrors(t, "new", verdict.New, c.want...)
+			checkErrors(t, "old", verdict.Old)
 			again := b.verify(c.plan) // from what is kept
-			wants(t, "once more", again.New, c.want...)
+			checkErrors(t, "once more", again.New, c.want...)
 		})
 	}
 }
 
-// What was wrong before is not held against a change, as often as it was there.
+// Errors that existed before are not new, as often as they occurred.
 func TestOnlyNewErrorsCount(t *testing.T) {
 	b := project(t, `
 -- a/a.go --
@@ -308,48 +308,47 @@ import "example.com/p/a"
 var S string = a.F()
 `)
 	verdict := b.verify("-- a/a.go --\npackage a\n\n// Moved.\nfunc F() int { return \"x\" }\n\nfunc G() { undefined() }\n\nfunc H() { undefined() }\n")
-	wants(t, "new", verdict.New, "a/a.go:8:12: undefined: undefined")
-	wants(t, "old", verdict.Old, `a/a.go:4:`, "a/a.go:6:12: undefined", "b/b.go:5:16")
+	checkErrors(t, "new", verdict.New, "a/a.go:8:12: undefined: undefined")
+	checkErrors(t, "old", verdict.Old, `a/a.go:4:`, "a/a.go:6:12: undefined", "b/b.go:5:16")
 
 	verdict = b.verify("-- a/a.go --\npackage a\n\nfunc F() string { return \"x\" }\n\nfunc G() { undefined() }\n")
-	wants(t, "new after a repair", verdict.New)
-	wants(t, "old after a repair", verdict.Old, "a/a.go:5:12: undefined")
+	checkErrors(t, "new after a repair", verdict.New)
+	checkErrors(t, "old after a repair", verdict.Old, "a/a.go:5:12: undefined")
 
 	verdict = b.verify("-- a/c.go --\npackage a\n\nfunc C() int { return F() }\n")
-	wants(t, "new in a broken package", verdict.New)
+	checkErrors(t, "new in a broken package", verdict.New)
 	verdict = b.verify("-- a/c.go --\npackage a\n\nfunc C() string { return F() }\n")
-	wants(t, "new in a broken package", verdict.New, "a/c.go:3:26")
+	checkErrors(t, "new in a broken package", verdict.New, "a/c.go:3:26")
 }
 
-// What is kept goes by what is on the disk now.
+// Cached results are not used after files on disk have changed.
 func TestNothingStale(t *testing.T) {
 	b := project(t, "-- a/a.go --\npackage a\n\nfunc F() int { return 1 }\n-- b/b.go --\npackage b\n\nimport \"example.com/p/a\"\n\nfunc G() int { return a.F() }\n")
 	plan := "-- c/c.go --\npackage c\n\nimport \"example.com/p/b\"\n\nvar V int = b.G()\n"
-	wants(t, "at first", b.verify(plan).New)
+	checkErrors(t, "at first", b.verify(plan).New)
 	b.write("b/b.go", "package b\n\nimport \"example.com/p/a\"\n\nfunc G() any { return a.F() }\n")
-	wants(t, "after an edit", b.verify(plan).New, "c/c.go:5:")
+	checkErrors(t, "after an edit", b.verify(plan).New, "c/c.go:5:")
 	b.write("b/b.go", "package b\n\nimport \"example.com/p/a\"\n\nfunc G() int { return a.F() }\n")
-	wants(t, "after it was taken back", b.verify(plan).New)
+	checkErrors(t, "after it was taken back", b.verify(plan).New)
 	b.write("a/z.go", "package a\n\nvar G = 1\n")
-	wants(t, "after another file", b.verify("-- a/y.go --\npackage a\n\nvar G = 2\n").New, "redeclared")
+	checkErrors(t, "after another file", b.verify("-- a/y.go --\npackage a\n\nvar G = 2\n").New, "redeclared")
 	if err := os.Remove(filepath.Join(b.dir, "a", "z.go")); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, "after it is gone", b.verify("-- a/y.go --\npackage a\n\nvar G = 2\n").New)
+	checkErrors(t, "after it is gone", b.verify("-- a/y.go --\npackage a\n\nvar G = 2\n").New)
 }
 
-// A derived file that keeps what it had, and has more, changes nothing for others; one that has
-// less does.
+// Adding a declaration to a derived file causes no errors in other packages; removing one does.
 func TestDerivedFiles(t *testing.T) {
 	const mark = "// Code generated by petrock from x. DO NOT EDIT.\n\n"
 	b := project(t, "-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register() {}\n-- b/b.go --\npackage b\n\nimport \"example.com/p/a\"\n\nfunc G() { a.Register() }\n")
-	wants(t, "more", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register() { more() }\n\nfunc more() {}\n").New)
-	wants(t, "bad", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register() { more() }\n").New, "a/a_gen.go:5:19: undefined: more")
-	wants(t, "less", b.verify("-- a/a_gen.go --\n"+mark+"package a\n").New, "b/b.go:5:14: undefined: a.Register")
-	wants(t, "other", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register(int) {}\n").New, "b/b.go:5:")
+	checkErrors(t, "more", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register() { more() }\n\nfunc more() {}\n").New)
+	checkErrors(t, "bad", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register() { more() }\n").New, "a/a_gen.go:5:19: undefined: more")
+	checkErrors(t, "less", b.verify("-- a/a_gen.go --\n"+mark+"package a\n").New, "b/b.go:5:14: undefined: a.Register")
+	checkErrors(t, "other", b.verify("-- a/a_gen.go --\n"+mark+"package a\n\nfunc Register(int) {}\n").New, "b/b.go:5:")
 }
 
-// The package that others see is the one without tests, and without what is ruled out.
+// Importers see a package without its tests and without skipped files.
 func TestPass(t *testing.T) {
 	b := project(t, "-- a/a.go --\npackage a\n\nvar A int\n-- a/a_test.go --\npackage a\n\nvar T int\n-- a/skip.go --\npackage a\n\nvar S int\n\nfunc F() { nonsense() }\n")
 	pass, err := b.checker.NewPass(t.Context(), b.view(), []string{"a"}, typecheck.PassOptions{Skip: func(f *typecheck.File) bool { return f.Path == "a/skip.go" }})

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -38,11 +39,9 @@ func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, err
 func changedFiles(before, after *View) map[string]bool {
 	changed := map[string]bool{}
 	for _, pair := range [2][2]*View{{before, after}, {after, before}} {
-		for _, dir := range pair[0].Dirs() {
-			for _, file := range pair[0].Files(dir) {
-				if pair[1].File(file.Path) != file {
-					changed[file.Path] = true
-				}
+		for _, file := range pair[0].All() {
+			if pair[1].File(file.Path) != file {
+				changed[file.Path] = true
 			}
 		}
 	}
@@ -50,15 +49,15 @@ func changedFiles(before, after *View) map[string]bool {
 }
 
 func compare(earlier, found []Diagnostic) Verdict {
-	type what struct{ pkg, file, message string }
-	known := map[what]int{}
+	type key struct{ pkg, file, message string }
+	known := map[key]int{}
 	for _, d := range earlier {
-		known[what{d.Package, d.File, d.Message}]++
+		known[key{d.Package, d.File, d.Message}]++
 	}
 	var v Verdict
 	for _, d := range found {
-		w := what{d.Package, d.File, d.Message}
-		if known[w]--; known[w] >= 0 {
+		k := key{d.Package, d.File, d.Message}
+		if known[k]--; known[k] >= 0 {
 			v.Old = append(v.Old, d)
 		} else {
 			v.New = append(v.New, d)
@@ -67,8 +66,8 @@ func compare(earlier, found []Diagnostic) Verdict {
 	return v
 }
 
-// checkChanged type-checks the packages of changed files, and those that import them. Of all other
-// packages only the declarations are checked.
+// checkChanged type-checks the packages of changed files, and those that import them. It checks only the
+// declarations of all other packages.
 func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[string]bool) ([]Diagnostic, error) {
 	targets := c.targets(view, changed)
 	dirs := slices.Sorted(maps.Keys(targets))
@@ -103,9 +102,9 @@ func (p *Pass) Test(dir string) []Diagnostic {
 	}
 	var v *variant
 	if len(pkg.Internal) > 0 {
-		made := p.check(importPath, slices.Concat(pkg.Files, pkg.Internal), nil)
-		found = append(found, made.found...)
-		v = &variant{path: importPath, pkg: made}
+		tested := p.check(importPath, slices.Concat(pkg.Files, pkg.Internal), nil)
+		found = append(found, tested.found...)
+		v = &variant{path: importPath, pkg: tested}
 	}
 	if len(pkg.External) > 0 {
 		found = append(found, p.check(importPath+"_test", pkg.External, v).found...)
@@ -116,59 +115,50 @@ func (p *Pass) Test(dir string) []Diagnostic {
 	return found
 }
 
-// targets returns the folders of changed files, and those whose packages or tests import one of them,
-// directly or not.
+// targets returns the folders of changed files, and the folders whose packages or tests import one of them,
+// directly or indirectly.
 func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
+	importers := map[string][]string{} // by folder, the folders whose packages import it
+	testers := map[string][]string{}   // by folder, the folders whose tests import it
+	for _, file := range view.All() {
+		for _, i := range file.Imports() {
+			if imported, ok := c.dir(i.Path); ok && file.IsTest() {
+				testers[imported] = append(testers[imported], file.Dir())
+			} else if ok {
+				importers[imported] = append(importers[imported], file.Dir())
+			}
+		}
+	}
 	targets := map[string]bool{}
+	var add func(dir string)
+	add = func(dir string) {
+		if !targets[dir] {
+			targets[dir] = true
+			for _, importer := range importers[dir] {
+				add(importer)
+			}
+		}
+	}
 	for file := range changed {
-		targets[path.Dir(file)] = true
+		add(path.Dir(file))
 	}
-	imports := map[string][]string{} // by folder, the folders that the package imports
-	tests := map[string][]string{}   // the same for its tests
-	for _, dir := range view.Dirs() {
-		for _, file := range view.Files(dir) {
-			for _, i := range file.Imports() {
-				other, ok := c.dir(i.Path)
-				switch {
-				case !ok:
-				case file.IsTest():
-					tests[dir] = append(tests[dir], other)
-				default:
-					imports[dir] = append(imports[dir], other)
-				}
-			}
+	for dir := range maps.Clone(targets) {
+		for _, tester := range testers[dir] { // without its importers: they do not import its tests
+			targets[tester] = true
 		}
-	}
-	isTarget := func(dir string) bool { return targets[dir] }
-	for again := true; again; {
-		again = false
-		for dir, imported := range imports {
-			if !targets[dir] && slices.ContainsFunc(imported, isTarget) {
-				targets[dir], again = true, true
-			}
-		}
-	}
-	var more []string
-	for dir, imported := range tests {
-		if slices.ContainsFunc(imported, isTarget) {
-			more = append(more, dir)
-		}
-	}
-	for _, dir := range more {
-		targets[dir] = true
 	}
 	return targets
 }
 
-// Package returns the package in a folder, without its tests, and its errors. It is nil if there is
-// none.
+// Package returns the package in a folder, without its tests, and its errors. It returns nil for a folder
+// without a package.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
 		return nil, nil
 	}
-	made := p.check(p.checker.ImportPath(dir), pkg.Files, nil)
-	return made.pkg, made.found
+	result := p.check(p.checker.ImportPath(dir), pkg.Files, nil)
+	return result.pkg, result.found
 }
 
 // A Pass type-checks packages of one view of a project.
@@ -180,11 +170,11 @@ type Pass struct {
 	imports  map[string][]string // by import path, the packages of the project that it imports
 	loaded   map[string]*checked // by import path and variant
 	loading  []string            // import paths of the packages being checked, outermost first
-	fault    error               // see Err
+	err      error               // see Err
 }
 
 // Err returns an error if export data could not be read. The results of the pass are invalid then.
-func (p *Pass) Err() error { return p.fault }
+func (p *Pass) Err() error { return p.err }
 
 func (p *Pass) pkg(dir string) *Package {
 	pkg, known := p.packages[dir]
@@ -195,13 +185,13 @@ func (p *Pass) pkg(dir string) *Package {
 	return pkg
 }
 
-// Dir returns the folder of an imported package, if it is one of the project.
+// Dir returns the folder of an imported package of the project.
 func (p *Pass) Dir(imported string) (dir string, ok bool) {
 	dir, ok = p.checker.dir(imported)
 	return dir, ok && len(p.view.Files(dir)) > 0
 }
 
-// outside lists the packages from outside the project that packages import, directly or not, sorted.
+// outside returns the packages from outside the project that packages import, directly or indirectly, sorted.
 func (p *Pass) outside(dirs []string) []string {
 	paths, seen := map[string]bool{}, map[string]bool{}
 	var visit func(dir string, tests bool)
@@ -237,7 +227,6 @@ type variant struct {
 	pkg  *checked
 }
 
-// imports resolves the imports of one package.
 type imports struct {
 	pass    *Pass
 	variant *variant
@@ -260,31 +249,25 @@ func (i *imports) Import(path string) (*types.Package, error) {
 }
 
 func (p *Pass) importOutside(path string) (*types.Package, error) {
-	if dir, ok := p.checker.dir(path); ok {
-		if !p.checker.found.Has(path) {
-			return nil, importError("the project has no folder " + dir + " with Go in it")
-		}
+	found := p.checker.found
+	if dir, ok := p.checker.dir(path); ok && !found.Has(path) {
+		return nil, errors.New("the project has no Go files in folder " + dir)
 	}
 	pkg, err := p.checker.outside.Import(path)
-	if err != nil {
-		why := p.checker.found.Why(path)
-		if file, openErr := p.checker.found.Open(path); openErr == nil {
-			file.Close()
-			why = err.Error()
-			p.fault = fmt.Errorf("reading what the compiler says of %s: %w; this program was built with %s, and the go command may be newer: build it anew, or use the project's own, go run ./cmd/petrock", path, err, runtime.Version())
-		}
-		return nil, importError(why)
+	if err == nil {
+		return pkg, nil
 	}
-	return pkg, nil
+	file, openErr := found.Open(path)
+	if openErr != nil {
+		return nil, errors.New(found.Reason(path))
+	}
+	file.Close()
+	p.err = fmt.Errorf("read export data of %s: %w; petrock was built with %s, and the go command may be newer: rebuild petrock, or run go run ./cmd/petrock", path, err, runtime.Version())
+	return nil, err
 }
 
-type importError string
-
-// Error returns the reason.
-func (e importError) Error() string { return string(e) }
-
-// importChain returns the import paths from a package of the project to another that it imports,
-// directly or not; nil if it does not.
+// importChain returns the import paths from a package of the project to another that it imports, directly
+// or indirectly. It returns nil if there is no such chain.
 func (p *Pass) importChain(path, other string) []string {
 	seen := map[string]bool{}
 	var visit func(path string) []string
@@ -297,8 +280,8 @@ func (p *Pass) importChain(path, other string) []string {
 		}
 		seen[path] = true
 		for _, next := range p.importsOf(path) {
-			if way := visit(next); way != nil {
-				return append([]string{path}, way...)
+			if chain := visit(next); chain != nil {
+				return append([]string{path}, chain...)
 			}
 		}
 		return nil
@@ -330,8 +313,8 @@ type InspectedPackage struct {
 	Info  *types.Info // types, definitions, uses and selections; incomplete if the package does not compile
 }
 
-// Inspect type-checks the package in a folder, without its tests, with full type information. It
-// returns nil if there is none.
+// Inspect type-checks the package in a folder, without its tests, with full type information. It returns
+// nil for a folder without a package.
 func (p *Pass) Inspect(dir string) *InspectedPackage {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
@@ -365,7 +348,7 @@ func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
-	made := &InspectedPackage{Files: files, Info: &types.Info{
+	inspected := &InspectedPackage{Files: files, Info: &types.Info{
 		Types:      map[ast.Expr]types.TypeAndValue{},
 		Defs:       map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
@@ -376,11 +359,11 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 		syntax = append(syntax, file.Syntax)
 	}
 	var errs []error
-	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, made.Info) // Verify reports type errors
-	return made
+	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, inspected.Info) // Verify reports type errors
+	return inspected
 }
 
-// Importers returns a folder and those whose packages or tests import it, directly or not, sorted.
+// Importers returns a folder and the folders whose packages or tests import it, directly or indirectly, sorted.
 func (c *Checker) Importers(view *View, dir string) []string {
 	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
 }

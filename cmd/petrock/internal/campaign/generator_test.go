@@ -128,7 +128,7 @@ func TestGeneratorDrafts(t *testing.T) {
 		{"notes/first.md", "# First\n", ""},
 		{"notes/empty.txt", "", ""},
 		{"notes/first.go", "package notes\n", ""},
-		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "it would not compile"},
+		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "the change would not compile"},
 		{"notes/first.go", "package\n", "*"},
 		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported but does not have the signature of a tool"},
 		{"README.md", "Mine now.\n", "already exists"},

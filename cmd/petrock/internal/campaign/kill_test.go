@@ -80,7 +80,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		if status != 0 {
 			t.Fatalf("after the death of %s, %s ends with %d: %s%s", args, next, status, out, errOut)
 		}
-		if pending && !strings.Contains(out+errOut, "was interrupted, and is finished now") {
+		if pending && !strings.Contains(out+errOut, "was interrupted and has now been completed") {
 			t.Errorf("%s does not say that %s was interrupted: %s%s", next, args, out, errOut)
 		}
 		if next[0] == "generate" && next[1] == "prompt" {

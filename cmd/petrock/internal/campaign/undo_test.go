@@ -148,7 +148,7 @@ func TestUndo(t *testing.T) {
 		{"an unknown id", func(s state) {
 			with := s.tree()
 			for _, id := range []string{"0099", "nonsense", "../x", "0001-", "1", s.id + "x", " "} {
-				if _, err := s.e.Undo(s.Context(), id, engine.Options{}); err == nil || !strings.Contains(err.Error(), "there is no operation") {
+				if _, err := s.e.Undo(s.Context(), id, engine.Options{}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 					s.Errorf("of %q it says: %v", id, err)
 				}
 			}
@@ -226,7 +226,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+"\n// Second is another tool.\nfunc Second(ctx context.Context, in AInput) (AOutput, error) { return AOutput{}, nil }\n")
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true})))
-			if !strings.Contains(refused.Error(), "also holds second") {
+			if !strings.Contains(refused.Error(), "also contains second") {
 				s.Errorf("the refusal says: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")

@@ -104,7 +104,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 
 	// It can be accepted, which can be undone.
 	_, err = e.Sync(t.Context(), engine.Options{Accept: []string{"links/nosuch"}})
-	w.says(err, `"links/nosuch": there is no such command; there are links/create, links/delete, links/update`)
+	w.says(err, `"links/nosuch": no such command; the commands are links/create, links/delete, links/update`)
 	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
 	if err != nil || accepted.Operation == "" {
 		t.Fatalf("accepting: %v, %v", accepted, err)

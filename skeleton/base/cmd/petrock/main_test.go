@@ -30,6 +30,6 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 		t.Errorf("%srun: go run ./cmd/petrock sync", stale)
 	}
 	if impure := result.Impurities(); impure != "" {
-		t.Errorf("the state would not be the same when the log is read again:\n%s", impure)
+		t.Errorf("replaying the event log would be non-deterministic:\n%s", impure)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// An internal command is there, and is no tool.
-func TestInternalIsNoTool(t *testing.T) {
+// An internal command exists, but is not a tool.
+func TestInternalIsNotATool(t *testing.T) {
 	b := open(t)
 	before, err := b.List(t.Context())
 	if err != nil {
@@ -24,11 +24,11 @@ func TestInternalIsNoTool(t *testing.T) {
 	b.write("features/posts/create.go", strings.Replace(b.read("features/posts/create.go"), "// Create writes a post.", "// Create writes a post.\n//\n//petrock:internal", 1))
 	synced, err := b.Sync(t.Context(), engine.Options{})
 	if err != nil || !synced.OK || len(synced.Next) > 0 || synced.ToolsList.Tools != before.ToolsList.Tools-1 {
-		t.Errorf("after a command is retired sync says %s (%v)", synced, err)
+		t.Errorf("sync after a command became internal: %s (%v)", synced, err)
 	}
 }
 
-// Who renames a worker is told that it loses its place, and how it keeps it.
+// Renaming a worker warns that it loses its position, and explains how to keep it.
 func TestWorkersAreRenamed(t *testing.T) {
 	b := open(t)
 	was := b.read("features/posts/digest.go")
@@ -37,12 +37,12 @@ func TestWorkersAreRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "No worker is called posts/digest any more. A worker is known by its name, and under posts/mailer it begins anew, with what comes from now on; //petrock:name digest in the doc comment of its type keeps its place."
+	want := "Worker posts/digest no longer exists. A worker's position in the event log belongs to its name: under posts/mailer it starts at the end of the log. To keep the position, add //petrock:name digest to the doc comment of its type."
 	if got := strings.Join(synced.Next, "\n"); got != want {
-		t.Errorf("it says %q, not %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	b.write("features/posts/digest.go", strings.NewReplacer("// Digest counts.", "// Mailer counts.\n//\n//petrock:name digest", "Digest", "Mailer").Replace(was))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Next) > 0 {
-		t.Errorf("with its old name sync says %s (%v)", synced, err)
+		t.Errorf("sync with the old name: %s (%v)", synced, err)
 	}
 }
