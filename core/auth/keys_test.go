@@ -48,11 +48,11 @@ func TestKeys(t *testing.T) {
 		{"no scheme", http.Header{"Authorization": {oldKey}}, false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id, err := gate.Enter(&http.Request{Header: test.header})
+			id, err := gate.Authenticate(&http.Request{Header: test.header})
 			var refusal *auth.Refusal
 			why := ""
 			if errors.As(err, &refusal) {
-				why = refusal.Why
+				why = refusal.Code
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -69,14 +69,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Each key is a caller of its own, and the same caller with each call.
+// Each key is a separate caller, which is the same for each call.
 func TestPrincipals(t *testing.T) {
 	gate, err := auth.Keys("weather", []string{oldKey, newKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	who := func(key string) string {
-		id, err := gate.Enter(&http.Request{Header: http.Header{"X-Api-Token": {key}}})
+		id, err := gate.Authenticate(&http.Request{Header: http.Header{"X-Api-Token": {key}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestWeakKeys(t *testing.T) {
 		keys []string
 		says string
 	}{
-		{nil, "no keys"},
+		{nil, "no API keys"},
 		{[]string{""}, "key 1 of 1 is empty"},
 		{[]string{oldKey, ""}, "key 2 of 2 is empty"},
 		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
@@ -133,7 +133,7 @@ func TestChallenge(t *testing.T) {
 			t.Errorf("the challenge is %s, not %s", got, test.want)
 		}
 	}
-	if got := gate.Wants(); !strings.Contains(got, "X-Api-Token") {
+	if got := gate.Credentials(); !strings.Contains(got, "X-Api-Token") {
 		t.Errorf("it wants %s", got)
 	}
 }
@@ -146,7 +146,7 @@ func BenchmarkKeys(b *testing.B) {
 	r := &http.Request{Header: http.Header{"Authorization": {"Bearer " + newKey}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if id, err := gate.Enter(r); id == nil || err != nil {
+		if id, err := gate.Authenticate(r); id == nil || err != nil {
 			b.Fatal(err)
 		}
 	}

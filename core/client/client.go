@@ -5,13 +5,13 @@
 //	defer c.Close()
 //	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
 //
-// [Start] runs a server as a child process, [InProcess] connects to a [mcp.Server] of this process,
-// and [Over] to one at the other end of a stream of messages. Package clienthttp connects to servers
-// over HTTP. Client and server agree on the newest revision that both know.
+// [Start] runs a server as a child process. [InProcess] connects to an [mcp.Server] in this process.
+// [Over] connects over a stream of messages. Package clienthttp connects over HTTP. Client and server
+// use the newest revision that both support.
 //
-// Requests and notifications of the server go to the functions of [Options], in the same way in all
-// revisions. An error is a [*jsonrpc.Error] if the server answered with it, and a [*ConnectionError] if
-// there is no valid answer.
+// Requests and notifications from the server call the functions of [Options], in all revisions. An
+// error response of the server is a [*jsonrpc.Error]. A failed connection or an invalid response is a
+// [*ConnectionError].
 package client
 
 import (
@@ -28,39 +28,38 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Options configure a [Client]. The zero value calls tools, and answers no questions of the server.
+// Options configure a [Client]. With the zero value, the client refuses requests from the server.
 //
-// Notifications are delivered one after another, in the order in which they arrive. A function that
-// takes long does not hold up the next notification, unless a hundred functions run already. All
-// functions may call the client.
+// Notifications are delivered in order. A slow function does not block the next notification, unless
+// 100 functions are running. All functions except Notification may call the client.
 //
-// A server that sends more than the client is willing to keep gets an error, or the request fails
-// with one. Both name the limit: 64 MiB and a million JSON values in a message, 100,000 entries,
-// 32 MiB and 1000 pages in a list, a hundred requests of the server at a time.
+// The client limits the server to 64 MiB and a million JSON values in a message, 100,000 entries,
+// 32 MiB and 1000 pages in a list, and 100 requests at a time. Beyond a limit, the request fails with
+// an error that names the limit.
 type Options struct {
 	Info     mcp.Implementation // name and version of the client
-	Revision mcp.Revision       // the only revision to accept; "" is the newest that the server knows
+	Revision mcp.Revision       // only revision to accept (default: the newest that the server supports)
 
 	// Handshake connects with initialize, without trying server/discover first.
 	Handshake bool
 
-	Timeout        time.Duration // between a request and its result or the next progress; 0 means a minute
-	MaxTimeout     time.Duration // between a request and its result, with any progress; 0 means ten minutes
-	ConnectTimeout time.Duration // for connecting; 0 means 30 seconds
+	Timeout        time.Duration // from a request to its result or its next progress notification (default 1 minute)
+	MaxTimeout     time.Duration // from a request to its result (default 10 minutes)
+	ConnectTimeout time.Duration // for connecting (default 30 seconds)
 
-	// Sample answers sampling/createMessage: it sets Answer. SampleTools says that it handles Tools.
+	// Sample answers sampling/createMessage by setting Answer. Set SampleTools if it supports Tools.
 	Sample      func(context.Context, *mcp.Sampling) error
 	SampleTools bool
-	// Elicit answers elicitation/create with a form: it sets Action and Content. Defaults of the
-	// form are added to Content.
+	// Elicit answers elicitation/create with a form by setting Action and Content. The client adds
+	// the defaults of the form to Content.
 	Elicit func(context.Context, *mcp.Elicitation) error
-	// OpenURL answers elicitation/create with a URL: it sets Action.
+	// OpenURL answers elicitation/create with a URL by setting Action.
 	OpenURL func(context.Context, *mcp.URLElicitation) error
 	// Roots answers roots/list.
 	Roots func(context.Context) ([]mcp.Root, error)
-	// Handle answers all other requests of the server. nil refuses them.
+	// Handle answers all other requests from the server.
 	Handle func(ctx context.Context, method string, params json.RawMessage) (any, error)
-	// Capabilities are declared in addition to those that the functions above stand for.
+	// Capabilities are declared in addition to those of the functions above.
 	Capabilities mcp.Capabilities
 
 	ToolsChanged     func(context.Context)
@@ -68,19 +67,18 @@ type Options struct {
 	ResourcesChanged func(context.Context)
 	ResourceUpdated  func(ctx context.Context, uri string) // see [Client.Subscribe]
 	Log              func(context.Context, LogMessage)
-	LogLevel         mcp.Level // the least level for Log; "" is the server's default
+	LogLevel         mcp.Level // minimum level for Log (default: the server's)
 
-	// Notification receives every notification, before the functions above. It holds up all other
-	// messages: it must return quickly, and not call the client.
+	// Notification receives every notification, before the functions above. It blocks all other
+	// messages, so it must return quickly, and must not call the client.
 	Notification func(ctx context.Context, method string, params json.RawMessage)
 
-	// Listed receives each complete list that a method of the client asks for, see
-	// [Client.Entries].
+	// Listed receives each complete list that the client has fetched, see [Client.Entries].
 	Listed func(method string, entries []json.RawMessage)
 
-	MaxMessage       int          // the largest message to accept, in bytes; 0 means 64 MiB
-	MaxNotifications int          // more of them end the connection; 0 means no limit
-	Logger           *slog.Logger // for problems that no error reports; nil discards them
+	MaxMessage       int          // size limit of a message, in bytes (default 64 MiB)
+	MaxNotifications int          // more than this close the connection; 0 means no limit
+	Logger           *slog.Logger // for problems that are not returned as errors (optional)
 }
 
 // A LogMessage is a log message of a server.
@@ -90,11 +88,11 @@ type LogMessage struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// A Client is connected to one server. Its methods may be called by several goroutines.
+// A Client is connected to one server. Its methods may be called concurrently.
 //
-// An error that the server answers with is a [*jsonrpc.Error]. A [*ConnectionError] says that there
-// is no valid answer, a [*NotFoundError] that the server does not have the tool. Other errors are
-// about the arguments of the method.
+// Methods return a [*jsonrpc.Error] if the server answers with an error, a [*ConnectionError] without a
+// valid answer, and a [*NotFoundError] for a tool that does not exist. Other errors mean invalid
+// arguments.
 type Client struct {
 	o         Options
 	transport Transport
@@ -105,38 +103,38 @@ type Client struct {
 	closing  sync.Once
 	closeErr error
 
-	session  atomic.Pointer[session]
-	echoes   atomic.Bool            // the server has sent back a request of ours
-	notified atomic.Int64           // notifications, if they are limited
-	tooMany  atomic.Bool            // there were more
-	renewing chan struct{}          // a lock for renew
-	identity func() ([]byte, error) // members of _meta in the stateless era
+	session              atomic.Pointer[session]
+	isEcho               atomic.Bool  // the server has sent our own request back
+	notifications        atomic.Int64 // number of notifications, if limited
+	tooManyNotifications atomic.Bool
+	renewLock            chan struct{}          // lock of renewSession
+	statelessMeta        func() ([]byte, error) // members of _meta that every stateless request has
 
-	mu         sync.Mutex
-	held       int                 // messages of the server that are being handled
-	heldBytes  int                 // of their params
-	inProgress map[string]*request // requests that want progress, by token
-	lastToken  int64               // the last progress token
-	subscribed map[string]bool     // URIs of resources
-	logLevel   mcp.Level
-	listener   *listener            // in the stateless era; nil if there is none
-	listening  chan struct{}        // a lock for changing listener
-	listeners  map[string]*listener // whose requests are in flight, by request id
+	mu           sync.Mutex
+	held         int                 // number of server messages being handled
+	heldBytes    int                 // size of their params
+	inProgress   map[string]*request // requests with OnProgress, by progress token
+	lastToken    int64
+	subscribed   map[string]bool // URIs of resources
+	logLevel     mcp.Level
+	listener     *listener            // nil in sessions
+	listenerLock chan struct{}        // lock for changing listener
+	listeners    map[string]*listener // with requests in flight, by request id
 }
 
-// A session is the outcome of the handshake or, in the stateless era, of server/discover.
+// A session is the result of the handshake or, in stateless revisions, of server/discover.
 type session struct {
 	Session
 	server       mcp.Implementation
 	capabilities mcp.Capabilities
 	instructions string
-	supported    []mcp.Revision // in the stateless era
+	supported    []mcp.Revision // result of server/discover; nil after a handshake
 }
 
 // isStateless reports whether a revision has no handshake and no sessions.
 func isStateless(r mcp.Revision) bool { return r > mcp.LatestHandshake }
 
-// A ConnectionError says that there is no valid answer of the server.
+// A ConnectionError means that the connection failed or that the server sent no valid answer.
 type ConnectionError struct {
 	Err error
 }
@@ -146,14 +144,14 @@ func (e *ConnectionError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// Over connects to the server at the other end of a transport. ctx limits connecting only.
+// Over connects to the server at the other end of a transport. ctx applies to connecting only.
 // [Client.Close] closes the transport.
 func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) {
 	return newClient(o).connect(ctx, &streamTransport{stream: t}, t, nil)
 }
 
-// InProcess connects to a server of this process, in memory. ctx limits connecting only; the
-// handlers of the server see its values. [Client.Close] waits for calls in progress.
+// InProcess connects to a server in this process. ctx applies to connecting only; the handlers of the
+// server inherit its values. [Client.Close] waits for calls in progress.
 func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, error) {
 	ours, theirs := jsonrpc.Pipe()
 	served := make(chan error, 1)
@@ -181,20 +179,20 @@ func newClient(o Options) *Client {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{
-		o:          o,
-		logLevel:   o.LogLevel,
-		renewing:   make(chan struct{}, 1),
-		listening:  make(chan struct{}, 1),
-		inProgress: map[string]*request{},
-		subscribed: map[string]bool{},
-		listeners:  map[string]*listener{},
+		o:            o,
+		logLevel:     o.LogLevel,
+		renewLock:    make(chan struct{}, 1),
+		listenerLock: make(chan struct{}, 1),
+		inProgress:   map[string]*request{},
+		subscribed:   map[string]bool{},
+		listeners:    map[string]*listener{},
 	}
-	c.identity = sync.OnceValues(c.newIdentity)
+	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	c.life, c.endLife = context.WithCancel(context.Background())
 	return c
 }
 
-// connect connects over t, whose connection sends to stream. onInvalid may be nil.
+// connect connects over t, whose connection uses stream. onInvalid is optional.
 func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transport, onInvalid func([]byte, *jsonrpc.Error)) (*Client, error) {
 	if onInvalid == nil {
 		onInvalid = func(_ []byte, err *jsonrpc.Error) {
@@ -207,8 +205,8 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 	if err != nil {
 		err = &ConnectionError{t.Explain(err)}
 	} else {
-		late := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
-		ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, late)
+		timeout := &jsonrpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
+		ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, timeout)
 		defer cancel()
 		err = c.wrapError(c.negotiate(ctx))
 	}
@@ -219,10 +217,10 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 	return c, nil
 }
 
-// wrapError makes a [*ConnectionError] of an error that is neither an answer of the server nor about
-// the arguments of a method.
+// wrapError wraps an error in a [*ConnectionError], unless the server answered with it or it is about
+// arguments.
 func (c *Client) wrapError(err error) error {
-	if err == nil || serverError(err) != nil && !c.echoes.Load() {
+	if err == nil || serverError(err) != nil && !c.isEcho.Load() {
 		return err
 	}
 	if _, ok := errors.AsType[*ConnectionError](err); ok {
@@ -232,15 +230,15 @@ func (c *Client) wrapError(err error) error {
 		return err
 	}
 	switch {
-	case c.echoes.Load():
-		err = errors.New("not an MCP server: it sends back every request")
-	case c.tooMany.Load():
-		err = limitf("it sent more than %d notifications", c.o.MaxNotifications)
+	case c.isEcho.Load():
+		err = errors.New("not an MCP server: it echoes every request")
+	case c.tooManyNotifications.Load():
+		err = limitf("more than %d notifications", c.o.MaxNotifications)
 	}
 	return &ConnectionError{c.transport.Explain(err)}
 }
 
-// serverError returns the error that the server has answered with, or nil.
+// serverError returns the error with which the server answered, or nil.
 func serverError(err error) *jsonrpc.Error {
 	if _, ok := errors.AsType[*jsonrpc.AnswerError](err); ok {
 		return nil
@@ -252,25 +250,26 @@ func serverError(err error) *jsonrpc.Error {
 	return e
 }
 
-// Revision returns the revision that client and server have agreed on.
+// Revision returns the negotiated revision.
 func (c *Client) Revision() mcp.Revision { return c.session.Load().Revision }
 
 // Server returns the name and version of the server.
 func (c *Client) Server() mcp.Implementation { return c.session.Load().server }
 
-// Capabilities returns the capabilities that the server declares.
+// Capabilities returns the capabilities of the server.
 func (c *Client) Capabilities() mcp.Capabilities { return c.session.Load().capabilities }
 
 // Instructions returns the server's instructions for the model.
 func (c *Client) Instructions() string { return c.session.Load().instructions }
 
-// Supported returns the revisions that the server supports, or nil if it has no server/discover.
+// Supported returns the revisions that the server supports, or nil if it does not support
+// server/discover.
 func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
 
 // Done is closed when the connection has ended. Over HTTP only [Client.Close] ends it.
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
-// Close fails all requests in progress, ends the session, and ends a process that [Start] has started.
+// Close fails all requests in progress, ends the session, and stops the process that [Start] started.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.endLife()
@@ -279,10 +278,9 @@ func (c *Client) Close() error {
 	return c.closeErr
 }
 
-// short shortens a text of the server for an error or a log message.
+// short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
-// unmarshalParams decodes optional params.
 func unmarshalParams(raw json.RawMessage, v any) error {
 	if raw == nil {
 		return nil

@@ -118,7 +118,7 @@ func TestClientErrors(t *testing.T) {
 				t.Errorf("%s gives %v", name, err)
 			}
 		}
-		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `no tool "nope"; it has add, `) {
+		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `tool "nope" not found; the server has add, `) {
 			t.Errorf("an unknown tool: %v", err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
@@ -208,7 +208,7 @@ func TestClientOfLittle(t *testing.T) {
 		if prompts, err := c.Prompts(t.Context()); err != nil || prompts != nil {
 			t.Errorf("prompts: %v, %v", prompts, err)
 		}
-		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "it has none") {
+		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "the server has no tools") {
 			t.Errorf("a tool: %v", err)
 		}
 	})
@@ -286,7 +286,7 @@ func TestClientCancels(t *testing.T) {
 		})
 		untilEntered(func(timeout time.Duration) {
 			var late *jsonrpc.TimeoutError
-			if _, err := c.CallTool(t.Context(), "wait", nil, client.Within(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
+			if _, err := c.CallTool(t.Context(), "wait", nil, client.WithTimeouts(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
 				t.Errorf("the call ends with %v", err)
 			}
 		})
@@ -324,7 +324,7 @@ func TestClientTimesOut(t *testing.T) {
 			if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("without progress: %v", err)
 			}
-			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.Within(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.WithTimeouts(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("beyond MaxTimeout: %v", err)
 			}
 		})
@@ -549,7 +549,7 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 	var connection *client.ConnectionError
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://127.0.0.1:1/mcp"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("without a listener: %v", err)
 	}
 	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {
 		t.Errorf("no program: %v", err)
@@ -576,7 +576,7 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 	defer c.Close()
 	// The error of this client is not reported as one of the server.
 	var answered *jsonrpc.Error
-	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "tools/call asks roots/list: this client does not answer roots/list") {
+	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "answer roots/list for tools/call: this client does not support roots/list") {
 		t.Errorf("a call that asks gives %v", err)
 	}
 }
@@ -594,7 +594,7 @@ func TestClientOfAnEcho(t *testing.T) {
 		}
 	}()
 	var connection *client.ConnectionError
-	if _, err := client.Over(t.Context(), ours, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not an MCP server: it sends back every request") {
+	if _, err := client.Over(t.Context(), ours, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not an MCP server: it echoes every request") {
 		t.Errorf("it says: %v", err)
 	}
 }

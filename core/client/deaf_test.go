@@ -28,7 +28,7 @@ func TestProcessDoesNotRead(t *testing.T) {
 						ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 					}
 					defer cancel()
-					if _, err := c.CallTool(ctx, "any", arguments, client.Within(100*time.Millisecond, 0)); !errors.Is(err, context.DeadlineExceeded) {
+					if _, err := c.CallTool(ctx, "any", arguments, client.WithTimeouts(100*time.Millisecond, 0)); !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("a call ends with %v", err)
 					}
 				})

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// answer answers a question of the server: a request, or in the stateless era a part of a result.
+// answer answers a request from the server or, in stateless revisions, an input request in a result.
 func (c *Client) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)
@@ -31,7 +31,7 @@ func (c *Client) answer(ctx context.Context, method string, params json.RawMessa
 	case c.o.Handle != nil:
 		return c.o.Handle(ctx, method, params)
 	}
-	return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "this client does not answer %s", short(method))
+	return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "this client does not support %s", short(method))
 }
 
 func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error) {
@@ -41,7 +41,7 @@ func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error
 	}
 	for i, m := range s.Messages {
 		if m.Content == nil {
-			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of sampling/createMessage: messages[%d].content: must be a block or several", i)
+			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of sampling/createMessage: messages[%d].content: must be a content block or a list of them", i)
 		}
 	}
 	if s.UsesTools() && !c.o.SampleTools {
@@ -101,7 +101,7 @@ func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error
 	return result, nil
 }
 
-// answerAll answers the questions of a result, for the next round.
+// answerAll answers the input requests of a result, for the next round.
 func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage) error {
 	var result struct {
 		Requests map[string]struct {
@@ -122,9 +122,9 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 		answer, err := c.answer(ctx, q.Method, q.Params)
 		if err != nil {
 			if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
-				err = errors.New(err.Error()) // callers take a jsonrpc.Error for one of the server
+				err = errors.New(err.Error()) // a *jsonrpc.Error would mean that the server answered with it
 			}
-			return fmt.Errorf("%s asks %s: %w", r.method, short(q.Method), err)
+			return fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, err)
 		}
 		if answers[key], err = strictjson.Marshal(answer); err != nil {
 			return fmt.Errorf("encode the answer to %s: %w", q.Method, err)
@@ -135,7 +135,6 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 	return err
 }
 
-// handle serves requests and notifications of the server.
 func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, c.handleNotification(ctx, req)
@@ -144,11 +143,11 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	case "ping":
 		return struct{}{}, nil
 	case "initialize", "server/discover":
-		c.echoes.Store(true)
+		c.isEcho.Store(true)
 	}
 	defer c.release(req)
 	if !c.hold(req) {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests or %d bytes wait for an answer, which is the limit", maxHeld, c.o.MaxMessage)
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight: the limit is %d requests and %d bytes", maxHeld, c.o.MaxMessage)
 	}
 	if err := checkValues(req.Method, req.Params); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%v", err)
@@ -157,7 +156,6 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	return c.answer(ctx, req.Method, req.Params)
 }
 
-// handleNotification handles a notification.
 func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
 	c.countNotification()
 	if err := checkValues(req.Method, req.Params); err != nil {
@@ -179,7 +177,7 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 			return err
 		}
 		if !c.conn.Cancel(p.RequestID) {
-			c.endListen(p.RequestID)
+			c.cancelListener(p.RequestID)
 		}
 	case "notifications/subscriptions/acknowledged":
 		var p struct {
@@ -195,11 +193,10 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	return c.deliver(ctx, req)
 }
 
-// deliver calls the function of [Options] for a notification.
 func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	call := func(f func(context.Context)) {
 		if f != nil {
-			c.callLong(req, func() { f(ctx) })
+			c.callFunction(req, func() { f(ctx) })
 		}
 	}
 	switch req.Method {
@@ -231,9 +228,9 @@ func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
 	return nil
 }
 
-// callLong calls a function for a notification. The function does not hold up other messages, as
-// long as not too many run.
-func (c *Client) callLong(req *jsonrpc.Request, f func()) {
+// callFunction calls a function of [Options] for a notification. It does not block other messages,
+// unless too many functions are running.
+func (c *Client) callFunction(req *jsonrpc.Request, f func()) {
 	if c.hold(req) {
 		c.transport.MayTakeLong(req)
 	}
@@ -257,7 +254,7 @@ func (c *Client) removeProgress(token string) {
 	delete(c.inProgress, token)
 }
 
-// handleProgress restarts the timeout of a request, and calls its function.
+// handleProgress restarts the timeout of a request, and calls its OnProgress function.
 func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	var p struct {
 		Token jsonrpc.ID `json:"progressToken"`
@@ -269,11 +266,11 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	c.mu.Lock()
 	r := c.inProgress[p.Token.String()]
 	if r != nil {
-		c.conn.ResetIdleTimeout(&r.out) // under the lock: afterwards the request may be sent again
+		c.conn.ResetIdleTimeout(&r.out) // under the lock, because the request may be sent again later
 	}
 	c.mu.Unlock()
-	if r != nil { // else the request is over
-		c.callLong(req, func() { r.progress(p.Progress) })
+	if r != nil {
+		c.callFunction(req, func() { r.progress(p.Progress) })
 	}
 	return nil
 }

@@ -6,22 +6,22 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// Limits on what a server can make the client keep. [Options] has those that can be changed.
+// Limits for the server. [Options] has those that can be changed.
 const (
-	maxPages   = 1000      // of a list
-	maxEntries = 100_000   // of a list, on all pages
-	maxList    = 32 << 20  // bytes of a list, on all pages
+	maxPages   = 1000      // per list
+	maxEntries = 100_000   // per list
+	maxList    = 32 << 20  // bytes per list
 	maxValues  = 1_000_000 // JSON values in one message
-	maxHeld    = 100       // requests and notifications that are being handled
+	maxHeld    = 100       // requests and notifications being handled
 )
 
-// limitf returns the error of a server that exceeds a limit.
+// limitf returns the error for a server that exceeds a limit.
 func limitf(format string, args ...any) error {
 	return fmt.Errorf("the server exceeds a limit of this client: "+format, args...)
 }
 
-// checkValues refuses a message that would take far more memory than it has bytes.
-func checkValues(what string, raw []byte) error {
+// checkValues refuses a message with so many JSON values that decoding it would take much memory.
+func checkValues(name string, raw []byte) error {
 	if len(raw) <= maxValues {
 		return nil
 	}
@@ -37,14 +37,14 @@ func checkValues(what string, raw []byte) error {
 		}
 	}
 	if n > maxValues {
-		return limitf("%s has more than %d JSON values", short(what), maxValues)
+		return limitf("%s has more than %d JSON values", short(name), maxValues)
 	}
 	return nil
 }
 
-// hold counts a message of the server that is handled while later ones are read. It reports whether
-// their number and size are within the limits. release ends it.
-func (c *Client) hold(req *jsonrpc.Request) (within bool) {
+// hold counts a message that is being handled, until release. It reports whether the number and size of
+// such messages are within the limits.
+func (c *Client) hold(req *jsonrpc.Request) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held++
@@ -59,9 +59,9 @@ func (c *Client) release(req *jsonrpc.Request) {
 	c.heldBytes -= len(req.Params)
 }
 
-// countNotification ends the connection after [Options].MaxNotifications.
+// countNotification closes the connection after [Options].MaxNotifications.
 func (c *Client) countNotification() {
-	if c.o.MaxNotifications > 0 && c.notified.Add(1) > int64(c.o.MaxNotifications) && !c.tooMany.Swap(true) {
+	if c.o.MaxNotifications > 0 && c.notifications.Add(1) > int64(c.o.MaxNotifications) && !c.tooManyNotifications.Swap(true) {
 		c.conn.FailCalls()
 	}
 }

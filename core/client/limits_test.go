@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// hostileServer is a server in memory. answer returns the result of a request, or sends what it
-// likes and returns an empty string. answers receives what the client answers.
+// hostileServer is an in-memory server. answer returns the result of a request, or sends messages itself
+// and returns "". answers receives the answers of the client.
 func hostileServer(t *testing.T, o client.Options, answer func(method string, say func(string)) string, answers func(string)) *client.Client {
 	t.Helper()
 	ours, theirs := jsonrpc.Pipe()
@@ -124,7 +124,7 @@ func TestLimitsOfRequests(t *testing.T) {
 	}
 }
 
-// Notifications are limited in number if the client wants that, and functions for them in parallel.
+// MaxNotifications limits notifications. The number of concurrent functions is limited too.
 func TestLimitsOfNotifications(t *testing.T) {
 	flood := func(_ string, say func(string)) string {
 		for range 300 {
@@ -133,7 +133,7 @@ func TestLimitsOfNotifications(t *testing.T) {
 		return `{"content":[]}`
 	}
 	c := hostileServer(t, client.Options{MaxNotifications: 200}, flood, nil)
-	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "it sent more than 200 notifications") {
+	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "more than 200 notifications") {
 		t.Errorf("the call ends with %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestSamplingWithoutContent(t *testing.T) {
 	if _, err := c.Tools(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a block or several") {
+	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a content block or a list of them") {
 		t.Errorf("the answer is %s", text)
 	}
 }

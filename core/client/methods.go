@@ -12,13 +12,13 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CallTool calls a tool. arguments must encode to an object; a [json.RawMessage] is sent as it is,
-// nil is omitted. A result with IsError set is a result, not an error.
+// CallTool calls a tool. arguments must encode to a JSON object; nil omits them, and a
+// [json.RawMessage] is sent unchanged. A result with IsError set is not a Go error.
 func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
 	r := &request{method: "tools/call", name: name, arguments: arguments}
 	raw, err := c.do(ctx, r, options)
 	if errors.Is(err, mcp.HeaderMismatch) {
-		// The tool repeats arguments in headers. Tools learns which.
+		// The tool repeats arguments in headers. Tools fetches which ones.
 		if _, listErr := c.Tools(ctx); listErr == nil {
 			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: arguments}, options)
 		}
@@ -27,7 +27,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 		return nil, err
 	}
 	var result mcp.ToolResult
-	if err := result.UnmarshalJSON(raw); err != nil { // strictjson.Unmarshal would cost more than the rest of the call
+	if err := result.UnmarshalJSON(raw); err != nil { // faster than strictjson.Unmarshal
 		return nil, &ConnectionError{fmt.Errorf("read the result of tools/call: %w", err)}
 	}
 	delete(result.Meta, mcp.MetaServerInfo) // see Server
@@ -37,8 +37,8 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 	return &result, nil
 }
 
-// Tools lists all tools. Over HTTP, from revision 2026-07-28 on, it omits tools whose schemas break the
-// rules for x-mcp-header, as the protocol requires.
+// Tools lists all tools. Over HTTP, from revision 2026-07-28 on, it omits tools with an invalid
+// x-mcp-header, as the protocol requires.
 func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
 	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools", "tools")
 	return c.transport.FilterTools(&c.session.Load().Session, all), err
@@ -60,7 +60,7 @@ func (c *Client) Tool(ctx context.Context, name string) (*mcp.Tool, error) {
 	return nil, &NotFoundError{"tool", name, names}
 }
 
-// A NotFoundError says that a server does not have a tool or a prompt.
+// A NotFoundError means that a server does not have a tool or prompt.
 type NotFoundError struct {
 	Kind      string // tool or prompt
 	Name      string
@@ -69,9 +69,9 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if len(e.Available) == 0 {
-		return fmt.Sprintf("the server has no %s %q; it has none", e.Kind, short(e.Name))
+		return fmt.Sprintf("%s %q not found; the server has no %ss", e.Kind, short(e.Name), e.Kind)
 	}
-	return fmt.Sprintf("the server has no %s %q; it has %s", e.Kind, short(e.Name), strictjson.Clip(strings.Join(e.Available, ", "), 4<<10))
+	return fmt.Sprintf("%s %q not found; the server has %s", e.Kind, short(e.Name), strictjson.Clip(strings.Join(e.Available, ", "), 4<<10))
 }
 
 // Resources lists all resources.
@@ -102,7 +102,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOp
 	return result.Contents, err
 }
 
-// GetPrompt fills in a prompt.
+// GetPrompt returns a prompt with its arguments filled in.
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*mcp.PromptResult, error) {
 	r := &request{method: "prompts/get", name: name}
 	if arguments != nil {
@@ -119,14 +119,14 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	return &result, nil
 }
 
-// CompletePrompt returns values for an argument of a prompt that begin with prefix. known has the
-// values of other arguments.
+// CompletePrompt returns completions of prefix for an argument of a prompt. known has the values of
+// other arguments.
 func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/prompt", "name": prompt}, argument, prefix, known)
 }
 
-// CompleteResource returns values for a variable of a resource template that begin with prefix.
-// known has the values of other variables.
+// CompleteResource returns completions of prefix for a variable of a resource template. known has the
+// values of other variables.
 func (c *Client) CompleteResource(ctx context.Context, uriTemplate, variable, prefix string, known map[string]string) ([]string, error) {
 	return c.complete(ctx, map[string]string{"type": "ref/resource", "uri": uriTemplate}, variable, prefix, known)
 }
@@ -145,8 +145,8 @@ func (c *Client) complete(ctx context.Context, ref map[string]string, argument, 
 	return result.Completion.Values, err
 }
 
-// Ping checks that the server answers. It sends server/discover in the stateless era, which has no
-// ping.
+// Ping checks that the server answers. In stateless revisions, which have no ping, it sends
+// server/discover.
 func (c *Client) Ping(ctx context.Context) error {
 	if c.session.Load().IsStateless() {
 		return c.Request(ctx, "server/discover", nil, nil)
@@ -154,7 +154,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return c.Request(ctx, "ping", nil, nil)
 }
 
-// listAll lists all entries of a list. It ignores entries that cannot be read.
+// listAll decodes all entries of a list. It skips invalid entries.
 func listAll[T any](ctx context.Context, c *Client, method, field, capability string) ([]T, error) {
 	entries, err := c.Entries(ctx, method, field, capability)
 	if entries == nil || err != nil {
@@ -164,7 +164,7 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	for i, entry := range entries {
 		var one T
 		if err := strictjson.Unmarshal(entry, &one); err != nil {
-			c.o.Logger.Warn("ignoring an entry of a list", "method", method, "entry", i, "error", err)
+			c.o.Logger.Warn("skipped an invalid list entry", "method", method, "entry", i, "error", err)
 			continue
 		}
 		all = append(all, one)
@@ -172,9 +172,9 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	return all, nil
 }
 
-// Entries lists all entries of a list as the server sends them. method is that of the list, such as
-// tools/list; field is where a result has the entries, such as tools. It returns nil if the server does
-// not declare the capability.
+// Entries returns all entries of a list as the server sent them. method is the method of the list,
+// such as tools/list, and field the field of the result with the entries, such as tools. It returns
+// nil if the server does not declare the capability.
 func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
 	if !c.Capabilities().Has(capability) {
 		return nil, nil
@@ -184,7 +184,7 @@ func (c *Client) Entries(ctx context.Context, method, field, capability string) 
 	for range maxPages {
 		raw, err := c.do(ctx, r, nil)
 		if method == "resources/templates/list" && errors.Is(err, jsonrpc.MethodNotFound) {
-			return nil, nil // many servers have resources and no templates
+			return nil, nil // many servers have resources but no templates
 		}
 		if err != nil {
 			return nil, err

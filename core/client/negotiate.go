@@ -14,28 +14,28 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// discoverTimeout is how long server/discover may take before initialize is sent in parallel: some
-// older servers never answer unknown methods. The first result counts.
+// discoverTimeout is how long server/discover may take before initialize is sent in parallel. Some
+// older servers never answer unknown methods.
 const discoverTimeout = 3 * time.Second
 
-// negotiate agrees with the server on a revision, and begins the session.
+// negotiate agrees on a revision with the server, and starts the session.
 func (c *Client) negotiate(ctx context.Context) error {
-	first := c.initialize
+	open := c.initialize
 	switch {
 	case c.o.Revision == "" && !c.o.Handshake:
-		first = c.discoverOrInitialize
+		open = c.discoverOrInitialize
 	case isStateless(c.o.Revision):
-		first = c.discover
+		open = c.discover
 	}
-	s, err := first(ctx)
+	s, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	return c.begin(ctx, s)
+	return c.beginSession(ctx, s)
 }
 
-// begin begins a session: from then on requests are part of it.
-func (c *Client) begin(ctx context.Context, s *session) error {
+// beginSession makes s the session of further requests.
+func (c *Client) beginSession(ctx context.Context, s *session) error {
 	c.conn.SetDialect(jsonrpc.Dialect{Batches: s.Revision == mcp.Revision20250326, NullID: s.Revision < mcp.Revision20251125})
 	if !s.IsStateless() {
 		if err := c.transport.Notify(ctx, &s.Session, "notifications/initialized", nil); err != nil {
@@ -46,35 +46,33 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 	c.session.Store(s)
 	c.transport.Begin(ctx, &s.Session)
 	if err := c.sendLogLevel(ctx, s); err != nil {
-		c.o.Logger.Warn("the server refuses the log level", "error", err)
+		c.o.Logger.Warn("set log level failed", "error", err)
 	}
 	if err := c.updateListener(ctx, s); err != nil {
-		c.o.Logger.Warn("the server does not notify about changes", "error", err)
+		c.o.Logger.Warn("subscribe to changes failed", "error", err)
 	}
 	return nil
 }
 
-// renew begins a new session in place of one that the server has lost, unless another goroutine has
-// done so already.
-func (c *Client) renew(ctx context.Context, lost *session) (*session, error) {
+// renewSession replaces a session that the server has lost, unless another goroutine has done so.
+func (c *Client) renewSession(ctx context.Context, lost *session) (*session, error) {
 	select {
-	case c.renewing <- struct{}{}:
-		defer func() { <-c.renewing }()
+	case c.renewLock <- struct{}{}:
+		defer func() { <-c.renewLock }()
 	case <-ctx.Done():
 		return lost, context.Cause(ctx)
 	}
-	if now := c.session.Load(); now != lost {
-		return now, nil
+	if current := c.session.Load(); current != lost {
+		return current, nil
 	}
-	c.o.Logger.Info("the server has lost the session; beginning another")
+	c.o.Logger.Info("session lost; starting a new one")
 	s, err := c.initialize(ctx)
 	if err != nil {
 		return lost, err
 	}
-	return s, c.begin(ctx, s)
+	return s, c.beginSession(ctx, s)
 }
 
-// discoverOrInitialize tries server/discover first, and then initialize.
 func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 	type result struct {
 		session *session
@@ -86,11 +84,9 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		results <- result{s, err}
 	}
 	go try(c.discover)
-	timer := time.NewTimer(discoverTimeout)
-	defer timer.Stop()
 	select {
 	case first := <-results:
-		if first.err == nil || ctx.Err() != nil || !mayBeOlder(first.err) {
+		if first.err == nil || ctx.Err() != nil || !mayBeOldServer(first.err) {
 			return first.session, first.err
 		}
 		s, err := c.initialize(ctx)
@@ -98,7 +94,7 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 			return nil, joinAttempts(first.err, err)
 		}
 		return s, nil
-	case <-timer.C:
+	case <-time.After(discoverTimeout):
 	}
 	go try(c.initialize)
 	first := <-results
@@ -110,19 +106,19 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 	return first.session, first.err
 }
 
-// joinAttempts returns the error of initialize after one of server/discover. It leaves out the first if
-// the server has refused both requests for the same reason.
+// joinAttempts joins the errors of server/discover and initialize. It omits the first if both have the
+// same cause.
 func joinAttempts(discover, initialize error) error {
 	before, after := errors.Unwrap(discover), errors.Unwrap(initialize) // without the method
 	if before != nil && after != nil && before.Error() == after.Error() {
 		return initialize
 	}
-	return fmt.Errorf("%w (before that, %v)", initialize, discover)
+	return fmt.Errorf("%w (first attempt: %v)", initialize, discover)
 }
 
-// mayBeOlder reports whether an error of server/discover may come from a server that does not know that
-// method. Such servers answer with all kinds of errors.
-func mayBeOlder(err error) bool {
+// mayBeOldServer reports whether an error of server/discover may come from a server that does not
+// support that method. Such servers answer with all kinds of errors.
+func mayBeOldServer(err error) bool {
 	if errors.Is(err, ErrDenied) || errors.Is(err, jsonrpc.ErrClosed) {
 		return false
 	}
@@ -133,15 +129,14 @@ func mayBeOlder(err error) bool {
 	return errors.Is(err, ErrRefused) || invalid || errors.Is(err, errInvalidDiscover)
 }
 
-// errInvalidDiscover is the error of a server that answers server/discover like any other method.
 var errInvalidDiscover = errors.New("the result of server/discover has no supportedVersions")
 
-// discover asks the server for its revisions and capabilities, in the stateless era.
+// discover requests the revisions and capabilities of a stateless server.
 func (c *Client) discover(ctx context.Context) (*session, error) {
-	ask := func(r mcp.Revision) (json.RawMessage, error) {
+	send := func(r mcp.Revision) (json.RawMessage, error) {
 		return c.sendOnce(ctx, &session{Session: Session{Revision: r}}, &request{method: "server/discover"})
 	}
-	raw, err := ask(mcp.Latest)
+	raw, err := send(mcp.Latest)
 	if e := serverError(err); e != nil && e.Code == mcp.UnsupportedVersion {
 		revision, choiceErr := chooseRevision(e)
 		switch {
@@ -150,7 +145,7 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		case !isStateless(revision):
 			return c.initialize(ctx)
 		}
-		raw, err = ask(revision)
+		raw, err = send(revision)
 	}
 	if err != nil {
 		return nil, err
@@ -174,14 +169,15 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		return nil, noCommonRevision(*result.Supported)
 	}
 	s := &session{Session: Session{Revision: mcp.Latest}, capabilities: result.Capabilities, instructions: result.Instructions, supported: *result.Supported}
-	if s.server = readInfo(result.Meta.Server); s.server.Name == "" {
-		s.server = readInfo(result.Server)
+	if s.server = parseInfo(result.Meta.Server); s.server.Name == "" {
+		s.server = parseInfo(result.Server)
 	}
 	return s, nil
 }
 
-// readInfo reads the name and version of a server. They are for people, so errors are ignored.
-func readInfo(raw json.RawMessage) (info mcp.Implementation) {
+// parseInfo parses the name and version of a server. It ignores errors, because they are only for
+// display.
+func parseInfo(raw json.RawMessage) (info mcp.Implementation) {
 	if strictjson.First(raw) == '{' {
 		_ = strictjson.Unmarshal(raw, &info)
 	}
@@ -190,8 +186,8 @@ func readInfo(raw json.RawMessage) (info mcp.Implementation) {
 
 func isHandshake(r mcp.Revision) bool { return slices.Contains(mcp.HandshakeRevisions(), r) }
 
-// chooseRevision returns the newest revision that both sides support, by the error of a server that
-// does not support the one it was asked for.
+// chooseRevision returns the newest revision that both sides support, according to an
+// UnsupportedVersion error of the server.
 func chooseRevision(e *jsonrpc.Error) (mcp.Revision, error) {
 	var data struct {
 		Supported []mcp.Revision `json:"supported"`
@@ -215,7 +211,6 @@ func noCommonRevision(supported []mcp.Revision) error {
 	return fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
 }
 
-// initialize goes through the handshake.
 func (c *Client) initialize(ctx context.Context) (*session, error) {
 	wanted := mcp.LatestHandshake
 	if isHandshake(c.o.Revision) {
@@ -233,8 +228,8 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	r.setParam("protocolVersion", strictjson.AppendString(nil, string(wanted)))
 	r.setParam("capabilities", capabilities)
 	r.setParam("clientInfo", info)
-	begun := &session{}
-	raw, err := c.sendOnce(ctx, begun, r)
+	opened := &session{}
+	raw, err := c.sendOnce(ctx, opened, r)
 	if err != nil {
 		return nil, err
 	}
@@ -249,17 +244,16 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	}
 	switch got := result.ProtocolVersion; {
 	case !isHandshake(got):
-		return nil, fmt.Errorf("the server answers with the unknown revision %q", short(string(got)))
+		return nil, fmt.Errorf("initialize: the server chose the unknown revision %q", short(string(got)))
 	case c.o.Revision != "" && got != c.o.Revision:
-		return nil, fmt.Errorf("the server answers with revision %s, want %s", got, c.o.Revision)
+		return nil, fmt.Errorf("initialize: the server chose revision %s, not %s", got, c.o.Revision)
 	}
 	return &session{
-		Session: Session{Revision: result.ProtocolVersion, ID: begun.ID}, server: readInfo(result.ServerInfo),
+		Session: Session{Revision: result.ProtocolVersion, ID: opened.ID}, server: parseInfo(result.ServerInfo),
 		capabilities: result.Capabilities, instructions: result.Instructions,
 	}, nil
 }
 
-// capabilities returns the client's capabilities as JSON.
 func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
 	all := map[string]any{}
 	for name, value := range c.o.Capabilities {
@@ -292,8 +286,8 @@ func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
 	return strictjson.Marshal(all)
 }
 
-// newIdentity returns the members of _meta that every request has in the stateless era.
-func (c *Client) newIdentity() ([]byte, error) {
+// newStatelessMeta returns the members of _meta that every stateless request has.
+func (c *Client) newStatelessMeta() ([]byte, error) {
 	capabilities, err := c.capabilities(mcp.Latest)
 	if err != nil {
 		return nil, err
@@ -307,8 +301,8 @@ func (c *Client) newIdentity() ([]byte, error) {
 	return strictjson.AppendMember(meta, mcp.MetaClientInfo, info), nil
 }
 
-// RootsChanged notifies the server that [Options].Roots would now return other roots. In the stateless
-// era it does nothing: servers ask each time.
+// RootsChanged notifies the server that [Options].Roots returns different roots now. In stateless
+// revisions it does nothing, because servers request the roots each time.
 func (c *Client) RootsChanged(ctx context.Context) error {
 	if c.session.Load().IsStateless() {
 		return nil

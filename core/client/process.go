@@ -17,25 +17,25 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Command is a program that serves MCP over its standard input and output.
+// A Command is a program that serves MCP over stdio.
 type Command struct {
 	Program string
 	Args    []string
 	Env     map[string]string // added to the environment of this process
-	Dir     string            // working directory; "" is that of this process
+	Dir     string            // working directory (default: that of this process)
 
-	// Stderr receives the standard error of the server. nil discards it. Error messages quote the
-	// end of it either way.
+	// Stderr receives the standard error of the server. Optional. Errors quote the end of it in any
+	// case.
 	Stderr io.Writer
 
-	// Grace is how long the server may take to exit after its input is closed, and again after SIGTERM.
-	// Then it is killed. 0 means two seconds.
+	// Grace is how long to wait after closing standard input before sending SIGTERM, and after SIGTERM
+	// before sending SIGKILL (default 2 seconds).
 	Grace time.Duration
 }
 
-// Start starts a server as a child process and connects to it. The process runs until [Client.Close];
-// ctx limits connecting only. Some servers that know older revisions only exit when they receive
-// server/discover: Start runs those again, with initialize as the first request.
+// Start starts a server as a child process and connects to it. The process runs until [Client.Close].
+// ctx applies to connecting only. Some older servers exit when they receive server/discover. Start
+// restarts such a server and sends initialize first.
 func Start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	c, err := start(ctx, cmd, o)
 	if err == nil || o.Revision != "" || o.Handshake || ctx.Err() != nil {
@@ -62,16 +62,15 @@ func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	return c.connect(ctx, t, lines, t.onInvalid)
 }
 
-// processTransport is the transport to a child process.
 type processTransport struct {
 	streamTransport
 	process *process
 
 	mu    sync.Mutex
-	stray string // the first line of standard output that was not a message
+	stray string // first line of standard output that was not a message
 }
 
-// An earlyExitError says that the server exited before it was connected.
+// An earlyExitError means that the server exited before the session started.
 type earlyExitError struct{ err error }
 
 func (e *earlyExitError) Error() string { return e.err.Error() }
@@ -81,7 +80,7 @@ func (e *earlyExitError) Unwrap() error { return e.err }
 // onInvalid logs a line of standard output that is not a message, and keeps the first one.
 func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
 	text := short(string(raw))
-	t.c.o.Logger.Warn("the server wrote a line that is not a message to its standard output", "error", err, "text", text)
+	t.c.o.Logger.Warn("the server wrote a line to standard output that is not a message", "error", err, "text", text)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stray == "" {
@@ -89,10 +88,10 @@ func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
 	}
 }
 
-// Explain adds how the process exited, and the end of its standard error.
+// Explain adds the exit state of the process, and the end of its standard error.
 func (t *processTransport) Explain(err error) error {
 	if errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, syscall.EPIPE) {
-		t.process.exitsWithin(time.Second) // it may close its input and output earlier
+		t.process.exitsWithin(time.Second) // it may close its pipes before it exits
 	}
 	early := false
 	if state := t.process.exitState(); state != "" && t.c.life.Err() == nil {
@@ -106,7 +105,7 @@ func (t *processTransport) Explain(err error) error {
 	stray := t.stray
 	t.mu.Unlock()
 	if stray != "" {
-		err = fmt.Errorf("%w\nIt writes to standard output what is not MCP; logs belong on standard error: %q", err, stray)
+		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, stray)
 	}
 	if text := t.process.stderr.String(); text != "" {
 		err = fmt.Errorf("%w\nIts standard error:\n%s", err, text)
@@ -123,7 +122,7 @@ func (t *processTransport) Close() error {
 	return nil
 }
 
-// A process is a running program. Its standard error is kept for error messages.
+// A process is a running program. It keeps the end of its standard error for error messages.
 type process struct {
 	in  io.WriteCloser // standard input
 	out io.ReadCloser  // standard output
@@ -135,7 +134,7 @@ type process struct {
 	closing sync.Once
 }
 
-// startProcess starts a program, which is looked up in PATH. It runs until it exits or close ends it.
+// startProcess starts a program, which is looked up in PATH.
 func startProcess(c Command) (*process, error) {
 	p := &process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
 	if p.grace <= 0 {
@@ -173,7 +172,7 @@ func startProcess(c Command) (*process, error) {
 	return p, nil
 }
 
-// startError adds the remedy to the error of a program that cannot be started.
+// startError adds the cause and the remedy to an error of [exec.Cmd.Start].
 func startError(program, dir string, err error) error {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
@@ -189,47 +188,43 @@ func startError(program, dir string, err error) error {
 	return fmt.Errorf("start %s: %w", program, err)
 }
 
-// orphanDelay is how long output is still read after the process has exited: its own children may
-// hold standard output and standard error open.
+// orphanDelay is how long output is read after the process has exited, because its children may keep
+// standard output and standard error open.
 const orphanDelay = 500 * time.Millisecond
 
-// wait waits for the process to exit.
 func (p *process) wait(out *os.File) {
-	_ = p.cmd.Wait() // p.cmd.ProcessState says how it exited
+	_ = p.cmd.Wait() // see exitState
 	close(p.exited)
 	time.AfterFunc(orphanDelay, func() { out.Close() })
 }
 
-// close closes the standard input of the process and waits until it exits. If that takes longer than
-// grace, close terminates the process and then kills it, with its children. It may be called again,
-// by several goroutines.
+// close closes the standard input of the process and waits until it exits. If it does not exit within
+// the grace period, close sends SIGTERM and then SIGKILL to it and its children. close may be called
+// concurrently and repeatedly.
 func (p *process) close() {
 	p.closing.Do(func() {
 		p.in.Close()
-		for _, end := range []func(*exec.Cmd){terminate, kill} {
+		for _, signal := range []func(*exec.Cmd){terminate, kill} {
 			if p.exitsWithin(p.grace) {
 				return
 			}
-			end(p.cmd)
+			signal(p.cmd)
 		}
 	})
 	<-p.exited
 	p.out.Close()
 }
 
-// exitsWithin reports whether the process exits within d.
 func (p *process) exitsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 		return false
 	}
 }
 
-// exitState is how the process exited, such as "exit status 1"; "" while it runs.
+// exitState returns how the process exited, such as "exit status 1", or "" while it runs.
 func (p *process) exitState() string {
 	select {
 	case <-p.exited:
@@ -239,13 +234,13 @@ func (p *process) exitState() string {
 	}
 }
 
-// A tail keeps the end of what is written to it, and passes everything on.
+// A tail is a writer that keeps the last 8 KiB, and passes everything on.
 type tail struct {
-	to io.Writer // may be nil
+	to io.Writer // optional
 
-	mu   sync.Mutex
-	text []byte
-	cut  bool
+	mu        sync.Mutex
+	text      []byte
+	truncated bool
 }
 
 // Write never fails.
@@ -254,7 +249,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	t.text = append(t.text, p...)
 	if over := len(t.text) - limit; over > 0 {
-		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
+		t.text, t.truncated = append(t.text[:0], t.text[over:]...), true
 	}
 	t.mu.Unlock()
 	if t.to != nil {
@@ -263,12 +258,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the text that was kept.
+// String returns the text that was kept.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
-	if text != "" && t.cut {
+	if text != "" && t.truncated {
 		text = "… " + text
 	}
 	return text

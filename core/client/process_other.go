@@ -4,11 +4,10 @@ package client
 
 import "os/exec"
 
-// setProcessGroup does nothing: this system has no process groups.
+// setProcessGroup does nothing, because this system has no process groups.
 func setProcessGroup(*exec.Cmd) {}
 
-// terminate does nothing: this system has no SIGTERM.
+// terminate does nothing, because this system has no SIGTERM.
 func terminate(*exec.Cmd) {}
 
-// kill kills the process.
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

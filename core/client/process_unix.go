@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// setProcessGroup puts the process into a process group of its own. Its children end with it, and an
-// interrupt from the terminal does not reach it: the client ends it.
+// setProcessGroup starts the process in a new process group, so that signals reach its children, and
+// Ctrl-C in the terminal does not reach it.
 func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate sends SIGTERM to the process and its children.

@@ -19,16 +19,17 @@ const maxRounds = 20
 type CallOption func(*request)
 
 // OnProgress calls f with each progress notification of the request. Calls of f end before the request
-// returns, unless f takes long. Each notification restarts [Options].Timeout.
+// returns, unless f is slow. Each notification restarts [Options].Timeout.
 func OnProgress(f func(Progress)) CallOption { return func(r *request) { r.progress = f } }
 
-// Within overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the option.
-func Within(timeout, maxTimeout time.Duration) CallOption {
+// WithTimeouts overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the
+// default.
+func WithTimeouts(timeout, maxTimeout time.Duration) CallOption {
 	return func(r *request) { r.timeout, r.maxTimeout = timeout, maxTimeout }
 }
 
-// KeepResult stores the result as the server sent it in raw.
-func KeepResult(raw *json.RawMessage) CallOption { return func(r *request) { r.keep = raw } }
+// KeepResult stores the result in raw as the server sent it.
+func KeepResult(raw *json.RawMessage) CallOption { return func(r *request) { r.rawResult = raw } }
 
 // Progress is a progress notification.
 type Progress struct {
@@ -37,37 +38,36 @@ type Progress struct {
 	Message  string  `json:"message,omitempty"`
 }
 
-// A request is one request to the server. It encodes itself as its params.
+// A request is a request to the server. It encodes as its params.
 type request struct {
 	method    string
-	name      string // the tool, prompt or resource; a header repeats it over HTTP
-	arguments any    // of a tool or a prompt; nil if there are none
+	name      string // tool, prompt or resource; repeated in a header over HTTP
+	arguments any    // of a tool or prompt; may be nil
 	params    []byte // members of other params
 	meta      []byte // members of _meta given by the caller
 
 	progress            func(Progress)
 	timeout, maxTimeout time.Duration
-	keep                *json.RawMessage
+	rawResult           *json.RawMessage
 
-	// Answers to questions of the server, in the stateless era.
+	// Answers to input requests, in stateless revisions.
 	inputResponses json.RawMessage
 	requestState   json.RawMessage
 
 	client        *Client
 	session       *session
 	progressToken string
-	onID          func(jsonrpc.ID) // receives the id before the request is sent; may be nil
+	onID          func(jsonrpc.ID) // receives the id before the request is sent; optional
 	out           jsonrpc.Outgoing
 }
 
-// setParam adds a member to the params.
 func (r *request) setParam(key string, value []byte) {
 	r.params = strictjson.AppendMember(r.params, key, value)
 }
 
-// Request sends a request and decodes its result into result: a pointer, a *json.RawMessage for the
-// result as it was sent, or nil. Questions that the server has, in the stateless era, are answered
-// by the functions of [Options].
+// Request sends a request and decodes the result into result, which is a pointer or nil. A
+// *json.RawMessage gets the result as the server sent it. In stateless revisions, the functions of
+// [Options] answer input requests of the server.
 func (c *Client) Request(ctx context.Context, method string, params, result any, options ...CallOption) error {
 	r := &request{method: method}
 	if params != nil {
@@ -82,7 +82,7 @@ func (c *Client) Request(ctx context.Context, method string, params, result any,
 	return decodeResult(method, raw, result)
 }
 
-// Notify sends a notification. [Client.Request] and the other methods send those that they need.
+// Notify sends a notification. The client sends the notifications of the protocol itself.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return c.wrapError(c.transport.Notify(ctx, &c.session.Load().Session, method, params))
 }
@@ -110,7 +110,7 @@ func (r *request) setParams(params any) error {
 	})
 }
 
-// nameParam returns the param that the header Mcp-Name repeats, or "" if the method has none.
+// nameParam returns the param that the header Mcp-Name repeats, or "".
 func nameParam(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -135,8 +135,8 @@ func decodeResult(method string, raw json.RawMessage, result any) error {
 	return nil
 }
 
-// do sends a request and returns its result, which is valid JSON. It answers questions of the server,
-// and sends the request again if the server has lost the session.
+// do sends a request and returns its result, which is valid JSON. It answers input requests of the
+// server, and sends the request again if the server has lost the session.
 func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json.RawMessage, error) {
 	for _, option := range options {
 		option(r)
@@ -145,7 +145,7 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	for range maxRounds {
 		raw, err := c.sendOnce(ctx, s, r)
 		if err != nil && errors.Is(err, ErrLostSession) {
-			if s, err = c.renew(ctx, s); err == nil {
+			if s, err = c.renewSession(ctx, s); err == nil {
 				raw, err = c.sendOnce(ctx, s, r)
 			}
 		}
@@ -158,8 +158,8 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 		}
 		switch kind {
 		case "complete":
-			if r.keep != nil {
-				*r.keep = raw
+			if r.rawResult != nil {
+				*r.rawResult = raw
 			}
 			return raw, nil
 		case "input_required":
@@ -173,7 +173,6 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-// resultType returns the resultType of a valid result.
 func resultType(raw json.RawMessage) string {
 	if kind, ok := strictjson.Unquote(strictjson.Member(raw, "resultType")); ok {
 		return kind
@@ -181,7 +180,7 @@ func resultType(raw json.RawMessage) string {
 	return "complete"
 }
 
-// sendOnce sends a request and returns its result. If ctx ends or the time is up, it cancels the
+// sendOnce sends a request and returns its result. If ctx ends or the timeout expires, it cancels the
 // request.
 func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
 	if ctx.Err() != nil {
@@ -215,40 +214,38 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	return raw, err
 }
 
-// cancelDelay is how long a request waits for its cancellation to be sent.
+// cancelDelay limits how long a request waits until its cancellation has been sent.
 const cancelDelay = 200 * time.Millisecond
 
-// cancel sends notifications/cancelled for a request whose context has ended or whose time is up.
+// cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
-	late, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
+	timeout, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
 	switch {
-	case errors.Is(err, errEndedByServer):
+	case errors.Is(err, errCancelledByServer):
 		return
 	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.Revision == "", c.life.Err() != nil:
 		return
 	}
-	reason := "the caller no longer waits"
+	reason := "cancelled by the caller"
 	if timedOut {
-		reason = late.Error()
+		reason = timeout.Error()
 	}
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		ctx, cancel := context.WithTimeout(c.life, time.Second) // that of the request has ended
+		ctx, cancel := context.WithTimeout(c.life, time.Second) // the context of the request has ended
 		defer cancel()
 		params := struct {
 			RequestID jsonrpc.ID `json:"requestId"`
 			Reason    string     `json:"reason,omitempty"`
 		}{id, reason}
 		if err := c.transport.Notify(ctx, &s.Session, "notifications/cancelled", params); err != nil {
-			c.o.Logger.Debug("cancel a request", "error", err)
+			c.o.Logger.Debug("cancel request failed", "error", err)
 		}
 	}()
-	timer := time.NewTimer(cancelDelay)
-	defer timer.Stop()
 	select {
 	case <-sent:
-	case <-timer.C:
+	case <-time.After(cancelDelay):
 	}
 }
 
@@ -288,11 +285,10 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// fullMeta returns the members of _meta.
 func (r *request) fullMeta() ([]byte, error) {
 	var meta []byte
 	if r.session.IsStateless() {
-		identity, err := r.client.identity()
+		identity, err := r.client.statelessMeta()
 		if err != nil {
 			return nil, err
 		}
@@ -313,14 +309,14 @@ func (r *request) fullMeta() ([]byte, error) {
 	return meta, nil
 }
 
-// An argumentsError says that the arguments of a tool or a prompt are invalid. Nothing was sent.
+// An argumentsError means that the arguments of a tool or prompt are invalid. The request was not
+// sent.
 type argumentsError struct{ err error }
 
 func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
 
 func (e *argumentsError) Unwrap() error { return e.err }
 
-// appendArguments appends the arguments of a tool or a prompt.
 func appendArguments(dst []byte, arguments any) ([]byte, error) {
 	start := len(dst)
 	if raw, ok := arguments.(json.RawMessage); ok {

@@ -63,7 +63,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 			c := startUnruly(t, test.rule, client.Options{})
 			var options []client.CallOption
 			if test.rule == "never" || test.rule == "late" {
-				options = append(options, client.Within(100*time.Millisecond, 0))
+				options = append(options, client.WithTimeouts(100*time.Millisecond, 0))
 			}
 			var connection *client.ConnectionError
 			_, err := c.CallTool(t.Context(), "any", nil, options...)
@@ -71,7 +71,7 @@ func TestProcessAnswersBadly(t *testing.T) {
 				t.Errorf("it says: %v", err)
 			}
 			if test.rule == "late" {
-				time.Sleep(150 * time.Millisecond) // until the answer to nobody has come
+				time.Sleep(150 * time.Millisecond) // until the stray answer has arrived
 			}
 			if err := c.Ping(t.Context()); test.lives != (err == nil) {
 				t.Errorf("another request gives %v", err)
@@ -112,7 +112,7 @@ func TestProcessDoesNotServe(t *testing.T) {
 	for rule, want := range map[string]string{
 		"dies":    "the server exited (exit status 3)\nIts standard error:\ncannot open the database",
 		"silent":  "no answer to the first request within 300ms",
-		"babbles": `what is not MCP; logs belong on standard error: "Welcome to the server"`,
+		"babbles": `wrote to standard output: "Welcome to the server"; only MCP messages belong there`,
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +143,7 @@ func TestProcessOfAnOlderRevision(t *testing.T) {
 	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.Latest}); err == nil || !strings.Contains(err.Error(), "no method") {
 		t.Errorf("another revision: %v", err)
 	}
-	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "revision 2025-06-18, want 2025-11-25") {
+	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "chose revision 2025-06-18, not 2025-11-25") {
 		t.Errorf("another revision: %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestProcessEnds(t *testing.T) {
 			if pid, ok := strings.CutPrefix(strings.TrimSpace(said.String()), "sleeper "); ok {
 				number, _ := strconv.Atoi(pid)
 				if p, err := os.FindProcess(number); err == nil {
-					p.Kill() // it ended with its input, so that nobody has told its children
+					p.Kill() // it exited when its input was closed, so its children got no signal
 				}
 			}
 			if zombies := children(t); zombies != "" {

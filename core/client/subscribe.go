@@ -13,10 +13,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Subscribe requests calls of [Options].ResourceUpdated when a resource changes.
+// Subscribe makes the client call [Options].ResourceUpdated when a resource changes.
 func (c *Client) Subscribe(ctx context.Context, uri string) error { return c.subscribe(ctx, uri, true) }
 
-// Unsubscribe reverts [Client.Subscribe].
+// Unsubscribe undoes [Client.Subscribe].
 func (c *Client) Unsubscribe(ctx context.Context, uri string) error {
 	return c.subscribe(ctx, uri, false)
 }
@@ -53,7 +53,7 @@ func (c *Client) setSubscribed(uri string, on bool) bool {
 	return changed
 }
 
-// SetLogLevel sets the least level of messages for [Options].Log.
+// SetLogLevel sets the minimum level of messages for [Options].Log.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
 	if !slices.Contains(mcp.Levels(), level) {
 		return fmt.Errorf("unknown log level %q; levels are %q", level, mcp.Levels())
@@ -64,7 +64,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
 	return c.wrapError(c.sendLogLevel(ctx, c.session.Load()))
 }
 
-// sendLogLevel sends logging/setLevel. In the stateless era each request has the level.
+// sendLogLevel sends logging/setLevel. In stateless revisions each request has the level instead.
 func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
 	level := c.currentLogLevel()
 	if level == "" || s.IsStateless() || !s.capabilities.Has("logging") {
@@ -82,22 +82,20 @@ func (c *Client) currentLogLevel() mcp.Level {
 	return c.logLevel
 }
 
-// A listener is a request subscriptions/listen of the stateless era. The server sends notifications
-// about changes until it ends.
+// A listener is a subscriptions/listen request of the stateless revisions. The server sends
+// notifications about changes until the request ends.
 type listener struct {
-	end          context.CancelFunc      // for good
-	endRequest   context.CancelCauseFunc // it is then restored
-	acknowledged chan struct{}           // closed when the server has acknowledged it
-	current      chan struct{}           // closed when it is the client's listener
+	stop         context.CancelFunc      // ends the listener
+	endRequest   context.CancelCauseFunc // ends the request; restoreListener sends a new one
+	acknowledged chan struct{}           // closed when the server has acknowledged the request
+	current      chan struct{}           // closed when this is the client's listener
 }
 
-// errEndedByServer says that the server has ended subscriptions/listen with notifications/cancelled.
-var errEndedByServer = errors.New("the server cancelled it")
+var errCancelledByServer = errors.New("cancelled by the server")
 
-// ackTimeout is how long a server may take to acknowledge subscriptions/listen.
 const ackTimeout = 5 * time.Second
 
-// A changeFilter is the kinds of changes to be notified about.
+// A changeFilter selects the changes that the server notifies about.
 type changeFilter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
@@ -105,7 +103,7 @@ type changeFilter struct {
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// wantedChanges returns the changes that the client has functions for and the server notifies about.
+// wantedChanges returns the changes that the client handles and the server notifies about.
 func (c *Client) wantedChanges(s *session) changeFilter {
 	c.mu.Lock()
 	uris := slices.Sorted(maps.Keys(c.subscribed))
@@ -121,8 +119,8 @@ func (c *Client) wantedChanges(s *session) changeFilter {
 	}
 }
 
-// updateListener replaces the listener by one for the changes that are wanted now. In a session it
-// subscribes to resources instead, for the case that the session is a new one.
+// updateListener replaces the listener with one for the current subscriptions. In a session, which may
+// be new, it sends resources/subscribe for each of them instead.
 func (c *Client) updateListener(ctx context.Context, s *session) error {
 	wanted := c.wantedChanges(s)
 	if !s.IsStateless() {
@@ -130,18 +128,18 @@ func (c *Client) updateListener(ctx context.Context, s *session) error {
 			r := &request{method: "resources/subscribe"}
 			r.setParam("uri", strictjson.AppendString(nil, uri))
 			if _, err := c.sendOnce(ctx, s, r); err != nil {
-				c.o.Logger.Warn("subscribe again", "uri", uri, "error", err)
+				c.o.Logger.Warn("resubscribe failed", "uri", uri, "error", err)
 			}
 		}
 		return nil
 	}
 	select {
-	case c.listening <- struct{}{}:
-		defer func() { <-c.listening }()
+	case c.listenerLock <- struct{}{}:
+		defer func() { <-c.listenerLock }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	wanted = c.wantedChanges(s) // as of now, under the lock
+	wanted = c.wantedChanges(s) // may have changed before the lock was acquired
 	var next *listener
 	if wanted.Tools || wanted.Prompts || wanted.Resources || len(wanted.URIs) > 0 {
 		var err error
@@ -157,7 +155,7 @@ func (c *Client) updateListener(ctx context.Context, s *session) error {
 		close(next.current)
 	}
 	if old != nil {
-		old.end()
+		old.stop()
 	}
 	return nil
 }
@@ -170,7 +168,7 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	}
 	life, end := context.WithCancel(c.life)
 	requestLife, endRequest := context.WithCancelCause(life)
-	l := &listener{end: end, endRequest: endRequest, acknowledged: make(chan struct{}), current: make(chan struct{})}
+	l := &listener{stop: end, endRequest: endRequest, acknowledged: make(chan struct{}), current: make(chan struct{})}
 	ended := make(chan error, 1)
 	r := &request{method: "subscriptions/listen"}
 	r.setParam("notifications", raw)
@@ -194,21 +192,19 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		case <-life.Done():
 		}
 	}()
-	timer := time.NewTimer(ackTimeout)
-	defer timer.Stop()
 	select {
 	case <-l.acknowledged:
 		return l, nil
 	case err = <-ended:
 		select {
 		case <-l.acknowledged:
-			return l, nil // and ended since
+			return l, nil // restoreListener replaces it
 		default:
 		}
 		if err == nil {
 			err = errors.New("the server ended subscriptions/listen without an acknowledgement")
 		}
-	case <-timer.C:
+	case <-time.After(ackTimeout):
 		err = &jsonrpc.TimeoutError{Method: "subscriptions/listen", After: ackTimeout}
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -217,7 +213,6 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	return nil, err
 }
 
-// acknowledge completes the listen with this request id.
 func (c *Client) acknowledge(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,16 +227,16 @@ func (c *Client) acknowledge(id jsonrpc.ID) {
 	}
 }
 
-// endListen ends the request subscriptions/listen with this id, which the server has cancelled.
-func (c *Client) endListen(id jsonrpc.ID) {
+// cancelListener ends the listener with a request id, which the server has cancelled.
+func (c *Client) cancelListener(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l, ok := c.listeners[id.String()]; ok {
-		l.endRequest(errEndedByServer)
+		l.endRequest(errCancelledByServer)
 	}
 }
 
-// restoreListener replaces a listener that the server or the network has ended.
+// restoreListener replaces a listener whose request has ended, with retries.
 func (c *Client) restoreListener(life context.Context, s *session, l *listener, err error) {
 	for wait := time.Second; life.Err() == nil; wait = min(2*wait, time.Minute) {
 		c.mu.Lock()

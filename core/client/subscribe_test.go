@@ -130,7 +130,7 @@ func TestClientListensAgain(t *testing.T) {
 			select {
 			case <-again:
 			case <-time.After(5 * time.Second):
-				t.Error("it does not listen any more")
+				t.Error("it no longer listens")
 			}
 			c.Close()
 		})

@@ -9,44 +9,44 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A Transport carries requests and notifications to a server, for [Connect]. Package clienthttp has
-// one. A stream of messages does not need it: see [Over].
+// A Transport sends requests and notifications to a server, for [Connect]. Package clienthttp
+// implements it. For a stream of messages, use [Over] instead.
 type Transport interface {
-	// Open starts the connection of the link. It is called once, before the other methods. If it
-	// fails, Close is called.
+	// Open starts the connection l.Conn. It is called once, before the other methods. If it fails,
+	// Close is called.
 	Open(ctx context.Context, l Link) error
 
 	// Via returns the function that sends a request, see [jsonrpc.Outgoing]. For initialize, the
-	// function sets the ID of the session, if it has one.
+	// function sets s.ID.
 	Via(s *Session, c Call) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
 
 	// Notify sends a notification.
 	Notify(ctx context.Context, s *Session, method string, params any) error
 
-	// Begin is called when a session has begun, with or without an ID, before its first request.
+	// Begin is called at the start of a session, before its first request.
 	Begin(ctx context.Context, s *Session)
 
-	// End ends a session that the client does not use.
+	// End ends a session that the client no longer uses.
 	End(s *Session)
 
-	// MayTakeLong is called when the function for a notification may take long: later messages
+	// MayTakeLong is called before a function that may be slow handles a notification. Later messages
 	// need not wait for it.
 	MayTakeLong(notification *jsonrpc.Request)
 
 	// FilterTools returns the tools that can be called over this transport.
 	FilterTools(s *Session, all []mcp.Tool) []mcp.Tool
 
-	// Explain adds to an error of the connection what the transport knows about its cause.
+	// Explain adds what the transport knows about the cause of an error.
 	Explain(err error) error
 
-	// Close ends the connection, and the session that was begun last.
+	// Close ends the current session and the connection.
 	Close() error
 }
 
 // A Session is what a [Transport] knows about a session.
 type Session struct {
 	Revision mcp.Revision // "" for initialize
-	ID       string       // "" if the session has none
+	ID       string       // may be empty
 }
 
 // IsStateless reports whether the revision has no handshake and no sessions.
@@ -55,49 +55,47 @@ func (s *Session) IsStateless() bool { return isStateless(s.Revision) }
 // A Call is what a [Transport] knows about a request.
 type Call struct {
 	Method    string
-	Name      string // the tool, prompt or resource; "" if there is none
-	Arguments any    // of a tool or a prompt; nil if there are none
+	Name      string // tool, prompt or resource; may be empty
+	Arguments any    // of a tool or prompt; may be nil
 }
 
 // A Link connects a [Transport] to its client.
 type Link struct {
 	Client  *Client
-	Conn    *jsonrpc.Conn   // handles the messages of the server; the transport starts and closes it
-	Options Options         // with all defaults
+	Conn    *jsonrpc.Conn   // handles messages from the server; the transport opens and closes it
+	Options Options         // with defaults applied
 	Life    context.Context // ends when the client is closed
 }
 
-// Errors by which a [Transport] says why there is no answer in MCP. It returns errors that match one
-// of them by [errors.Is].
+// Errors of a [Transport] match one of these if the server did not answer with MCP.
 var (
 	ErrDenied      = errors.New("the client lacks permission")
-	ErrRefused     = errors.New("the server refused the message") // it may know other revisions only
+	ErrRefused     = errors.New("the server refused the message") // it may support only other revisions
 	ErrLostSession = errors.New("the server has lost the session")
 )
 
-// Connect connects over a transport. ctx limits connecting only.
+// Connect connects over a transport. ctx applies to connecting only.
 func Connect(ctx context.Context, t Transport, o Options) (*Client, error) {
 	return newClient(o).connect(ctx, t, noStream{}, nil)
 }
 
-// noStream is for connections whose messages a [Transport] sends and receives.
+// noStream is the stream of connections whose messages a [Transport] sends and receives.
 type noStream struct{}
 
 func (noStream) Send([]byte) error        { return jsonrpc.ErrClosed }
 func (noStream) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
 func (noStream) Close() error             { return nil }
 
-// streamTransport is the transport over a stream of messages.
 type streamTransport struct {
 	c      *Client
 	stream jsonrpc.Transport
-	served <-chan error // the result of a server in this process; nil for others
+	served <-chan error // result of [mcp.Server.Serve]; nil unless the server is in this process
 }
 
 func (t *streamTransport) Open(_ context.Context, l Link) error {
 	t.c = l.Client
 	go func() {
-		_ = l.Conn.Run(context.Background()) // requests fail, and Explain says why
+		_ = l.Conn.Run(context.Background()) // requests fail with its error
 	}()
 	return nil
 }

@@ -85,10 +85,10 @@ func Example_http() {
 	handler := mcphttp.NewHandler(newAdder(), mcphttp.Options{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		caller, err := gate.Enter(r)
+		caller, err := gate.Authenticate(r)
 		if err != nil || caller == nil {
 			w.Header().Set("WWW-Authenticate", gate.Challenge("", nil))
-			http.Error(w, "send "+gate.Wants(), http.StatusUnauthorized)
+			http.Error(w, "send "+gate.Credentials(), http.StatusUnauthorized)
 			return
 		}
 		handler.ServeHTTP(w, r.WithContext(auth.With(r.Context(), caller)))

@@ -283,7 +283,7 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 		return nil, err
 	}
 	for i, p := range s.Properties() {
-		if !p.IsText {
+		if !p.IsString {
 			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}

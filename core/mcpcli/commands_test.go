@@ -182,7 +182,7 @@ func TestCall(t *testing.T) {
 		{"--timeout|5s|echo|text=hi", "", 0, `{"text":"hi"}`, ""},
 
 		{"", "", 2, "", "call needs a TOOL"},
-		{"nothing", "", 2, "", "it has echo, fail, image, none, open, refuse, refused, slow, structured"},
+		{"nothing", "", 2, "", "the server has echo, fail, image, none, open, refuse, refused, slow, structured"},
 		{"echo", "", 2, "", "text=string  What to say"},
 		{"echo|text=x|n=three", "", 2, "", "n: must be a whole number, got \"three\""},
 		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},

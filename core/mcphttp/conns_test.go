@@ -23,8 +23,8 @@ func get(conn net.Conn, path string) int {
 	return response.StatusCode
 }
 
-// closed reports whether the other side has ended a connection.
-func closed(conn net.Conn) bool {
+// isClosed reports whether the server has closed a connection.
+func isClosed(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
 	_, err := conn.Read(make([]byte, 1))
 	return err == io.EOF
@@ -38,10 +38,10 @@ func (busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusTeapot)
 }
 
-// At the limit, the connection that has waited the longest makes room, first of those without a
+// At the limit, the server evicts the connection that has waited longest, preferring those without a
 // request.
-func TestDisplaced(t *testing.T) {
-	inTime(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+func TestEviction(t *testing.T) {
+	runWithClock(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()
 		if status := get(old, "/mcp"); status != 200 {
 			t.Fatalf("the first gets %d", status)
@@ -57,29 +57,29 @@ func TestDisplaced(t *testing.T) {
 				t.Errorf("newcomer %d gets %d", i, status)
 			}
 			synctest.Wait()
-			if !closed(gone) {
+			if !isClosed(gone) {
 				t.Errorf("newcomer %d displaced another one", i)
 			}
 		}
 	})
 }
 
-// If all connections are busy, there is room for health checks alone.
+// If all connections are busy, only health checks are served.
 func TestFull(t *testing.T) {
-	inTime(t, busy{}, ServeOptions{MaxConns: 2, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+	runWithClock(t, busy{}, ServeOptions{MaxConns: 2, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		statuses := make(chan int, 2)
 		for range 2 {
 			conn := listener.dial()
 			go func() { statuses <- get(conn, "/mcp") }()
 		}
 		synctest.Wait()
-		for range 2 * spareConns {
+		for range 2 * healthConns {
 			listener.dial() // who says nothing makes room for others
 		}
 		conn := listener.dial()
 		go io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		text, _ := io.ReadAll(conn)
-		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "2 connections are open") {
+		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "limit of 2 connections") {
 			t.Errorf("a request above the limit is answered with %q", text)
 		}
 		if status := get(listener.dial(), HealthPath); status != 200 {
@@ -93,10 +93,10 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// A client that sends requests and reads none of the small responses is cut off.
+// A client that sends requests but does not read the responses is disconnected.
 func TestUnreadResponses(t *testing.T) {
 	for _, path := range []string{"/mcp", "/nothing", HealthPath} {
-		inTime(t, echo{}, ServeOptions{WriteTimeout: 5 * time.Second, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
+		runWithClock(t, echo{}, ServeOptions{WriteTimeout: 5 * time.Second, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 			conn := listener.dial()
 			defer conn.Close()
 			began := time.Now()
@@ -112,9 +112,9 @@ func TestUnreadResponses(t *testing.T) {
 	}
 }
 
-// A client that opens connections and says nothing ends no request of another client.
+// A client that opens idle connections does not interrupt requests of other clients.
 func TestChurn(t *testing.T) {
-	inTime(t, echo{}, ServeOptions{MaxConns: 20}, func(t *testing.T, listener pipes, _ func() error) {
+	runWithClock(t, echo{}, ServeOptions{MaxConns: 20}, func(t *testing.T, listener pipes, _ func() error) {
 		conn := listener.dial()
 		defer conn.Close()
 		io.WriteString(conn, head+"\r\nhel")
@@ -130,9 +130,9 @@ func TestChurn(t *testing.T) {
 	})
 }
 
-// The time limit of a header holds for every request of a connection.
+// The header timeout applies to every request of a connection.
 func TestSlowSecondHeader(t *testing.T) {
-	inTime(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
+	runWithClock(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
 		conn := listener.dial()
 		defer conn.Close()
 		if status := get(conn, "/mcp"); status != 200 {

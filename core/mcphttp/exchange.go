@@ -17,58 +17,58 @@ import (
 )
 
 // An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain
-// JSON if the answer to the call is all there is. It is a stream as soon as the call sends
-// something else first or takes long.
+// JSON. If the call sends other messages before its answer or takes long, the response becomes a
+// stream.
 type exchange struct {
 	h        *Handler
-	w        http.ResponseWriter // used by the stream alone once there is one
+	w        http.ResponseWriter // once stream is set, only pump writes to it
 	r        *http.Request
-	client   string // whose share it uses
-	held     int64  // of the handler's memory, until the end
+	client   string // for quotas
+	held     int64  // bytes of the handler's memory quota
 	msg      jsonrpc.Message
 	version  string   // the header MCP-Protocol-Version
 	session  *session // nil for a stateless request
-	fresh    bool     // the request begins the session
-	batch    bool     // msg may hold several requests
-	listens  bool     // the request is a subscription
-	buffer   *[]byte  // lent by the handler, for the answer
-	returned bool     // from serving msg
+	isBatch  bool
+	buffer   *[]byte // from the handler's pool
+	returned bool    // the handler of the call returned normally
 
-	mu       sync.Mutex
-	timer    *time.Timer // starts the stream of a call that takes long; nil before the call begins
-	answered bool
-	complete bool // the answer has been written
-	left     bool // the client no longer uses the session by this exchange
-	stream   *stream
-	reader   *reader       // of the stream
-	written  chan struct{} // closed when the stream has been written to this connection, as far as it will be
+	startsSession  bool
+	isSubscription bool
+
+	mu              sync.Mutex
+	timer           *time.Timer // starts the stream of a slow call; nil before the call starts
+	answered        bool
+	complete        bool // the answer has been written
+	sessionReleased bool
+	stream          *stream
+	reader          *reader
+	written         chan struct{} // closed when pump has returned
 }
 
-// Buffer implements [jsonrpc.Responder]. A call begins with it.
+// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
 func (e *exchange) Buffer() []byte {
 	e.startTimer()
 	e.buffer = e.h.buffers.Get().(*[]byte)
 	return (*e.buffer)[:0]
 }
 
-// startTimer makes the response a stream unless it is complete within the keep-alive interval.
+// startTimer turns the response into a stream unless it is complete within the keep-alive interval.
 func (e *exchange) startTimer() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.timer = time.AfterFunc(e.h.o.KeepAlive, e.startStream)
 }
 
-// startStream makes the response a stream, unless it is one or complete.
+// startStream turns the response into a stream, unless it already is one or is complete.
 func (e *exchange) startStream() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.answered && e.stream == nil {
-		e.begin()
+		e.openStream()
 		e.prime()
 	}
 }
 
-// Send implements [jsonrpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,55 +76,56 @@ func (e *exchange) Send(msg []byte) error {
 		return errAnswered
 	}
 	if e.stream == nil {
-		e.begin()
+		e.openStream()
 		e.prime()
 	}
 	return e.stream.add(msg)
 }
 
-func (e *exchange) begin() {
+// openStream makes the response a stream. mu is held.
+func (e *exchange) openStream() {
 	e.setSessionID()
 	if e.session != nil {
-		e.stream = e.session.streams.open()
+		e.stream = e.session.streams.openForCall()
 	} else {
-		e.stream = e.h.newStreams(e.client).openOnce(e.listens)
+		e.stream = e.h.newStreams(e.client).openTransient(e.isSubscription)
 	}
 	e.reader = e.stream.read(0)
 	e.written = make(chan struct{})
 	go e.pump()
 }
 
-// prime sends an event without data, whose id the client can resume from if its revision has that.
-// mu is held.
+// prime sends an event that has only an id, from which the client can resume the stream. It does
+// nothing in revisions that do not support that. mu is held.
 func (e *exchange) prime() {
 	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
-		e.stream.mark(0)
+		e.stream.addEmpty(0)
 	}
 }
 
-// pump writes the stream to the client. If the client is sent away before the call is answered, the
-// connection ends and the call goes on.
+// pump writes the stream to the client. If the reader is dismissed before the call is answered, pump
+// closes the connection and the call continues.
 func (e *exchange) pump() {
 	defer close(e.written)
-	defer e.leave()
+	defer e.releaseSession()
 	e.h.startStream(e.w)
-	if e.h.pump(e.w, e.r, e.reader) == readerLeft {
+	if e.h.pump(e.w, e.r, e.reader) == readerDismissed {
 		hangUp(e.w, e.r)
 	}
 }
 
-// leave notes that the client has its answer or no longer waits for it. From then on, a call that
-// goes on does not keep the session alive.
-func (e *exchange) leave() {
+// releaseSession releases the session once the client has its answer or no longer waits for it. A
+// call that still runs does not keep the session alive.
+func (e *exchange) releaseSession() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.session != nil && !e.left {
-		e.left = true
+	if e.session != nil && !e.sessionReleased {
+		e.sessionReleased = true
 		e.session.release()
 	}
 }
 
-// hangUp ends the response to a request whose handler has not returned.
+// hangUp ends a response before its handler returns.
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -137,8 +138,7 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Attrs implements [mcp.Responder]. Of a session's id, which is a secret, the log has the
-// beginning.
+// Attrs implements [mcp.Responder]. The log gets only the start of a session id, which is a secret.
 func (e *exchange) Attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("caller", callerOf(e.r, e.client))}
 	if e.session != nil {
@@ -147,15 +147,14 @@ func (e *exchange) Attrs() []slog.Attr {
 	return attrs
 }
 
-// callerOf names the caller of a request in the log: by its identity, or otherwise.
-func callerOf(r *http.Request, otherwise string) string {
+// callerOf returns the caller of a request for the log: its identity, or fallback if it has none.
+func callerOf(r *http.Request, fallback string) string {
 	if id := auth.From(r.Context()); id != nil {
-		otherwise = cmp.Or(id.Subject, id.Client, id.Issuer)
+		fallback = cmp.Or(id.Subject, id.Client, id.Issuer)
 	}
-	return clip(otherwise)
+	return clip(fallback)
 }
 
-// Suspend implements [mcp.Responder].
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -163,14 +162,13 @@ func (e *exchange) Suspend(retry time.Duration) {
 		return
 	}
 	if e.stream == nil {
-		e.w.Header().Set("Connection", "close") // hangUp closes it
-		e.begin()
+		e.w.Header().Set("Connection", "close") // hangUp closes the connection
+		e.openStream()
 	}
-	e.stream.mark(max(retry, time.Millisecond))
+	e.stream.addEmpty(max(retry, time.Millisecond))
 	e.stream.dismiss()
 }
 
-// Respond implements [jsonrpc.Responder].
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,12 +187,12 @@ func (e *exchange) Respond(msg []byte, err error) {
 	e.complete = true
 }
 
-// writeAnswer writes a response that is no stream. A client that does not read its responses gets an
-// error instead of a large one. mu is held.
+// writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
+// writes an error instead of a large response. mu is held.
 func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
-		if limit := e.h.memory.takeOne(e.client, int64(len(msg))); limit != nil {
-			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("the response of %d bytes is dropped: %w", len(msg), limit))
+		if limit := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); limit != nil {
+			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), limit))
 			return
 		}
 		e.held += int64(len(msg))
@@ -202,10 +200,11 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	e.h.write(e.w, e.status(err), msg)
 }
 
-// maxBuffer is the size limit of a buffer that is kept for other responses.
+// maxBuffer is the size limit of a buffer that goes back to the pool.
 const maxBuffer = 64 << 10
 
-func (e *exchange) accept() {
+// respondAccepted ends the response to a message that needs no answer.
+func (e *exchange) respondAccepted() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.answered {
@@ -219,7 +218,7 @@ func (e *exchange) accept() {
 	e.w.WriteHeader(http.StatusAccepted)
 }
 
-// setAnswered refuses further messages before the answer. mu is held.
+// setAnswered makes Send refuse further messages. mu is held.
 func (e *exchange) setAnswered() {
 	e.answered = true
 	if e.timer != nil {
@@ -227,8 +226,8 @@ func (e *exchange) setAnswered() {
 	}
 }
 
-// wait waits until the response has been written, and returns the buffer to the handler.
-func (e *exchange) wait() {
+// waitWritten waits until the response has been written, and puts the buffer back into the pool.
+func (e *exchange) waitWritten() {
 	e.mu.Lock()
 	written := e.written
 	e.mu.Unlock()
@@ -241,39 +240,38 @@ func (e *exchange) wait() {
 	}
 }
 
-// Reserve implements [mcp.Responder]: a session holds memory until it ends, a subscription as long as
-// this exchange.
+// Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a session,
+// this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))
 	}
-	return e.session.hold(e.h.memory, int64(n))
+	return e.session.hold(e.h.memoryQuota, int64(n))
 }
 
 func (e *exchange) hold(n int64) error {
-	err := e.h.memory.take(e.client, n)
+	err := e.h.memoryQuota.take(e.client, n)
 	if err == nil {
 		e.held += n
 	}
 	return err
 }
 
-// finish releases the memory that the exchange held.
-func (e *exchange) finish() {
+func (e *exchange) releaseMemory() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.held > 0 {
-		e.h.memory.give(e.client, e.held)
+		e.h.memoryQuota.release(e.client, e.held)
 	}
 	if e.stream != nil && e.session == nil {
 		e.stream.close()
 	}
 }
 
-// answer is deferred: it completes the response even if the handler of the call ended the
-// goroutine, which is the connection's.
-func (e *exchange) answer() {
-	e.wait()
+// completeResponse is deferred. It completes the response even if the handler of the call ended the
+// goroutine with runtime.Goexit.
+func (e *exchange) completeResponse() {
+	e.waitWritten()
 	switch {
 	case e.returned || !e.complete:
 	case e.stream != nil:
@@ -286,14 +284,13 @@ func (e *exchange) answer() {
 	}
 }
 
-// setSessionID tells the client the id of the session that begins with this request, if one does.
 func (e *exchange) setSessionID() {
-	if e.fresh {
+	if e.startsSession {
 		e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
 	}
 }
 
-// status returns the status of an answer, and sets the headers that go with it.
+// status returns the status of an answer, and sets the headers that belong to it.
 func (e *exchange) status(err error) int {
 	if err == nil {
 		e.setSessionID()
@@ -311,7 +308,7 @@ func (e *exchange) status(err error) int {
 	}
 	stateless, ok := errors.AsType[*mcp.StatelessError](err)
 	switch {
-	case e.batch: // the batch itself is wrong
+	case e.isBatch: // the batch itself is invalid
 		return http.StatusBadRequest
 	case !ok:
 		return http.StatusOK
@@ -338,25 +335,25 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// maxUnflushed is the size of a response that net/http buffers until the handler returns. It then
-// sets the Content-Length itself, and writing does not block.
+// maxUnflushed is the size of a response that net/http buffers until the handler returns. For such a
+// response net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	if err := h.places.take(e.client, 1); err != nil {
+	if err := h.sessionQuota.take(e.client, 1); err != nil {
 		h.refuseLimit(e.w, e.r, m.ID(), err)
 		return
 	}
 	s := h.newSession(e.r, e.client)
-	if !h.register(s) { // before the client knows of it
-		h.endNow(s)
+	if !h.registerSession(s) {
+		h.endSessionNow(s)
 		h.refuse(e.w, e.r, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 		return
 	}
-	e.session, e.fresh = s, true
-	defer e.leave()
+	e.session, e.startsSession = s, true
+	defer e.releaseSession()
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.State() == mcp.Created && s.leave() { // initialize failed
-		h.endNow(s)
+	if s.State() == mcp.Created && s.markEnding() { // initialize failed
+		h.endSessionNow(s)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// Whatever comes by HTTP is answered with a status that fits, and with JSON if with anything; the session of the test stays alive
-// unless it is ended by name.
+// Any request gets a valid status, and a body that is JSON. The session of the test survives, unless the
+// request deletes it.
 func FuzzHTTP(f *testing.F) {
 	f.Add("POST", "Content-Type: application/json\nMcp-Session-Id: S", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	f.Add("POST", "Content-Type: application/json\nMcp-Session-Id: S\nMCP-Protocol-Version: 2025-03-26", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}]`)
-	f.Add("POST", "Content-Type: application/json\n"+strings.Join(modern("tools/call", "add"), "\n"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2},`+meta+`}}`)
-	f.Add("POST", "Content-Type: application/json\n"+strings.Join(modern("subscriptions/listen", ""), "\n"), `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},`+meta+`}}`)
-	f.Add("POST", "Content-Type: application/json\n"+strings.Join(modern("tools/call", "routed"), "\n")+"\nMcp-Param-Region: =?base64?SGVsbG8=?=", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"routed","arguments":{"region":"Hello"},`+meta+`}}`)
+	f.Add("POST", "Content-Type: application/json\n"+strings.Join(statelessHeaders("tools/call", "add"), "\n"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2},`+meta+`}}`)
+	f.Add("POST", "Content-Type: application/json\n"+strings.Join(statelessHeaders("subscriptions/listen", ""), "\n"), `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},`+meta+`}}`)
+	f.Add("POST", "Content-Type: application/json\n"+strings.Join(statelessHeaders("tools/call", "routed"), "\n")+"\nMcp-Param-Region: =?base64?SGVsbG8=?=", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"routed","arguments":{"region":"Hello"},`+meta+`}}`)
 	f.Add("POST", "Content-Type: application/json", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}`)
 	f.Add("POST", "Content-Type: application/json\nMcp-Session-Id: S", `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	f.Add("GET", "Mcp-Session-Id: S\nLast-Event-ID: 0-0", "")
@@ -58,7 +58,7 @@ func FuzzHTTP(f *testing.F) {
 	})
 }
 
-// fuzzedHandler is a handler with quick tools, and a session of it.
+// fuzzedHandler returns a handler with fast tools, and the id of a session.
 func fuzzedHandler(t *testing.T) (*mcphttp.Handler, string) {
 	t.Helper()
 	s := newServer(mcp.Options{Logger: quietLogger()})

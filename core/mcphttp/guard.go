@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A guard checks requests before a handler gets them.
+// A guard checks requests before the handler gets them.
 type guard struct {
 	ServeOptions
 	handler http.Handler
@@ -21,12 +21,12 @@ type guard struct {
 	headers guardHeaders
 }
 
-// guardHeaders are header values that are the same for all responses.
+// guardHeaders are header values that all responses share, to save allocations.
 type guardHeaders struct {
 	noStore, noSniff, close []string
 }
 
-// newGuard returns a guard of h at a server that listens on addr, or nil if that is not known yet.
+// newGuard returns a guard of h for a server that listens on addr. addr is nil if it is not known.
 func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -42,34 +42,33 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 	}, nil
 }
 
-// ServeHTTP implements [http.Handler].
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	c := connOf(r)
 	switch {
 	case c == nil:
 	case r.Body == nil || r.Body == http.NoBody:
-		c.await(waitHandler)
+		c.setWait(waitHandler)
 	default:
-		c.await(waitBody)
+		c.setWait(waitBody)
 		r.Body = &timedBody{r.Body, c}
 	}
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
-		g.setNoStore(header) // browsers do not cache responses to POST, and the handler's have a Content-Type
+		g.setNoStore(header) // responses to POST are not cached, and the handler sets their Content-Type
 	}
 	if r.TransferEncoding != nil {
-		// There may have been a Content-Length too, which net/http drops: do not trust what follows
-		// such a request.
+		// net/http drops a Content-Length that was sent too, so the end of this request is
+		// ambiguous: do not read another request from the connection.
 		header["Connection"] = g.headers.close
 	}
 	if err := g.origins.admit(header, r); err != nil {
 		g.refuse(w, r, http.StatusForbidden, g.advise(err))
 		return
 	}
-	if c != nil && c.spare {
+	if c != nil && c.overLimit {
 		header["Connection"] = g.headers.close
 		if !g.Health || r.URL.Path != HealthPath {
-			g.refuseLater(w, r, fmt.Sprintf("%d connections are open, which is the limit", g.MaxConns))
+			g.refuseLater(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
 			return
 		}
 	}
@@ -111,7 +110,7 @@ func (g *guard) serveExtra(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// advise returns the message for a refused request, with the remedy.
+// advise returns the message of err with its remedy.
 func (g *guard) advise(err error) string {
 	if remedy := g.Remedy(err); remedy != "" {
 		return err.Error() + "; " + remedy
@@ -133,25 +132,25 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 // authenticate responds and returns nil.
 func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	for _, gate := range g.Gates {
-		id, err := gate.Enter(r)
+		id, err := gate.Authenticate(r)
 		if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
-			g.challenge(w, r, refusal.Why, refusal.Message)
+			g.challenge(w, r, refusal.Code, refusal.Message)
 			return nil
 		}
 		if err != nil {
 			g.Logger.Error("authenticate", "error", err)
-			g.refuseLater(w, r, "credentials cannot be checked now")
+			g.refuseLater(w, r, "check credentials: temporary failure")
 			return nil
 		}
 		if id != nil {
 			return r.WithContext(auth.With(r.Context(), id))
 		}
 	}
-	var wants []string
+	var accepted []string
 	for _, gate := range g.Gates {
-		wants = append(wants, gate.Wants())
+		accepted = append(accepted, gate.Credentials())
 	}
-	send := "send " + strings.Join(wants, ", or ")
+	send := "send " + strings.Join(accepted, ", or ")
 	if r.Header["Authorization"] != nil || r.Header["X-Api-Token"] != nil {
 		g.challenge(w, r, "invalid_token", "invalid credentials; "+send)
 	} else {
@@ -160,14 +159,14 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 	return nil
 }
 
-// challenge refuses a request with the challenges of all gates. why is an error code of RFC 6750,
+// challenge refuses a request with the challenges of all gates. code is an error code of RFC 6750,
 // or "".
-func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message string) {
+func (g *guard) challenge(w http.ResponseWriter, r *http.Request, code, message string) {
 	for _, gate := range g.Gates {
-		w.Header().Add("WWW-Authenticate", gate.Challenge(why, nil))
+		w.Header().Add("WWW-Authenticate", gate.Challenge(code, nil))
 	}
 	status := http.StatusUnauthorized
-	switch why {
+	switch code {
 	case "invalid_request":
 		status = http.StatusBadRequest
 	case "insufficient_scope":
@@ -176,38 +175,37 @@ func (g *guard) challenge(w http.ResponseWriter, r *http.Request, why, message s
 	g.refuse(w, r, status, message)
 }
 
-// refuse responds with an error of JSON-RPC that belongs to no call.
+// refuse responds with a JSON-RPC error without an id, and closes the connection.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	logRefusal(g.Logger, r, status, message)
 	g.setNoStore(w.Header())
-	w.Header()["Connection"] = g.headers.close // the next request costs the client a new connection
+	w.Header()["Connection"] = g.headers.close // makes repeated attempts expensive for the client
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
 }
 
-// refuseLater refuses a request that may succeed later.
+// refuseLater refuses a request that the client may retry.
 func (g *guard) refuseLater(w http.ResponseWriter, r *http.Request, message string) {
 	w.Header().Set("Retry-After", "5")
 	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
 }
 
-// maxShown is how much of what a client sent is repeated to it or logged.
+// maxShown limits the bytes of client input in errors and log lines.
 const maxShown = 200
 
 func clip(text string) string { return strictjson.Clip(text, maxShown) }
 
-// A timedBody notes on its connection when it has been read.
+// A timedBody stops the body timeout of its connection when it has been read.
 type timedBody struct {
 	io.ReadCloser
 	conn *conn
 }
 
-// Read implements [io.Reader].
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.await(waitHandler)
+		b.conn.setWait(waitHandler)
 	}
 	return n, err
 }

@@ -18,7 +18,7 @@ import (
 
 const key = "0123456789abcdef0123456789abcdef"
 
-// echo answers with who calls and what they say.
+// echo responds with the caller and the body of the request.
 type echo struct{}
 
 func (echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,13 +35,13 @@ func (echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (echo) Shutdown(context.Context) error { return nil }
 
-// isTimeout reports whether a body took too long.
+// isTimeout reports whether err is the timeout of a body.
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// keys is a gate for the key.
+// keys returns a gate for the key.
 func keys(t testing.TB) auth.Gate {
 	t.Helper()
 	gate, err := auth.Keys("weather", []string{key})
@@ -51,17 +51,17 @@ func keys(t testing.TB) auth.Gate {
 	return gate
 }
 
-// tokenGate stands for one that checks tokens: "good" is one, "bad" is one that is expired, "odd" cannot be checked.
+// tokenGate is a fake gate: the token "good" is valid, "bad" is expired, "odd" cannot be checked.
 type tokenGate struct{}
 
-func (tokenGate) Enter(r *http.Request) (*auth.Identity, error) {
+func (tokenGate) Authenticate(r *http.Request) (*auth.Identity, error) {
 	switch r.Header.Get("Authorization") {
 	case "Bearer good":
 		return &auth.Identity{Subject: "ann"}, nil
 	case "Bearer bad":
-		return nil, &auth.Refusal{Why: "invalid_token", Message: "the token has expired"}
+		return nil, &auth.Refusal{Code: "invalid_token", Message: "the token has expired"}
 	case "Bearer narrow":
-		return nil, &auth.Refusal{Why: "insufficient_scope", Message: "the token does not do"}
+		return nil, &auth.Refusal{Code: "insufficient_scope", Message: "the token does not do"}
 	case "Bearer odd":
 		return nil, errors.New("no route to the issuer of eyJsecret")
 	}
@@ -72,14 +72,14 @@ func (tokenGate) Challenge(why string, scopes []string) string {
 	return "Bearer resource_metadata=x " + why
 }
 
-func (tokenGate) Wants() string { return "a token of ann's" }
+func (tokenGate) Credentials() string { return "a token of ann's" }
 
-// loopback and elsewhere are where servers of tests listen.
-func loopback() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181} }
-func elsewhere() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
+// loopback and anyAddr are listening addresses.
+func loopback() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8181} }
+func anyAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4zero, Port: 8181} }
 
-// open returns a door to an echo.
-func open(t testing.TB, addr net.Addr, o ServeOptions) *guard {
+// newTestGuard returns a guard of an echo.
+func newTestGuard(t testing.TB, addr net.Addr, o ServeOptions) *guard {
 	t.Helper()
 	d, err := newGuard(echo{}, o.WithDefaults(), addr)
 	if err != nil {
@@ -88,8 +88,8 @@ func open(t testing.TB, addr net.Addr, o ServeOptions) *guard {
 	return d
 }
 
-// ask sends a request, such as "POST /mcp", with headers that are each a name and a value, and returns the answer.
-func ask(t testing.TB, d http.Handler, request string, headers ...string) *http.Response {
+// sendRequest sends a request such as "POST /mcp", with headers such as "Name: value".
+func sendRequest(t testing.TB, d http.Handler, request string, headers ...string) *http.Response {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, path, strings.NewReader("hello"))
@@ -107,7 +107,7 @@ func ask(t testing.TB, d http.Handler, request string, headers ...string) *http.
 	return w.Result()
 }
 
-// read is the body of an answer.
+// read returns the body of a response.
 func read(t testing.TB, response *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(response.Body)
@@ -117,13 +117,13 @@ func read(t testing.TB, response *http.Response) string {
 	return string(text)
 }
 
-func TestDoor(t *testing.T) {
+func TestGuard(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
-	plain := open(t, loopback(), ServeOptions{Hosts: []string{"pc.local", "odd:99"}, Origins: []string{"https://app.example.com"}})
-	keyed := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
-	far := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
-	wide := open(t, elsewhere(), ServeOptions{BehindProxy: true, Origins: []string{"*"}})
-	front := open(t, elsewhere(), ServeOptions{BehindProxy: true, Hosts: []string{"mcp.example.com"}})
+	plain := newTestGuard(t, loopback(), ServeOptions{Hosts: []string{"pc.local", "odd:99"}, Origins: []string{"https://app.example.com"}})
+	keyed := newTestGuard(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t)}, Health: true, Extra: map[string]http.Handler{"/.well-known/x": page}})
+	far := newTestGuard(t, anyAddr(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"null"}})
+	wide := newTestGuard(t, anyAddr(), ServeOptions{BehindProxy: true, Origins: []string{"*"}})
+	front := newTestGuard(t, anyAddr(), ServeOptions{BehindProxy: true, Hosts: []string{"mcp.example.com"}})
 	for _, test := range []struct {
 		door    *guard
 		request string
@@ -213,7 +213,7 @@ func TestDoor(t *testing.T) {
 		{keyed, "POST /mcp", []string{"X-Api-Token: " + key, "Authorization: Bearer other"}, 400},
 		{keyed, "POST /mcp", []string{"Origin: http://evil.example.com", "X-Api-Token: " + key}, 403},
 	} {
-		response := ask(t, test.door, test.request, test.headers...)
+		response := sendRequest(t, test.door, test.request, test.headers...)
 		text := read(t, response)
 		if response.StatusCode != test.status {
 			t.Errorf("%s with %q is answered with %d, not %d", test.request, test.headers, response.StatusCode, test.status)
@@ -242,8 +242,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// Who is refused is told the way out, with what was sent, but for what is too long of it.
-func TestWaysOut(t *testing.T) {
+// The error of a refused request has the remedy, and a shortened quote of the request.
+func TestRemedies(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	remedy := func(err error) string {
@@ -259,7 +259,7 @@ func TestWaysOut(t *testing.T) {
 		}
 		return ""
 	}
-	d := open(t, loopback(), ServeOptions{Remedy: remedy, Logger: logger})
+	d := newTestGuard(t, loopback(), ServeOptions{Remedy: remedy, Logger: logger})
 	for _, test := range []struct {
 		request, header string
 		says            string
@@ -271,7 +271,7 @@ func TestWaysOut(t *testing.T) {
 		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `…" is not`},
 	} {
 		var refused struct{ Error struct{ Message string } }
-		text := read(t, ask(t, d, test.request, test.header))
+		text := read(t, sendRequest(t, d, test.request, test.header))
 		if err := json.Unmarshal([]byte(text), &refused); err != nil || !strings.Contains(refused.Error.Message, test.says) {
 			t.Errorf("%s with %.80q says %s", test.request, test.header, text)
 		}
@@ -281,25 +281,25 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
-// A refused request has one line in the log.
+// A refused request is logged once.
 func TestRefusalLogged(t *testing.T) {
 	var logged bytes.Buffer
-	d := open(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-	read(t, ask(t, d, "POST /nothing"))
+	d := newTestGuard(t, loopback(), ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	read(t, sendRequest(t, d, "POST /nothing"))
 	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `msg=refused method=POST path=/nothing status=404 error="/nothing does not exist`) {
 		t.Errorf("the log is\n%s", text)
 	}
 	logged.Reset()
-	if read(t, ask(t, d, "POST /mcp")); logged.Len() > 0 {
+	if read(t, sendRequest(t, d, "POST /mcp")); logged.Len() > 0 {
 		t.Errorf("what is not refused is logged:\n%s", logged.String())
 	}
 }
 
-// Who comes in through several gates, and with which words others are refused.
+// Requests that several gates accept or refuse.
 func TestGates(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := open(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t), tokenGate{}}, Logger: logger})
+	d := newTestGuard(t, loopback(), ServeOptions{Gates: []auth.Gate{keys(t), tokenGate{}}, Logger: logger})
 	for _, test := range []struct {
 		headers    []string
 		status     int
@@ -316,7 +316,7 @@ func TestGates(t *testing.T) {
 		{[]string{"Authorization: Bearer odd"}, 503, "", "retry later"},
 		{[]string{"X-Api-Token: good"}, 401, `Bearer realm="weather", error="invalid_token"|Bearer resource_metadata=x invalid_token`, "key"},
 	} {
-		response := ask(t, d, "POST /mcp", test.headers...)
+		response := sendRequest(t, d, "POST /mcp", test.headers...)
 		text := read(t, response)
 		challenges := strings.Join(response.Header["Www-Authenticate"], "|")
 		if response.StatusCode != test.status || challenges != test.challenges || !strings.Contains(text, test.body) {
@@ -340,8 +340,8 @@ func TestGates(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	d := open(t, elsewhere(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"https://app.example.com"}})
-	response := ask(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
+	d := newTestGuard(t, anyAddr(), ServeOptions{Gates: []auth.Gate{keys(t)}, Origins: []string{"https://app.example.com"}})
+	response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,mcp-param-city, x-evil, Mcp-Param-Bad Name,mcp-param-", "Access-Control-Request-Headers: Mcp-Param-Unit")
 	if response.StatusCode != 204 {
 		t.Fatalf("it is answered with %d", response.StatusCode)
@@ -361,17 +361,17 @@ func TestPreflight(t *testing.T) {
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
 		t.Errorf("Vary is %q", vary)
 	}
-	if response := ask(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
+	if response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
 		t.Errorf("the preflight of another is answered with %d", response.StatusCode)
 	}
-	if response := ask(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
+	if response := sendRequest(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("a page cannot read that it needs a key: %d %v", response.StatusCode, response.Header)
 	}
-	if response := ask(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
+	if response := sendRequest(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("there was no origin, and the answer has %v", response.Header)
 	}
 	many := strings.Repeat("mcp-param-a,", 1000)
-	response = ask(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: "+many)
+	response = sendRequest(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: "+many)
 	if n := strings.Count(response.Header.Get("Access-Control-Allow-Headers"), "mcp-param-a"); n != maxParameters {
 		t.Errorf("%d parameters are let through", n)
 	}
@@ -380,7 +380,7 @@ func TestPreflight(t *testing.T) {
 func TestClient(t *testing.T) {
 	r := httptest.NewRequest("POST", "/mcp", nil)
 	if got := ForwardedClient(r); got != "" {
-		t.Errorf("nobody in particular is %q", got)
+		t.Errorf("a request without an address is %q", got)
 	}
 	r.Header.Add("X-Forwarded-For", "6.6.6.6")
 	r.Header.Add("X-Forwarded-For", "7.7.7.7, 192.0.2.1")
@@ -393,8 +393,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-func BenchmarkDoor(b *testing.B) {
-	for name, d := range map[string]*guard{"open": open(b, loopback(), ServeOptions{}), "keys": open(b, loopback(), ServeOptions{Gates: []auth.Gate{keys(b)}})} {
+func BenchmarkGuard(b *testing.B) {
+	for name, d := range map[string]*guard{"open": newTestGuard(b, loopback(), ServeOptions{}), "keys": newTestGuard(b, loopback(), ServeOptions{Gates: []auth.Gate{keys(b)}})} {
 		d.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		b.Run(name, func(b *testing.B) {
 			r := httptest.NewRequest("POST", "/mcp", nil)

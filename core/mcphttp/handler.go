@@ -3,19 +3,20 @@
 //	handler := mcphttp.NewHandler(server, mcphttp.Options{})
 //	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// A [Handler] is an [http.Handler] over the sessions of a server of package mcp. [Serve] listens,
-// and checks each request before the handler gets it, in this order: Host and Origin (403), path
-// (404), credentials (401). In a server of your own, the handler checks Host and Origin itself.
+// A [Handler] is an [http.Handler] for an [mcp.Server]. [Serve] listens and checks each request
+// before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
+// In an [http.Server] of your own, the handler checks Host and Origin itself.
 //
-// On a loopback address, where web pages can make browsers of the same machine send requests, Host
-// and Origin must be names of this machine or listed in the options. On other addresses any Host is
-// accepted; an Origin must be listed or be that of the Host, which must itself be listed if there
-// are no gates. Accepted origins get CORS headers. Cookies are not used.
+// On a loopback address, any web page can make a browser on the same machine send requests.
+// Therefore Host and Origin must be names of this machine, or be listed in the options. On other
+// addresses any Host is accepted. An Origin must be listed, or be the origin of the Host; without
+// gates, that Host must be listed too. Accepted origins get CORS headers. Cookies are not used.
 //
-// Any other address than a loopback one requires a gate, or a proxy that handles TLS and
-// authentication. Serve has no TLS. It speaks HTTP/1.1. A header above the size limit gets status 431,
-// a slow header ends the connection, reading a slow body fails with [os.ErrDeadlineExceeded], and a
-// client that does not accept a part of a response in time is disconnected. A call may take any time.
+// An address other than loopback requires a gate, or a proxy that handles TLS and authentication.
+// Serve speaks HTTP/1.1 without TLS. If a request header is too large, the client gets status 431;
+// if it arrives too slowly, the connection is closed. Reading a slow body fails with
+// [os.ErrDeadlineExceeded]. A client that reads a response too slowly is disconnected. Calls have no
+// timeout.
 package mcphttp
 
 import (
@@ -41,36 +42,32 @@ import (
 
 // Options configure a [Handler]. The zero value has good defaults.
 type Options struct {
-	// MaxBody is the size limit of a message, in bytes (default: MaxMessage of the server).
-	MaxBody int64
+	MaxBody     int64 // size limit of a message, in bytes (default: MaxMessage of the server)
+	MaxSessions int   // limit of sessions (default 10,000)
+	MaxCalls    int   // limit of requests in flight (default 1,000)
+	MaxStreams  int   // limit of streams that clients listen to (default 400)
 
-	MaxSessions int // limits the sessions (default 10,000)
-	MaxCalls    int // limits the requests in flight (default 1,000)
-	MaxStreams  int // limits the streams that clients listen to (default 400)
-
-	// MaxMemory limits, in bytes, what is held for clients: the messages of requests in flight, and
-	// what sessions keep of their clients, such as subscriptions and events for those that
-	// reconnect (default 64 MiB, or more if MaxBody is larger).
+	// MaxMemory limits the bytes held for clients: messages in flight, subscriptions, and events
+	// kept for clients that reconnect (default 64 MiB, or more if MaxBody is larger).
 	MaxMemory int64
 
-	// ClientShare is the share of each of these limits that one client may have, in percent
-	// (default 25). A client above its share gets status 429, and others get 503 once a limit is
-	// reached, with the header Retry-After.
+	// ClientShare is the percentage of each limit that one client may use (default 25). A client
+	// above its share gets status 429. If the server is at its limit, any client gets 503. Both
+	// responses have a Retry-After header.
 	ClientShare int
 
-	// SessionIdle is how long a session is kept that its client does not use (default 30 minutes).
-	SessionIdle time.Duration
+	SessionIdle time.Duration // idle timeout of a session (default 30 minutes)
 
-	// ReplayBuffer is how many bytes of a session's streams are kept for a client that lost its
-	// connection and resumes, and how many a client may leave unread (default 256 KiB).
+	// ReplayBuffer limits the bytes that a session keeps for a client that reconnects or reads
+	// slowly (default 256 KiB).
 	ReplayBuffer int
 
 	// KeepAlive is the interval of comments on a quiet stream. The response to a call that takes
 	// longer becomes a stream (default 15 seconds).
 	KeepAlive time.Duration
 
-	// WriteTimeout is how long a client may take to accept a part of a stream or of a large response
-	// (default 30 seconds). [ServeOptions].WriteTimeout is for all responses.
+	// WriteTimeout is how long a client may take to read a part of a stream or of a large response
+	// (default 30 seconds). [ServeOptions].WriteTimeout applies to all responses.
 	WriteTimeout time.Duration
 
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
@@ -85,13 +82,13 @@ type Options struct {
 	Client func(r *http.Request) string
 }
 
-// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not
-// authenticate: that has been done before, and a session belongs to the [auth.Identity] that began
-// it, if there is one.
+// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not authenticate
+// callers. If requests have an [auth.Identity] in their context, only the identity that started a
+// session can use it.
 type Handler struct {
 	server    *mcp.Server
 	o         Options
-	stateless *mcp.Session // of the requests that belong to no session
+	stateless *mcp.Session // for requests without a session
 	buffers   sync.Pool    // of *[]byte, for responses
 	headers   fixedHeaders
 	closing   atomic.Bool
@@ -99,40 +96,40 @@ type Handler struct {
 	origins    *originPolicy
 	originsErr error
 
-	places, calls, streams, memory *quota
+	sessionQuota, callQuota, streamQuota, memoryQuota *quota
 
 	mu       sync.Mutex
 	sessions map[string]*session
 	sweeping bool
 }
 
-// fixedHeaders are header values that are the same for all responses.
+// fixedHeaders are header values that all responses share, to save allocations.
 type fixedHeaders struct {
 	json, sse, noCache, noBuffer []string
 }
 
-// NewHandler returns a handler that serves s until its Shutdown.
+// NewHandler returns a handler that serves s until [Handler.Shutdown].
 func NewHandler(s *mcp.Server, o Options) *Handler {
 	o.MaxBody = orDefault(o.MaxBody, int64(s.MaxMessage()))
 	o = o.WithDefaults()
 	origins, err := newOriginPolicy(o.Origins, o.Hosts, nil)
 	return &Handler{
 		origins: origins, originsErr: err,
-		server:    s,
-		o:         o,
-		stateless: s.NewStatelessSession(),
-		buffers:   sync.Pool{New: func() any { return new([]byte) }},
-		headers:   fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
-		places:    newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
-		calls:     newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
-		streams:   newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
-		memory:    newQuota("bytes held", o.MaxMemory, o.ClientShare, o.MaxBody),
-		sessions:  make(map[string]*session),
+		server:       s,
+		o:            o,
+		stateless:    s.NewStatelessSession(),
+		buffers:      sync.Pool{New: func() any { return new([]byte) }},
+		headers:      fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
+		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
+		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
+		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
+		memoryQuota:  newQuota("bytes held", o.MaxMemory, o.ClientShare, o.MaxBody),
+		sessions:     make(map[string]*session),
 	}
 }
 
-// WithDefaults returns o with the defaults of all fields that are not set. MaxBody becomes the default
-// of [mcp.Options].MaxMessage.
+// WithDefaults returns o with defaults for all fields that are not set. The default of MaxBody is
+// that of [mcp.Options].MaxMessage.
 func (o Options) WithDefaults() Options {
 	o.MaxBody = orDefault(o.MaxBody, jsonrpc.DefaultMaxMessage)
 	o.MaxSessions = orDefault(o.MaxSessions, 10_000)
@@ -150,11 +147,11 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-func orDefault[N int | int64 | time.Duration](n, otherwise N) N {
+func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	if n > 0 {
 		return n
 	}
-	return otherwise
+	return fallback
 }
 
 // directClient identifies a client by the identity of the caller, or by the remote address.
@@ -189,7 +186,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.delete(w, r)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
-		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "messages come by POST, not by %s", clip(r.Method)))
+		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "method %s is not allowed; send messages with POST", clip(r.Method)))
 	}
 }
 
@@ -212,24 +209,24 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 
-// logRefusal writes the line of a request that never became a call.
+// logRefusal logs a request that was refused before it became a call.
 func logRefusal(log *slog.Logger, r *http.Request, status int, why string) {
 	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, r.RemoteAddr))
 }
 
-// refuseLimit refuses a request because of a [*limitError].
 func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc.ID, err error) {
 	limit, _ := errors.AsType[*limitError](err)
 	h.refuse(w, r, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 }
 
-// Shutdown refuses further calls, and ends all sessions and streams. Calls in flight may finish
-// until ctx ends. It returns nil if all have finished, and otherwise the cause of ctx.
+// Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight
+// have finished. If ctx ends first, it cancels them. If calls are still running then, it returns the
+// cause of ctx.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closing.Load() {
 		h.mu.Unlock()
-		return errors.New("the handler has been shut down already")
+		return errors.New("shut down the handler: already shut down")
 	}
 	h.closing.Store(true)
 	sessions := maps.Clone(h.sessions)
@@ -237,12 +234,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.stateless.Close(ctx.Done()) })
 	for _, s := range sessions {
-		if s.leave() {
-			all.Go(func() { h.end(s, ctx.Done()) })
+		if s.markEnding() {
+			all.Go(func() { h.endSession(s, ctx.Done()) })
 		}
 	}
 	all.Wait()
-	for h.calls.inUse() { // the last bytes of responses are being written
+	for h.callQuota.inUse() { // responses are still being written
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -252,39 +249,38 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// errAnswered is the error of a message that belongs to an answered call.
+// errAnswered is returned for a message to the client of a call that has been answered.
 var errAnswered = errors.New("the call has been answered")
 
-// post handles a message. See route for how the two eras of the protocol are distinguished.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
-	defer e.finish()
+	defer e.releaseMemory()
 	if !e.read() {
 		return
 	}
 	requests := int64(e.msg.Requests())
-	switch err := h.calls.take(e.client, requests); {
+	switch err := h.callQuota.take(e.client, requests); {
 	case requests == 0:
 		requests = 1
-		h.calls.add(e.client, 1) // without a limit: calls in flight may wait for it
+		h.callQuota.takeUnlimited(e.client, 1) // calls in flight may wait for this message
 	case err != nil:
 		h.refuseLimit(w, r, e.msg.ID(), err)
 		return
 	}
-	defer h.calls.give(e.client, requests)
+	defer h.callQuota.release(e.client, requests)
 	if h.closing.Load() && e.msg.Requests() > 0 {
 		w.Header().Set("Connection", "close")
 		h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
 		return
 	}
-	defer e.answer()
+	defer e.completeResponse()
 	h.route(e, &e.msg)
 	e.returned = true
 }
 
-// read reads a message, or refuses the request and reports false.
+// read reads the message. If it fails, it refuses the request and returns false.
 func (e *exchange) read() bool {
-	status, why := acceptable(e.r.Header)
+	status, why := checkMediaTypes(e.r.Header)
 	if why == "" {
 		var raw []byte
 		var err error
@@ -292,7 +288,7 @@ func (e *exchange) read() bool {
 			e.msg.Parse(raw)
 			return true
 		}
-		e.w.Header().Set("Connection", "close") // the rest of the body is not the next request
+		e.w.Header().Set("Connection", "close") // the rest of the body is unread
 		if _, ok := errors.AsType[*limitError](err); ok {
 			e.h.refuseLimit(e.w, e.r, jsonrpc.ID{}, err)
 			return false
@@ -303,7 +299,7 @@ func (e *exchange) read() bool {
 	return false
 }
 
-func acceptable(header http.Header) (status int, why string) {
+func checkMediaTypes(header http.Header) (status int, why string) {
 	kind, accept := header["Content-Type"], header["Accept"]
 	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
 		return 0, "" // nearly all clients send these
@@ -332,35 +328,36 @@ func accepts(accept []string, media string) bool {
 	return false
 }
 
-// firstRead is the size limit of the first buffer of a body: a client may send less than its
-// Content-Length says. It does not count for MaxMemory.
+// firstRead limits the first buffer of a body, because a client may send less than its
+// Content-Length. The first buffer does not count toward MaxMemory.
 const firstRead = 4 << 10
 
-// readBody reads a message, or returns a status and a reason.
+// readBody reads the body of the request. With an error it returns the status of the response; the
+// status of a [*limitError] is its own.
 func (e *exchange) readBody() (raw []byte, status int, err error) {
-	most := e.h.o.MaxBody
-	if e.r.ContentLength > most {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge(most)
+	limit := e.h.o.MaxBody
+	if e.r.ContentLength > limit {
+		return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
 	}
-	room := e.r.ContentLength
-	if room < 0 {
-		room = 512
+	size := e.r.ContentLength
+	if size < 0 {
+		size = 512
 	}
-	raw = make([]byte, 0, min(room, firstRead)+1) // one more, to see the end without growing
+	raw = make([]byte, 0, min(size, firstRead)+1) // one more, to read EOF without growing
 	for {
 		n, err := e.r.Body.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
 		switch {
-		case int64(len(raw)) > most:
-			return nil, http.StatusRequestEntityTooLarge, tooLarge(most)
+		case int64(len(raw)) > limit:
+			return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
 		case errors.Is(err, io.EOF):
 			return slices.Clip(raw), 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, http.StatusRequestTimeout, errors.New("the request body timed out")
+			return nil, http.StatusRequestTimeout, errors.New("read the request body: timeout")
 		case err != nil:
-			return nil, http.StatusBadRequest, errors.New("the request body is incomplete")
+			return nil, http.StatusBadRequest, errors.New("read the request body: it is incomplete")
 		case len(raw) == cap(raw):
-			larger := min(2*int64(cap(raw)), most+1)
+			larger := min(2*int64(cap(raw)), limit+1)
 			if e.r.ContentLength >= 0 {
 				larger = min(larger, e.r.ContentLength+1)
 			}
@@ -372,10 +369,10 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 	}
 }
 
-func tooLarge(most int64) error { return fmt.Errorf("the message is larger than %d bytes", most) }
+func errTooLarge(limit int64) error { return fmt.Errorf("the message is larger than %d bytes", limit) }
 
-// route decides how a message is served. A request that names its revision, in a header or in its
-// _meta, is stateless; any other belongs to a session.
+// route serves a message. A request that names a stateless revision, in a header or in its _meta, is
+// stateless; any other belongs to a session.
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
@@ -385,7 +382,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	e.version = version
 	switch {
 	case m.Fault() != nil:
-		if s := h.find(id, e.r); s != nil {
+		if s := h.findSession(id, e.r); s != nil {
 			defer s.release()
 			if m.IsResponse() {
 				s.Receive(e.r.Context(), m, e) // a call may wait for it
@@ -400,7 +397,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 		h.serveInitialize(e, m)
 	case id == "":
 		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
-			"the header Mcp-Session-Id is missing: send initialize first, whose response has it; or name the revision %s with every request, in MCP-Protocol-Version and in params._meta", mcp.Latest))
+			"header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest))
 	default:
 		h.serveInSession(e, m, id)
 	}
@@ -409,17 +406,17 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 // sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those
 // that are missing.
 func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error) {
-	version, sole := single(header["Mcp-Protocol-Version"])
-	id, soleID := single(header["Mcp-Session-Id"])
-	if !sole || !soleID {
+	version, ok := singleValue(header["Mcp-Protocol-Version"])
+	id, okID := singleValue(header["Mcp-Session-Id"])
+	if !ok || !okID {
 		return "", "", jsonrpc.Errorf(mcp.HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may be sent once")
 	}
 	return version, id, nil
 }
 
-// single returns the value of a header, or "" if it is missing. It reports false if it was sent
-// several times.
-func single(values []string) (string, bool) {
+// singleValue returns the value of a header, or "" if it is missing. It reports false if the header
+// was sent several times.
+func singleValue(values []string) (string, bool) {
 	switch len(values) {
 	case 0:
 		return "", true
@@ -432,42 +429,42 @@ func single(values []string) (string, bool) {
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
-		if err := h.streams.take(e.client, 1); err != nil {
+		if err := h.streamQuota.take(e.client, 1); err != nil {
 			h.refuseLimit(e.w, e.r, m.ID(), err)
 			return
 		}
-		defer h.streams.give(e.client, 1)
-		e.listens = true
-		h.calls.give(e.client, 1) // it may last for days
-		defer h.calls.add(e.client, 1)
+		defer h.streamQuota.release(e.client, 1)
+		e.isSubscription = true
+		h.callQuota.release(e.client, 1) // a subscription may last for days
+		defer h.callQuota.takeUnlimited(e.client, 1)
 		h.stateless.Receive(e.r.Context(), m, e)
-		e.wait()
+		e.waitWritten()
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no batches: send one message at a time", mcp.Latest))
+		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support batches; send one message at a time", mcp.Latest))
 	case m.IsResponse():
-		h.refuse(e.w, e.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s has no responses of clients: send answers with the next request", mcp.Latest))
+		h.refuse(e.w, e.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support responses from clients; send answers with the next request", mcp.Latest))
 	default:
-		e.w.WriteHeader(http.StatusAccepted) // a notification needs a session to have an effect
+		e.w.WriteHeader(http.StatusAccepted) // a notification without a session has no effect
 	}
 }
 
 func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
-	s := h.find(id, e.r)
+	s := h.findSession(id, e.r)
 	if s == nil {
-		h.refuse(e.w, e.r, http.StatusNotFound, m.ID(), noSession())
+		h.refuse(e.w, e.r, http.StatusNotFound, m.ID(), errNoSession())
 		return
 	}
 	e.session = s
-	defer e.leave()
-	if e.batch = m.IsBatch(); e.batch {
+	defer e.releaseSession()
+	if e.isBatch = m.IsBatch(); e.isBatch {
 		e.startTimer()
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
-	e.accept()
+	e.respondAccepted()
 }
 
-func noSession() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "the session does not exist: it has ended, or another process behind a load balancer has it; send initialize without Mcp-Session-Id")
+func errNoSession() *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "session not found: it has ended, or another process behind the load balancer has it; send initialize without Mcp-Session-Id")
 }

@@ -14,32 +14,32 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckRequest implements [mcp.Responder]: headers that repeat parts of a request must be equal to
-// them, so that proxies may go by the headers.
+// CheckRequest implements [mcp.Responder]. Headers that repeat parts of a request must match them,
+// so that proxies can rely on the headers.
 func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
 	switch {
 	case e.version == "":
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "a request of this revision needs the header MCP-Protocol-Version: %s", mcp.Latest)
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is missing; send MCP-Protocol-Version: %s", mcp.Latest)
 	case version == "" && !slices.Contains(mcp.Revisions(), mcp.Revision(e.version)):
 		return mcp.UnsupportedError(e.version)
 	case version == "":
-		return nil // the session says that the request names no revision
+		return nil // the session refuses a request without a revision
 	case e.version != version:
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header MCP-Protocol-Version is %q, but the request names the revision %q", clip(e.version), clip(version))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is %q, but the request has revision %q", clip(e.version), clip(version))
 	case mcp.Revision(version) != mcp.Latest:
-		return nil // the session says that it is not supported
+		return nil // the session refuses an unsupported revision
 	}
 	header := e.r.Header
 	if err := checkHeader(header, "Mcp-Method", c.Method, true); err != nil {
 		return err
 	}
-	if got := header["Mcp-Method"][0]; got != c.Method { // unlike the others it is never in base64
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header Mcp-Method is %q, but the request has %q", clip(got), clip(c.Method))
+	if got := header["Mcp-Method"][0]; got != c.Method { // this header is never base64
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header Mcp-Method is %q, but the request has %q", clip(got), clip(c.Method))
 	}
 	switch c.Method {
 	case "tools/call", "prompts/get", "resources/read":
 		if !c.HasTarget() {
-			return nil // the method says what is wrong
+			return nil // the method reports the error
 		}
 		if err := checkHeader(header, "Mcp-Name", c.Target, true); err != nil {
 			return err
@@ -53,42 +53,42 @@ func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
 	return nil
 }
 
-// checkHeader checks that a header has the value want, or is missing if the request has no such value.
+// checkHeader checks that a header has the value want or, if wanted is false, is missing.
 func checkHeader(header http.Header, name, want string, wanted bool) error {
 	values := header[name]
 	switch {
 	case len(values) > 1:
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s was sent %d times", name, len(values))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header %s was sent %d times", name, len(values))
 	case len(values) == 0 && wanted:
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is missing; it must be %q", name, clip(want))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header %s is missing; send %q", name, clip(want))
 	case len(values) == 0:
 		return nil
 	case !wanted:
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is %q, but the request has no such value", name, clip(values[0]))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header %s is %q, but the request has no such value", name, clip(values[0]))
 	}
 	got, ok := decodeHeader(values[0])
 	if !ok {
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is not valid base64 between =?base64? and ?=", name)
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header %s is not valid base64 between =?base64? and ?=", name)
 	}
 	if got != want {
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "the header %s is %q, but the request has %q", name, clip(got), clip(want))
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header %s is %q, but the request has %q", name, clip(got), clip(want))
 	}
 	return nil
 }
 
-// decodeHeader reads the value of a header, which is in base64 if it could not be sent otherwise.
+// decodeHeader returns the value of a header, decoded if it is base64 between =?base64? and ?=.
 func decodeHeader(value string) (text string, ok bool) {
-	inner, begins := strings.CutPrefix(value, "=?base64?")
-	inner, ends := strings.CutSuffix(inner, "?=")
-	if !begins || !ends {
+	inner, hasPrefix := strings.CutPrefix(value, "=?base64?")
+	inner, hasSuffix := strings.CutSuffix(inner, "?=")
+	if !hasPrefix || !hasSuffix {
 		return value, true
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
 	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 
-// checkArgument compares a header with the argument that it repeats. The input schema refuses
-// arguments of the wrong type.
+// checkArgument compares a header with the argument that it repeats. It accepts arguments of the
+// wrong type, which the input schema refuses.
 func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessage) error {
 	switch first := strictjson.First(value); {
 	case first == 0 || first == 'n':
@@ -108,14 +108,14 @@ func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessa
 	return nil
 }
 
-// sameNumber reports whether two texts are the same integer, of those that every client can
-// represent exactly.
+// sameNumber reports whether two texts are the same integer, within the range that a float64
+// represents exactly.
 func sameNumber(a, b string) bool {
-	const most = 1<<53 - 1
+	const limit = 1<<53 - 1
 	if len(a) > len("-9007199254740991") {
 		return false
 	}
 	x, err := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
-	return err == nil && err2 == nil && x == y && x >= -most && x <= most && !strings.ContainsAny(a, "xXpP_")
+	return err == nil && err2 == nil && x == y && x >= -limit && x <= limit && !strings.ContainsAny(a, "xXpP_")
 }

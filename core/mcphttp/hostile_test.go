@@ -20,8 +20,8 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// request is one of HTTP with a message, for a handler that is called directly. Headers are "Name: value".
-func request(ctx context.Context, method, body string, headers ...string) *http.Request {
+// newRequest returns an HTTP request for a handler that is called directly. Headers are "Name: value".
+func newRequest(ctx context.Context, method, body string, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
@@ -31,81 +31,81 @@ func request(ctx context.Context, method, body string, headers ...string) *http.
 	return r
 }
 
-// give calls a handler directly, to the end.
-func give(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+// serve calls a handler directly.
+func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
 }
 
-// meet begins a session with a handler that is called directly.
-func meet(t *testing.T, h http.Handler, r mcp.Revision) string {
+// beginSession starts a session with a handler that is called directly.
+func beginSession(t *testing.T, h http.Handler, r mcp.Revision) string {
 	t.Helper()
-	w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
+	w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
 	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
-	if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
+	if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
 		t.Fatalf("initialized gives %d %s", w.Code, w.Body)
 	}
 	return id
 }
 
-// A screen shows what a client has been sent.
-type screen struct {
+// A recorder records what a client was sent.
+type recorder struct {
 	header http.Header
 	text   bytes.Buffer
 	held   chan struct{} // until it is closed, writes wait; nil if they do not
 }
 
-func newScreen() *screen { return &screen{header: http.Header{}} }
+func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 
-func (s *screen) Header() http.Header { return s.header }
-func (s *screen) WriteHeader(int)     {}
-func (s *screen) Flush()              {}
+func (s *recorder) Header() http.Header { return s.header }
+func (s *recorder) WriteHeader(int)     {}
+func (s *recorder) Flush()              {}
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *recorder) Write(p []byte) (int, error) {
 	if s.held != nil {
 		<-s.held
 	}
 	return s.text.Write(p)
 }
 
-// A line is a network of one server in the memory of the test, whose clients take what they are sent when they read.
-type line chan net.Conn
+// A memoryListener is an in-memory listener. Its connections have no buffer.
+type memoryListener chan net.Conn
 
-func (l line) Accept() (net.Conn, error) {
+func (l memoryListener) Accept() (net.Conn, error) {
 	if c, ok := <-l; ok {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
 
-func (l line) Addr() net.Addr { return &net.TCPAddr{} }
-func (l line) Close() error   { close(l); return nil }
+func (l memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (l memoryListener) Close() error   { close(l); return nil }
 
 // dial connects a client and sends a request.
-func (l line) dial(t *testing.T, body string, headers ...string) net.Conn {
+func (l memoryListener) dial(t *testing.T, body string, headers ...string) net.Conn {
 	t.Helper()
 	here, there := net.Pipe()
 	l <- there
 	t.Cleanup(func() { here.Close() })
-	r := request(t.Context(), "POST", body, headers...)
+	r := newRequest(t.Context(), "POST", body, headers...)
 	if err := r.Write(here); err != nil {
 		t.Fatal(err)
 	}
 	return here
 }
 
-// onLine serves a handler in the memory of the test, and ends it in the end.
-func onLine(t *testing.T, h *mcphttp.Handler) line {
-	l := make(line)
+// serveInMemory serves a handler over a memoryListener until the end of the test.
+func serveInMemory(t *testing.T, h *mcphttp.Handler) memoryListener {
+	l := make(memoryListener)
 	web := &http.Server{Handler: h}
 	go func() { _ = web.Serve(l) }()
 	t.Cleanup(func() { web.Close() })
 	return l
 }
 
-// shut ends a handler, and what it serves.
-func shut(t *testing.T, h *mcphttp.Handler) {
+// shutDown shuts a handler down.
+func shutDown(t *testing.T, h *mcphttp.Handler) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := h.Shutdown(ctx); err != nil {
@@ -113,8 +113,8 @@ func shut(t *testing.T, h *mcphttp.Handler) {
 	}
 }
 
-// offering is a server with one tool.
-func offering(t *testing.T, o mcp.Options, name string, h mcp.ToolHandler) *mcp.Server {
+// newToolServer returns a server with one tool.
+func newToolServer(t *testing.T, o mcp.Options, name string, h mcp.ToolHandler) *mcp.Server {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = quietLogger()
@@ -132,23 +132,23 @@ func callOf(id, name, meta string) string {
 
 const withProgress = `,"_meta":{"progressToken":1}`
 
-// A session is over as soon as its client has been told so.
+// A session has ended when the client gets the response to DELETE.
 func TestHTTPDeleted(t *testing.T) {
 	h := mcphttp.NewHandler(newFixture(t, mcp.Options{Logger: quietLogger()}), mcphttp.Options{})
 	for range 20 {
-		id := meet(t, h, mcp.LatestHandshake)
-		if w := give(h, request(t.Context(), "DELETE", "", id)); w.Code != 204 {
+		id := beginSession(t, h, mcp.LatestHandshake)
+		if w := serve(h, newRequest(t.Context(), "DELETE", "", id)); w.Code != 204 {
 			t.Fatal(w.Code)
 		}
-		if w := give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
+		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
 			t.Fatalf("behind DELETE a request gives %d", w.Code)
 		}
 	}
 }
 
-// A handler that ends its goroutine ends its call and nothing else.
+// A tool that calls runtime.Goexit ends only its call.
 func TestHTTPGoexit(t *testing.T) {
-	s := newSite(t, offering(t, mcp.Options{}, "quits", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+	s := newTestSite(t, newToolServer(t, mcp.Options{}, "quits", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		mcp.Progress(ctx, 1, 0, "")
 		runtime.Goexit()
 		return nil, nil
@@ -161,10 +161,10 @@ func TestHTTPGoexit(t *testing.T) {
 	}
 }
 
-// What is in a batch is served at once by several goroutines.
+// The messages of a batch are served concurrently.
 func TestHTTPBatch(t *testing.T) {
 	began := make(chan struct{})
-	s := newSite(t, offering(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+	s := newTestSite(t, newToolServer(t, mcp.Options{}, "waits", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 		<-began
 		return nil, nil
 	}), mcphttp.Options{MaxCalls: 4, ClientShare: 100, KeepAlive: 10 * time.Millisecond})
@@ -195,9 +195,9 @@ func TestHTTPBatch(t *testing.T) {
 	}
 }
 
-// A client learns of its session also when initialize is answered by a stream.
+// The client gets its session id also if the response to initialize is a stream.
 func TestHTTPInitializeStream(t *testing.T) {
-	s := newSite(t, offering(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+	s := newTestSite(t, newToolServer(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		mcp.Progress(ctx, 1, 0, "")
 		return next(ctx)
 	}}, "x", fixture.Nothing), mcphttp.Options{})
@@ -207,13 +207,13 @@ func TestHTTPInitializeStream(t *testing.T) {
 	}
 }
 
-// A moment is a context that calls f when it is first asked for a value.
-type moment struct {
+// A hookContext is a context that calls f at the first call of Value.
+type hookContext struct {
 	context.Context
 	f func()
 }
 
-func (m *moment) Value(key any) any {
+func (m *hookContext) Value(key any) any {
 	if f := m.f; f != nil {
 		m.f = nil
 		f()
@@ -221,16 +221,16 @@ func (m *moment) Value(key any) any {
 	return m.Context.Value(key)
 }
 
-// A session that begins while the server ends does not outlive it.
-func TestHTTPBeginsAtTheEnd(t *testing.T) {
+// A session that starts during shutdown ends with it.
+func TestHTTPSessionDuringShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
 		ended := make(chan error, 1)
-		ctx := &moment{t.Context(), func() { // it has its place, and cannot be found yet
+		ctx := &hookContext{t.Context(), func() { // it has its place, and cannot be found yet
 			go func() { ended <- h.Shutdown(t.Context()) }()
 			synctest.Wait()
 		}}
-		w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
+		w := serve(h, newRequest(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
 		if id := w.Header().Get("Mcp-Session-Id"); w.Code != 503 || id != "" {
 			t.Errorf("initialize gives %d, session %q", w.Code, id)
 		}
@@ -240,33 +240,33 @@ func TestHTTPBeginsAtTheEnd(t *testing.T) {
 	})
 }
 
-// A session that a request has found does not end for being idle: a request finds it or does not.
-func TestHTTPFoundAtTheEnd(t *testing.T) {
+// A session that a request uses does not end because it was idle before.
+func TestHTTPSessionInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
-		id := meet(t, h, mcp.LatestHandshake)
-		ctx := &moment{t.Context(), func() { time.Sleep(10 * time.Minute) }}
-		if w := give(h, request(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
+		id := beginSession(t, h, mcp.LatestHandshake)
+		ctx := &hookContext{t.Context(), func() { time.Sleep(10 * time.Minute) }}
+		if w := serve(h, newRequest(ctx, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, id)); w.Code != 404 && !strings.Contains(w.Body.String(), `"tools":[`) {
 			t.Errorf("it gives %d %s", w.Code, w.Body)
 		}
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A session is kept for as long as is said after its last use, and not much longer.
+// A session ends soon after its idle timeout.
 func TestHTTPIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{SessionIdle: time.Minute})
 		for _, test := range []struct {
 			after time.Duration
 			want  int
 		}{{59 * time.Second, 200}, {76 * time.Second, 404}} {
 			for _, phase := range []time.Duration{0, 7 * time.Second, 14 * time.Second} { // wherever it falls between two looks
 				time.Sleep(phase)
-				id := meet(t, h, mcp.LatestHandshake)
+				id := beginSession(t, h, mcp.LatestHandshake)
 				time.Sleep(20 * time.Second)
 				ask := func() int {
-					return give(h, request(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
+					return serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
 				}
 				if got := ask(); got != 200 {
 					t.Fatalf("a ping gives %d", got)
@@ -277,19 +277,19 @@ func TestHTTPIdleTime(t *testing.T) {
 				}
 			}
 		}
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A call that waits for its client does not keep a session that the client has left.
-func TestHTTPLeftAlone(t *testing.T) {
+// A call that waits for its client does not keep an abandoned session alive.
+func TestHTTPAbandonedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "asks", fixture.Handler(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
-		id := meet(t, h, mcp.LatestHandshake)
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "asks", fixture.Handler(func(ctx context.Context) (string, error) { return "", mcp.Ask(ctx, nameForm()) })), mcphttp.Options{SessionIdle: time.Minute})
+		id := beginSession(t, h, mcp.LatestHandshake)
 		ctx, leave := context.WithCancel(t.Context())
 		over := false
 		go func() {
-			h.ServeHTTP(newScreen(), request(ctx, "POST", callOf("1", "asks", ""), id))
+			h.ServeHTTP(newRecorder(), newRequest(ctx, "POST", callOf("1", "asks", ""), id))
 			over = true
 		}()
 		time.Sleep(10 * time.Minute)
@@ -302,23 +302,23 @@ func TestHTTPLeftAlone(t *testing.T) {
 		synctest.Wait()
 		if !over {
 			t.Error("the call waits for a client that is gone")
-			give(h, request(t.Context(), "DELETE", "", id))
+			serve(h, newRequest(t.Context(), "DELETE", "", id))
 		}
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A message goes over one stream: one whose place was taken is sent nothing more.
-func TestHTTPDisplaced(t *testing.T) {
+// A replaced reader of a stream gets no further messages.
+func TestHTTPReplacedReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := offering(t, mcp.Options{}, "x", fixture.Nothing)
+		server := newToolServer(t, mcp.Options{}, "x", fixture.Nothing)
 		h := mcphttp.NewHandler(server, mcphttp.Options{KeepAlive: time.Hour})
-		id := meet(t, h, mcp.LatestHandshake)
-		first, second := newScreen(), newScreen()
+		id := beginSession(t, h, mcp.LatestHandshake)
+		first, second := newRecorder(), newRecorder()
 		first.held = make(chan struct{}) // in the midst of its first event
-		go h.ServeHTTP(first, request(t.Context(), "GET", "", id))
+		go h.ServeHTTP(first, newRequest(t.Context(), "GET", "", id))
 		synctest.Wait()
-		go h.ServeHTTP(second, request(t.Context(), "GET", "", id))
+		go h.ServeHTTP(second, newRequest(t.Context(), "GET", "", id))
 		synctest.Wait()
 		server.RemoveTool("x")
 		time.Sleep(time.Second)
@@ -327,14 +327,14 @@ func TestHTTPDisplaced(t *testing.T) {
 		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
 			t.Errorf("the first is told %q and the second %q", first.text.String(), second.text.String())
 		}
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A request that is refused does not take the place of a reader.
+// A refused request does not replace a reader.
 func TestHTTPRefusedReader(t *testing.T) {
-	server := offering(t, mcp.Options{}, "x", fixture.Nothing)
-	s := newSite(t, server, mcphttp.Options{})
+	server := newToolServer(t, mcp.Options{}, "x", fixture.Nothing)
+	s := newTestSite(t, server, mcphttp.Options{})
 	id := s.begin(mcp.LatestHandshake)
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
@@ -347,31 +347,31 @@ func TestHTTPRefusedReader(t *testing.T) {
 	}
 }
 
-// A client that takes nothing of an answer holds a place among the calls for a time only.
+// A client that does not read its response does not hold its call quota forever.
 func TestHTTPUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "talks", func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 			return mcp.TextResult(strings.Repeat("x", 10_000)), nil
 		}), mcphttp.Options{MaxCalls: 1})
-		l := onLine(t, h)
-		l.dial(t, callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)
+		l := serveInMemory(t, h)
+		l.dial(t, callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)
 		time.Sleep(time.Minute)
-		if w := give(h, request(t.Context(), "POST", callOf("1", "talks", ","+meta), modern("tools/call", "talks")...)); w.Code != 200 {
+		if w := serve(h, newRequest(t.Context(), "POST", callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)); w.Code != 200 {
 			t.Errorf("another client is told %d %s", w.Code, w.Body)
 		}
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A client that reads slowly, but reads, is sent the whole of a large event.
+// A client that reads slowly gets all of a large event.
 func TestHTTPSlowLargeEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := mcphttp.NewHandler(offering(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "talks", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			mcp.Progress(ctx, 1, 0, "")
 			return mcp.TextResult(strings.Repeat("x", 1_000_000) + "the end"), nil
 		}), mcphttp.Options{})
-		id := meet(t, h, mcp.LatestHandshake)
-		conn := onLine(t, h).dial(t, callOf("1", "talks", withProgress), id)
+		id := beginSession(t, h, mcp.LatestHandshake)
+		conn := serveInMemory(t, h).dial(t, callOf("1", "talks", withProgress), id)
 		var all []byte
 		for buf := make([]byte, 64<<10); !bytes.Contains(all, []byte("the end")); {
 			n, err := conn.Read(buf)
@@ -382,14 +382,14 @@ func TestHTTPSlowLargeEvent(t *testing.T) {
 			time.Sleep(3 * time.Second)
 		}
 		conn.Close()
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// A call whose client does not read takes nothing from what another call says.
-func TestHTTPHog(t *testing.T) {
+// A call whose client does not read does not drop events of another call.
+func TestHTTPUnreadCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := offering(t, mcp.Options{}, "floods", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		server := newToolServer(t, mcp.Options{}, "floods", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 			for i := range 100 {
 				mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 1000))
 			}
@@ -405,33 +405,33 @@ func TestHTTPHog(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := mcphttp.NewHandler(server, mcphttp.Options{ReplayBuffer: 50_000})
-		id := meet(t, h, mcp.LatestHandshake)
-		slow, quick := newScreen(), newScreen()
+		id := beginSession(t, h, mcp.LatestHandshake)
+		slow, quick := newRecorder(), newRecorder()
 		slow.held = make(chan struct{})
-		go h.ServeHTTP(slow, request(t.Context(), "POST", callOf("1", "floods", withProgress), id))
+		go h.ServeHTTP(slow, newRequest(t.Context(), "POST", callOf("1", "floods", withProgress), id))
 		synctest.Wait()
-		h.ServeHTTP(quick, request(t.Context(), "POST", callOf("2", "counts", withProgress), id))
+		h.ServeHTTP(quick, newRequest(t.Context(), "POST", callOf("2", "counts", withProgress), id))
 		if n := strings.Count(quick.text.String(), `"progress":`); n != 50 || !strings.Contains(quick.text.String(), "counted") {
 			t.Errorf("of 50 events, %d come", n)
 		}
 		close(slow.held)
-		give(h, request(t.Context(), "DELETE", "", id))
+		serve(h, newRequest(t.Context(), "DELETE", "", id))
 		synctest.Wait()
-		shut(t, h)
+		shutDown(t, h)
 	})
 }
 
-// What has been sent is forgotten before an answer that its client has not seen yet, and an answer that is larger than the
-// room for them all as soon as it has been sent.
-func TestHTTPForgets(t *testing.T) {
-	server, step := streaming(t)
+// Delivered events are dropped before an undelivered answer. An answer above the size limit is dropped
+// once it has been delivered.
+func TestHTTPReplayLimit(t *testing.T) {
+	server, step := newStreamingServer(t)
 	if err := server.AddTool(mcp.Tool{Name: "tells"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		mcp.Progress(ctx, 1, 0, "")
 		return mcp.TextResult(strings.Repeat("x", 30_000)), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 50_000})
+	s := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 50_000})
 	session := s.begin(mcp.LatestHandshake)
 	suspended := s.post(session, callOf("1", "suspends", ""))
 	step <- struct{}{}
@@ -461,7 +461,7 @@ func TestHTTPForgets(t *testing.T) {
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
 		t.Errorf("behind much, the answer is %s %q", a.Status, a.body)
 	}
-	small := newSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
+	small := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)
 	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
 	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// A client that has its share of a limit leaves the rest to others.
+// A client that has used up its share does not affect other clients.
 func TestClientShare(t *testing.T) {
 	server := newFixture(t, mcp.Options{})
 	if err := server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
@@ -24,7 +24,7 @@ func TestClientShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ann, bob = "X-Test-User: ann", "X-Test-User: bob"
-	initialize := func(s *site, info string) string {
+	initialize := func(s *testSite, info string) string {
 		return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + info + `","version":"1"}}}`
 	}
 	subscribe := func(uri string) string {
@@ -34,29 +34,29 @@ func TestClientShare(t *testing.T) {
 		name    string
 		options mcphttp.Options
 		most    int // how many of ann's succeed, at most
-		use     func(s *site, user, session string, i int) answer
+		use     func(s *testSite, user, session string, i int) response
 		says    string
 	}{
-		{"sessions", mcphttp.Options{MaxSessions: 12}, 2, func(s *site, user, _ string, _ int) answer {
+		{"sessions", mcphttp.Options{MaxSessions: 12}, 2, func(s *testSite, user, _ string, _ int) response {
 			return s.do("POST", initialize(s, "t"), user)
 		}, "this client has reached its limit of 3 sessions"},
-		{"what a client says of itself", mcphttp.Options{MaxMemory: 12 << 20}, 4, func(s *site, user, _ string, _ int) answer {
+		{"what a client says of itself", mcphttp.Options{MaxMemory: 12 << 20}, 4, func(s *testSite, user, _ string, _ int) response {
 			return s.do("POST", initialize(s, strings.Repeat("x", 700_000)), user)
 		}, "this client has reached its limit of 3145728 bytes held"},
-		{"subscriptions", mcphttp.Options{MaxMemory: 100 << 10, MaxBody: 25 << 10}, 25, func(s *site, user, session string, i int) answer {
+		{"subscriptions", mcphttp.Options{MaxMemory: 100 << 10, MaxBody: 25 << 10}, 25, func(s *testSite, user, session string, i int) response {
 			return s.post(session, subscribe(fmt.Sprint(i)), user)
 		}, "this client has reached its limit of 25600 bytes held"},
-		{"streams", mcphttp.Options{MaxStreams: 8}, 2, func(s *site, user, session string, i int) answer {
-			r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, append(modern("subscriptions/listen", ""), user)...)
+		{"streams", mcphttp.Options{MaxStreams: 8}, 2, func(s *testSite, user, session string, i int) response {
+			r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, append(statelessHeaders("subscriptions/listen", ""), user)...)
 			if r.StatusCode == 200 {
-				return answer{r, ""}
+				return response{r, ""}
 			}
 			text, _ := io.ReadAll(r.Body)
-			return answer{r, string(text)}
+			return response{r, string(text)}
 		}, "this client has reached its limit of 2 open streams"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSite(t, server, test.options)
+			s := newTestSite(t, server, test.options)
 			annSession, bobSession := s.begin(mcp.LatestHandshake, ann), s.begin(mcp.LatestHandshake, bob)
 			refused := false
 			for i := 0; i <= test.most && !refused; i++ {
@@ -82,7 +82,7 @@ func TestClientShare(t *testing.T) {
 	}
 }
 
-// Calls that wait for an answer that never comes are counted for the client that made them.
+// Calls that are never answered count toward the quota of their client.
 func TestCallsEach(t *testing.T) {
 	server := newServer(mcp.Options{})
 	if err := server.AddTool(mcp.Tool{Name: "asks"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -90,7 +90,7 @@ func TestCallsEach(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{MaxCalls: 8})
+	s := newTestSite(t, server, mcphttp.Options{MaxCalls: 8})
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	for i := range 2 {
 		s.open("POST", callOf(fmt.Sprint(i), "asks", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann")
@@ -104,9 +104,9 @@ func TestCallsEach(t *testing.T) {
 	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
 }
 
-// Bodies that are not complete count too.
+// Incomplete bodies count too.
 func TestUnfinishedBodies(t *testing.T) {
-	s := newSite(t, newFixture(t, mcp.Options{}), mcphttp.Options{MaxMemory: 400 << 10, MaxBody: 100 << 10})
+	s := newTestSite(t, newFixture(t, mcp.Options{}), mcphttp.Options{MaxMemory: 400 << 10, MaxBody: 100 << 10})
 	addr := strings.TrimPrefix(s.URL, "http://")
 	send := func(user string) net.Conn {
 		conn, err := net.Dial("tcp", addr)
@@ -134,12 +134,12 @@ func TestUnfinishedBodies(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("none of two bodies is refused")
 	}
-	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(modern("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
+	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(statelessHeaders("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
 		t.Errorf("another client gets %s %q", a.Status, a.body)
 	}
 }
 
-// A URI to subscribe to has a limit of its own.
+// The URI of a subscription has its own size limit.
 func TestLongSubscription(t *testing.T) {
 	server := newServer(mcp.Options{})
 	if err := server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://{+name}", Name: "note"}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
@@ -147,7 +147,7 @@ func TestLongSubscription(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{})
+	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
 	if !strings.Contains(a.body, "9007 bytes (limit 8192 for a subscription)") {
@@ -155,7 +155,7 @@ func TestLongSubscription(t *testing.T) {
 	}
 }
 
-// A handler in a server of one's own checks Host and Origin with no options set, as Serve does.
+// A handler in an http.Server checks Host and Origin by default, as Serve does.
 func TestBareHandler(t *testing.T) {
 	h := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{Hosts: []string{"pc.local"}, Origins: []string{"https://app.example.com"}})
 	zero := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{})
@@ -181,7 +181,7 @@ func TestBareHandler(t *testing.T) {
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
 		fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", test.host, len(body))
-		for _, line := range modern("server/discover", "") {
+		for _, line := range statelessHeaders("server/discover", "") {
 			fmt.Fprintf(conn, "%s\r\n", line)
 		}
 		if test.origin != "" {
@@ -211,10 +211,10 @@ func httptestServer(t *testing.T, h http.Handler) string {
 	return l.Addr().String()
 }
 
-// What a session holds is released, whatever address its client had at that time.
+// The memory of a session is released, even if the address of its client has changed.
 func TestSessionMoves(t *testing.T) {
 	server := newFixture(t, mcp.Options{})
-	s := newSite(t, server, mcphttp.Options{MaxMemory: 40 << 10, MaxBody: 10 << 10, Client: func(r *http.Request) string { return r.Header.Get("X-Test-Addr") }})
+	s := newTestSite(t, server, mcphttp.Options{MaxMemory: 40 << 10, MaxBody: 10 << 10, Client: func(r *http.Request) string { return r.Header.Get("X-Test-Addr") }})
 	for i := range 30 {
 		session := s.begin(mcp.LatestHandshake, "X-Test-Addr: home")
 		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`
@@ -231,16 +231,16 @@ func TestSessionMoves(t *testing.T) {
 	}
 }
 
-// A body without a length may be as large as one with a length.
+// A body without a Content-Length has the same size limit.
 func TestChunkedBody(t *testing.T) {
-	s := newSite(t, newFixture(t, mcp.Options{MaxMessage: 16 << 20}), mcphttp.Options{})
+	s := newTestSite(t, newFixture(t, mcp.Options{MaxMessage: 16 << 20}), mcphttp.Options{})
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"` + strings.Repeat("x", 9<<20) + `",` + meta + `}}`
 	r, err := http.NewRequest("POST", s.URL, io.MultiReader(strings.NewReader(body))) // whose length is not known
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	for _, line := range modern("tools/list", "") {
+	for _, line := range statelessHeaders("tools/list", "") {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
@@ -255,7 +255,7 @@ func TestChunkedBody(t *testing.T) {
 	}
 }
 
-// A client that reads none of its large answers gets errors once it has its share of the memory.
+// A client that does not read its large responses gets errors once its share of memory is used up.
 func TestUnreadAnswers(t *testing.T) {
 	server := newServer(mcp.Options{})
 	if err := server.AddTool(mcp.Tool{Name: "big"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
@@ -263,10 +263,10 @@ func TestUnreadAnswers(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
+	s := newTestSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
-	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "the response of 8388") || !strings.Contains(a.body, "bytes held") {
+	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "a response of 8388") || !strings.Contains(a.body, "bytes held") {
 		t.Errorf("the second answer is %s %.200q", a.Status, a.body)
 	}
 	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")

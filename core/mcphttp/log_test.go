@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// Each call has one line in the log, which says who called what, and what came of it.
+// Each call is logged once, with its caller, method and result.
 func TestCallLog(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
@@ -27,9 +27,9 @@ func TestCallLog(t *testing.T) {
 		{"a tool that panics", callOf("3", "panics", ""), nil, false, `msg=call method=tools/call tool=panics caller=127.0.0.1 session=SESSION outcome=panic request=3`},
 		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=4 error="unknown tool \"flies\"; see tools/list"`},
 		{"params that are no object", `{"jsonrpc":"2.0","id":6,"method":"tools/list","params":[]}`, nil, false, `msg=call method=tools/list caller=127.0.0.1 session=SESSION outcome=error request=6 error="params must be an object, got an array"`},
-		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(modern("resources/read", "note://readme"), "X-Test-User: ann"), false,
+		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(statelessHeaders("resources/read", "note://readme"), "X-Test-User: ann"), false,
 			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request="\"x\""`},
-		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="the session does not exist`},
+		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="session not found`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var logged bytes.Buffer
@@ -50,7 +50,7 @@ func TestCallLog(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := newSite(t, server, mcphttp.Options{})
+			s := newTestSite(t, server, mcphttp.Options{})
 			session := s.begin(mcp.LatestHandshake)
 			logged.Reset()
 			headers := test.headers

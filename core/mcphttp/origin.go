@@ -9,10 +9,10 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// An originPolicy decides by the Host and Origin of a request whether it is served.
+// An originPolicy admits or refuses requests by their Host and Origin headers.
 type originPolicy struct {
-	addr          net.Addr        // where the server listens; nil if that is not known
-	authenticated bool            // callers are authenticated here
+	addr          net.Addr        // where the server listens; nil if not known
+	authenticated bool            // the server authenticates callers
 	hosts         map[string]bool // names of this machine and listed ones, in lower case, with or without a port
 	listed        map[string]bool // origins, in lower case
 	all           bool            // allow all origins
@@ -22,7 +22,7 @@ type originPolicy struct {
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
 	p := &originPolicy{addr: addr, hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	for _, host := range hosts {
-		name, _, ok := splitHost(host)
+		name, ok := withoutPort(host)
 		if !ok || strings.ContainsAny(name, "/?#@ *") {
 			return nil, &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
 		}
@@ -45,8 +45,8 @@ func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, err
 	return p, nil
 }
 
-// admit returns a [*HostError] or [*OriginError] for a request that is not served. For a request
-// with an Origin that is served, it adds CORS headers to those of the response.
+// admit returns a [*HostError] or [*OriginError] for a request that must be refused. If an admitted
+// request has an Origin, admit adds CORS headers to the header of the response.
 func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 	if !p.allowsHost(r.Host) {
 		return &HostError{r.Host}
@@ -64,18 +64,18 @@ func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 	return nil
 }
 
-// allowsHost reports whether a server may be called by the name in a Host header. On other than
-// loopback addresses any name is allowed: callers are authenticated there, here or by a proxy,
-// which may use another name.
+// allowsHost reports whether a Host header is allowed. On addresses other than loopback any name is
+// allowed: the server or a proxy authenticates callers, and a proxy may use another name.
 func (p *originPolicy) allowsHost(host string) bool {
 	return !IsLoopback(p.addr) || p.knowsHost(host)
 }
 
+// knowsHost reports whether host is listed or names this machine.
 func (p *originPolicy) knowsHost(host string) bool {
 	if p.hosts[host] {
 		return true
 	}
-	name, _, ok := splitHost(host)
+	name, ok := withoutPort(host)
 	if !ok {
 		return false
 	}
@@ -85,9 +85,9 @@ func (p *originPolicy) knowsHost(host string) bool {
 	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
 }
 
-// allowsOrigin reports whether pages of an origin may call a server by the name host, which is
-// allowed. Pages of the host itself may. Without authentication the host must be known: any page
-// can make its own name resolve to this server.
+// allowsOrigin reports whether pages of an origin may call the server as host, which is an allowed
+// Host. Pages of the host itself may. Without authentication the host must also be known, because
+// any page can make its own name resolve to this server.
 func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if p.all {
 		return true
@@ -96,11 +96,11 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if p.listed[origin] {
 		return true
 	}
-	scheme, from, ok := strings.Cut(origin, "://")
+	scheme, hostPort, ok := strings.Cut(origin, "://")
 	if !ok || scheme != "http" && scheme != "https" {
 		return false
 	}
-	name, _, ok := splitHost(from)
+	name, ok := withoutPort(hostPort)
 	if !ok {
 		return false
 	}
@@ -113,22 +113,16 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	return withoutDefaultPort(origin) == withoutDefaultPort(scheme+"://"+strings.ToLower(host))
 }
 
-// splitHost splits a host from its port, if it has one. IPv6 addresses keep their brackets.
-func splitHost(host string) (name, port string, ok bool) {
+// withoutPort removes the optional port of a host. IPv6 addresses keep their brackets. It reports
+// whether the host is valid.
+func withoutPort(host string) (name string, ok bool) {
 	end := strings.LastIndexByte(host, ':')
 	if end < 0 || strings.HasSuffix(host, "]") {
-		return host, "", isName(host)
+		return host, isName(host)
 	}
-	name, port = host[:end], host[end+1:]
-	if len(port) == 0 || len(port) > 5 {
-		return "", "", false
-	}
-	for _, c := range []byte(port) {
-		if c < '0' || c > '9' {
-			return "", "", false
-		}
-	}
-	return name, port, isName(name)
+	name, port := host[:end], host[end+1:]
+	isPort := len(port) > 0 && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
+	return name, isPort && isName(name)
 }
 
 // isName reports whether text can be a host without a port.
@@ -158,7 +152,7 @@ func withoutDefaultPort(origin string) string {
 	return origin
 }
 
-// Pages of other origins may use these.
+// CORS headers for pages of other origins.
 const (
 	corsMethods   = "GET, POST, DELETE"
 	corsHeaders   = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
@@ -167,11 +161,11 @@ const (
 	corsParameter = "Mcp-Param-"
 )
 
-// maxParameters limits the headers with arguments of a tool that a page may ask for at once.
+// maxParameters limits the Mcp-Param headers of one preflight request.
 const maxParameters = 100
 
-// preflight answers a CORS preflight request, and reports whether r is one. Its origin has been
-// checked.
+// preflight answers a CORS preflight request, and reports whether r is one. The origin of r must
+// have been checked.
 func preflight(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header["Origin"] == nil || r.Header["Access-Control-Request-Method"] == nil {
 		return false
@@ -185,7 +179,7 @@ func preflight(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// corsParameters returns the requested headers that carry arguments of tools, to be appended to a list.
+// corsParameters returns the requested headers for tool arguments, each after ", ".
 func corsParameters(requested []string) string {
 	var found strings.Builder
 	n := 0

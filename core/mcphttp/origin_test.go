@@ -40,7 +40,7 @@ func TestBadOrigins(t *testing.T) {
 	}
 }
 
-// A server is called by the address that it listens on.
+// The address that the server listens on is an allowed Host.
 func TestOwnHost(t *testing.T) {
 	for _, test := range []struct {
 		addr net.IP
@@ -62,8 +62,7 @@ func TestOwnHost(t *testing.T) {
 	}
 }
 
-// FuzzOrigin looks whether what is let in on a loopback address is of this machine or listed, by another rule: what
-// url.Parse makes of it.
+// FuzzOrigin checks with url.Parse that admitted origins on a loopback address are local or listed.
 func FuzzOrigin(f *testing.F) {
 	for _, host := range []string{"localhost", "127.0.0.1:80", "[::1]:8181", "pc.local", "PC.LOCAL:8181", "evil.example.com", "localhost@evil", "localhost.evil", "[::1].evil", ""} {
 		for _, origin := range []string{"http://localhost:1", "https://[::1]", "https://app.example.com", "http://" + host, "https://" + host, "null", "", "http://localhost@evil", "http://localhost#.evil"} {

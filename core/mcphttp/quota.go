@@ -8,63 +8,60 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A quota limits something for all clients together, and for each.
+// A quota limits the use of a resource by all clients together, and by each client.
 type quota struct {
-	what      string // for messages, such as "calls in flight"
-	all, each int64
+	unit      string // for error messages, such as "calls in flight"
+	total     int64
+	perClient int64
 
-	mu   sync.Mutex
-	used int64
-	by   map[string]int64 // by client
+	mu     sync.Mutex
+	used   int64
+	usedBy map[string]int64 // by client
 }
 
-// newQuota returns a quota of which a client may have a share, in percent, and at least least.
-func newQuota(what string, all int64, share int, least int64) *quota {
-	return &quota{what: what, all: all, each: min(all, max(all*int64(share)/100, least)), by: map[string]int64{}}
+// newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
+func newQuota(unit string, total int64, share int, minimum int64) *quota {
+	return &quota{unit: unit, total: total, perClient: min(total, max(total*int64(share)/100, minimum)), usedBy: map[string]int64{}}
 }
 
-// take counts n more for a client, or returns a [*limitError].
+// take reserves n for a client, or returns a [*limitError].
 func (q *quota) take(client string, n int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.used+n > q.all:
-		return &limitError{q.what, q.all, false}
-	case q.by[client]+n > q.each:
-		return &limitError{q.what, q.each, true}
+	case q.used+n > q.total:
+		return &limitError{q.unit, q.total, false}
+	case q.usedBy[client]+n > q.perClient:
+		return &limitError{q.unit, q.perClient, true}
 	}
 	q.count(client, n)
 	return nil
 }
 
-// takeOne is take for something that may be larger than the limits if the client has little else.
-func (q *quota) takeOne(client string, n int64) error {
+// takeOversized is take for an item that may exceed the limits, as long as the client uses at most a
+// quarter of its share for other items.
+func (q *quota) takeOversized(client string, n int64) error {
 	err := q.take(client, n)
 	if err == nil {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.by[client] > q.each/4 || q.used > q.all {
+	if q.usedBy[client] > q.perClient/4 || q.used > q.total {
 		return err
 	}
 	q.count(client, n)
 	return nil
 }
 
-// give counts n less for a client.
-func (q *quota) give(client string, n int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.count(client, -n)
-}
+func (q *quota) release(client string, n int64) { q.takeUnlimited(client, -n) }
 
-// add counts n more for a client whatever the limit is, and reports whether it is exceeded.
-func (q *quota) add(client string, n int64) (exceeded bool) {
+// takeUnlimited is take without a limit. It reports whether the limit is exceeded.
+func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.count(client, n)
-	return q.by[client] > q.each || q.used > q.all
+	return q.usedBy[client] > q.perClient || q.used > q.total
 }
 
 func (q *quota) inUse() bool {
@@ -73,36 +70,37 @@ func (q *quota) inUse() bool {
 	return q.used > 0
 }
 
+// count adds n to the use of a client. mu is held.
 func (q *quota) count(client string, n int64) {
 	q.used += n
-	if left := q.by[client] + n; left != 0 {
-		q.by[client] = left
+	if left := q.usedBy[client] + n; left != 0 {
+		q.usedBy[client] = left
 	} else {
-		delete(q.by, client)
+		delete(q.usedBy, client)
 	}
 }
 
-// A limitError says that a quota is used up.
+// A limitError means that a quota is used up.
 type limitError struct {
-	what  string
-	limit int64
-	each  bool // it is that of one client
+	unit      string
+	limit     int64
+	perClient bool // the limit of one client, not of the server
 }
 
 func (e *limitError) Error() string {
-	who := "the server"
-	if e.each {
-		who = "this client"
+	holder := "the server"
+	if e.perClient {
+		holder = "this client"
 	}
-	return fmt.Sprintf("%s has reached its limit of %d %s: retry later", who, e.limit, e.what)
+	return fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, e.limit, e.unit)
 }
 
 func (e *limitError) status() int {
-	if e.each {
+	if e.perClient {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusServiceUnavailable
 }
 
-// Unwrap makes the error one of JSON-RPC.
+// Unwrap returns the error as a [*jsonrpc.Error].
 func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.Error()) }

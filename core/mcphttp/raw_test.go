@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// What is not HTTP, or may be read in two ways, is refused, and whatever follows on the connection is not served.
+// Invalid or ambiguous HTTP is refused, and the rest of the connection is not served.
 func TestRaw(t *testing.T) {
 	addr, _ := start(t, echo{}, ServeOptions{Gates: []auth.Gate{keys(t)}, MaxHeader: 8 << 10})
 	const post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Api-Token: " + key + "\r\n"
@@ -89,7 +89,7 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// Two requests on a connection are two: what the body of the first holds is not a request.
+// A request in the body of another request is not served.
 func TestPipelined(t *testing.T) {
 	addr, _ := start(t, echo{}, ServeOptions{Health: true})
 	conn, err := net.Dial("tcp", addr)

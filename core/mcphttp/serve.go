@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +15,18 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// A Service is what [Serve] serves: a [Handler], or one that wraps it.
+// A Service is a [Handler], or a handler that wraps one.
 type Service interface {
 	http.Handler
 
-	// Shutdown refuses further calls. It returns when those in flight have ended, or with an error
-	// when ctx has.
+	// Shutdown refuses further calls and waits for calls in flight. It returns an error if ctx ends
+	// first.
 	Shutdown(ctx context.Context) error
 }
 
-// Serve serves h until ctx ends. Then it stops accepting connections, lets calls in flight go on
-// for the grace period, ends all streams and returns nil. Its errors are an [*OptionError], an
-// [*UnprotectedError], or those of package net. Signals are the caller's.
+// Serve serves h until ctx ends. Then it stops accepting connections, waits for calls in flight for
+// the grace period, ends all streams and returns nil. Its errors are an [*OptionError], an
+// [*UnprotectedError], or an error of package net. Serve does not handle signals.
 func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	o = o.WithDefaults()
 	listener := o.Listener
@@ -49,7 +50,7 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	}
 	server := newHTTPServer(ctx, g, o)
 	all := newConns(listener, o)
-	defer close(all.ended)
+	defer close(all.done)
 	all.attach(server)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(all) }()
@@ -68,8 +69,8 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server of net/http. It has no timeouts, see conns. The contexts of calls
-// do not end with ctx: calls have a grace period.
+// newHTTPServer returns a server without timeouts, which conns enforces. The contexts of calls do not
+// end with ctx, because calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -83,17 +84,16 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	}
 }
 
-// closeTimeout is how long, once all calls have ended, their last bytes and incomplete requests may
-// take.
+// closeTimeout is the timeout for open connections once all calls have ended.
 const closeTimeout = time.Second
 
-// shutDown lets calls in flight go on for the grace period, and closes all connections.
+// shutDown waits for calls in flight for the grace period, then closes all connections.
 func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOptions) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	server.SetKeepAlivesEnabled(false)
 	if err := h.Shutdown(grace); err != nil {
-		o.Logger.Warn("calls were cancelled at the end", "grace", o.Grace, "error", err)
+		o.Logger.Warn("calls cancelled: grace period over", "grace", o.Grace, "error", err)
 	}
 	last, cancel := context.WithTimeout(grace, closeTimeout)
 	defer cancel()
@@ -101,48 +101,48 @@ func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOption
 	server.Close()
 }
 
-// ServeOptions configure [Serve]. The zero value serves this machine alone, at 127.0.0.1:8181/mcp.
+// ServeOptions configure [Serve]. The zero value serves only this machine, at 127.0.0.1:8181/mcp.
 type ServeOptions struct {
-	Addr     string                  // where to listen (default [DefaultAddr])
+	Addr     string                  // address to listen on (default [DefaultAddr])
 	Listener net.Listener            // used instead of Addr, see [Listen]
-	Path     string                  // of the handler (default /mcp)
+	Path     string                  // path of the handler (default /mcp)
 	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
 	Health   bool                    // serve /healthz, without authentication
 
-	Gates       []auth.Gate // authenticate callers, in order; none accepts everyone
+	Gates       []auth.Gate // authenticate callers, in order; without gates every caller is accepted
 	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
 
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" for all
 	Hosts   []string // further host names, with a port or for any port; see the package documentation
 
-	// MaxConns limits the connections. At the limit, a new one displaces the one that has waited
-	// for its client for the longest time. If none waits, requests over further connections get
-	// status 503, except for health checks (default 512).
+	// MaxConns limits the connections (default 512). At the limit, a new connection replaces the one
+	// that has waited longest for its client. If none waits, requests over new connections get
+	// status 503, except for health checks.
 	MaxConns int
 
-	MaxHeader     int           // the size limit of a header, in bytes (default 64 KiB)
-	HeaderTimeout time.Duration // for reading a header (default 10 seconds)
-	BodyTimeout   time.Duration // for reading a body (default 30 seconds)
-	WriteTimeout  time.Duration // for a client to accept a part of a response (default 30 seconds)
-	Idle          time.Duration // how long an idle connection is kept (default 2 minutes)
-	Grace         time.Duration // for calls in flight at the end (default 10 seconds)
+	MaxHeader     int           // size limit of a request header, in bytes (default 64 KiB)
+	HeaderTimeout time.Duration // for reading a request header (default 10 seconds)
+	BodyTimeout   time.Duration // for reading a request body (default 30 seconds)
+	WriteTimeout  time.Duration // for a client to read a part of a response (default 30 seconds)
+	Idle          time.Duration // idle timeout of a connection (default 2 minutes)
+	Grace         time.Duration // for calls in flight at shutdown (default 10 seconds)
 
-	// Remedy returns advice for the operator of the server, such as a flag that would allow a
-	// request. It is appended to the message of a refused request. err is a [*HostError],
-	// [*OriginError] or [*PathError]. nil gives none.
+	// Remedy returns the remedy for a refused request, such as a flag that would allow it. Serve
+	// appends it to the error message. err is a [*HostError], [*OriginError] or [*PathError].
+	// Optional.
 	Remedy func(err error) string
 
-	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: discards)
+	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: none)
 	Ready  func(addr net.Addr) // called when the server listens
 }
 
 // DefaultAddr is the default address of [Listen] and [Serve].
 const DefaultAddr = "127.0.0.1:8181"
 
-// HealthPath is where [Serve] reports its health, if [ServeOptions].Health is set.
+// HealthPath is the path of the health check, see [ServeOptions].Health.
 const HealthPath = "/healthz"
 
-// An OptionError says that a field of [ServeOptions] has an invalid value.
+// An OptionError means that a field of [ServeOptions] has an invalid value.
 type OptionError struct {
 	Option string // the name of the field, such as "Hosts"
 	Value  string
@@ -153,71 +153,53 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
 }
 
-// A HostError says that a request was refused because of its Host header.
+// A HostError means that a request was refused because of its Host header.
 type HostError struct{ Host string }
 
 func (e *HostError) Error() string { return fmt.Sprintf("host %q is not allowed", clip(e.Host)) }
 
-// An OriginError says that a request was refused because of its Origin header.
+// An OriginError means that a request was refused because of its Origin header.
 type OriginError struct{ Origin string }
 
 func (e *OriginError) Error() string { return fmt.Sprintf("origin %q is not allowed", clip(e.Origin)) }
 
-// A PathError says that a request was refused because of its path.
+// A PathError means that a request was refused because of its path.
 type PathError struct{ Path, Endpoint string }
 
 func (e *PathError) Error() string {
 	return fmt.Sprintf("%s does not exist; the endpoint is %s", clip(e.Path), e.Endpoint)
 }
 
-// An UnprotectedError says that [Serve] refused to listen for other machines without
-// authentication: set Gates or BehindProxy, or listen on a loopback address.
+// An UnprotectedError means that [Serve] would accept other machines without authentication. To
+// avoid it, set Gates or BehindProxy, or listen on a loopback address.
 type UnprotectedError struct{ Addr string }
 
 func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("listen on %s: other machines could connect without authentication", e.Addr)
 }
 
-// Check returns an [*OptionError] for options that Serve would refuse before it listens.
+// Check returns an [*OptionError] if Serve would refuse the options.
 func (o ServeOptions) Check() error {
 	_, err := newGuard(nil, o.WithDefaults(), nil)
 	return err
 }
 
-// WithDefaults returns o with the defaults of all fields that are not set.
+// WithDefaults returns o with defaults for all fields that are not set.
 func (o ServeOptions) WithDefaults() ServeOptions {
-	if o.Addr == "" {
-		o.Addr = DefaultAddr
-	}
-	if o.Path == "" {
-		o.Path = "/mcp"
-	}
-	if o.MaxHeader == 0 {
-		o.MaxHeader = 64 << 10
-	}
-	if o.MaxConns == 0 {
-		o.MaxConns = 512
-	}
+	o.Addr = cmp.Or(o.Addr, DefaultAddr)
+	o.Path = cmp.Or(o.Path, "/mcp")
+	o.MaxHeader = cmp.Or(o.MaxHeader, 64<<10)
+	o.MaxConns = cmp.Or(o.MaxConns, 512)
+	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 10*time.Second)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
+	o.Idle = cmp.Or(o.Idle, 2*time.Minute)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Remedy == nil {
 		o.Remedy = func(error) string { return "" }
-	}
-	if o.HeaderTimeout == 0 {
-		o.HeaderTimeout = 10 * time.Second
-	}
-	if o.BodyTimeout == 0 {
-		o.BodyTimeout = 30 * time.Second
-	}
-	if o.WriteTimeout == 0 {
-		o.WriteTimeout = 30 * time.Second
-	}
-	if o.Idle == 0 {
-		o.Idle = 2 * time.Minute
-	}
-	if o.Grace == 0 {
-		o.Grace = 10 * time.Second
 	}
 	return o
 }
@@ -256,12 +238,10 @@ func (o ServeOptions) check() error {
 }
 
 // Listen listens on a TCP address such as 127.0.0.1:8181, or on a free port if the port is 0. If a
-// host name has several addresses, Listen uses one of them. "" means [DefaultAddr]; package net
-// would listen on every address.
+// host name has several addresses, Listen uses one of them. Unlike in package net, "" means
+// [DefaultAddr].
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
-	if addr == "" {
-		addr = DefaultAddr
-	}
+	addr = cmp.Or(addr, DefaultAddr)
 	to, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: "tcp " + addr, Err: err}
@@ -275,9 +255,9 @@ func IsLoopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// ForwardedClient identifies the clients of a server behind a proxy, see [Options].Client: by the
-// identity of the caller, or else by the last address in X-Forwarded-For, which the proxy appended.
-// Clients may forge the addresses before it.
+// ForwardedClient identifies the clients of a server behind a proxy, for [Options].Client. It returns
+// the identity of the caller, or else the last address in X-Forwarded-For, which the proxy appended.
+// Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
 	if id := auth.From(r.Context()); id != nil {
 		return id.Principal()

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// start serves h at a free port until the test ends or stop is called, which returns what came of it.
+// start serves h on a free port until the test ends or stop is called. stop returns the error of Serve.
 func start(t *testing.T, h Service, o ServeOptions) (addr string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +36,7 @@ func start(t *testing.T, h Service, o ServeOptions) (addr string, stop func() er
 	}
 }
 
-// What cannot be served is refused at the start, with the way out.
+// Serve refuses invalid options, with a remedy.
 func TestRefusedAtStart(t *testing.T) {
 	taken, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// Elsewhere it is served with a gate, or if that is said.
+// An address other than loopback requires a gate or BehindProxy.
 func TestServeElsewhere(t *testing.T) {
 	for _, o := range []ServeOptions{{Addr: ":0", BehindProxy: true}, {Addr: "0.0.0.0:0", Gates: []auth.Gate{keys(t)}}} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestServeElsewhere(t *testing.T) {
 	}
 }
 
-// An address that was left out, as by a variable that is not set, is that of this machine and not every one.
+// An empty address means the default loopback address, not all addresses.
 func TestNoAddress(t *testing.T) {
 	listener, err := Listen(t.Context(), "")
 	if err != nil { // another program has the port
@@ -92,7 +92,7 @@ func TestNoAddress(t *testing.T) {
 	}
 }
 
-// A waiting handler answers when it is told to end, as one whose call is in flight.
+// A waiting handler responds during Shutdown, like a call in flight.
 type waiting struct{ entered, told chan struct{} }
 
 func (h waiting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func (h waiting) Shutdown(context.Context) error {
 	return nil
 }
 
-// Calls in flight end before the server does, and no further ones are accepted.
+// Shutdown waits for calls in flight, and refuses further calls.
 func TestEnd(t *testing.T) {
 	h := waiting{make(chan struct{}), make(chan struct{})}
 	addr, stop := start(t, h, ServeOptions{})
@@ -137,12 +137,12 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// panicking is a handler with a fault.
+// panicking is a handler that panics.
 type panicking struct{ echo }
 
 func (panicking) ServeHTTP(http.ResponseWriter, *http.Request) { panic("a fault") }
 
-// A handler that panics ends its own connection, and is logged.
+// A handler that panics closes its connection, and the panic is logged.
 func TestPanic(t *testing.T) {
 	var logged safeBuffer
 	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
@@ -161,7 +161,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A broken listener cannot accept.
+// A broken listener fails to accept.
 type broken struct{ net.Listener }
 
 func (broken) Accept() (net.Conn, error) { return nil, errors.New("no more files") }
@@ -176,7 +176,7 @@ func TestBrokenListener(t *testing.T) {
 	}
 }
 
-// A safeBuffer may be written to and read at once.
+// A safeBuffer is a buffer for concurrent use.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -194,7 +194,7 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// The error names the address of the listener, also if the caller has made it.
+// The error has the address of the listener, also of one from the caller.
 func TestUnprotectedListener(t *testing.T) {
 	listener, err := Listen(t.Context(), "0.0.0.0:0")
 	if err != nil {

@@ -14,31 +14,31 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// A session is one over HTTP. Its messages come by POST. Messages that belong to no call go over a
-// stream that the client opens by GET.
+// A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
+// of messages that belong to no call with GET.
 type session struct {
 	*mcp.Session
 	id        string
-	principal string // whose it is
-	client    string // whose share it uses
+	principal string // owner
+	client    string // for quotas
 	streams   *streams
-	leaving   atomic.Bool
-	using     atomic.Int64 // requests that use it
+	ending    atomic.Bool
+	users     atomic.Int64 // requests that use the session
 	used      atomic.Bool  // since the last sweep
-	seen      int64        // the last sweep that found it used, in nanoseconds since 1970; guarded by Handler.mu
+	lastUsed  int64        // last sweep that found it used, in Unix nanoseconds; guarded by Handler.mu
 
 	mu    sync.Mutex
-	held  int64 // of the handler's memory
+	held  int64 // bytes of the handler's memory quota
 	ended bool
 }
 
 func (h *Handler) newSession(r *http.Request, client string) *session {
 	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
-	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.ownStream().add(msg) })
+	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.standaloneStream().add(msg) })
 	return s
 }
 
-// hold counts n more bytes for the session's client until the session ends, or fewer if n is negative.
+// hold takes n bytes of the memory quota until the session ends, or releases -n bytes.
 func (s *session) hold(memory *quota, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *session) hold(memory *quota, n int64) error {
 		return nil
 	}
 	if n < 0 {
-		memory.give(s.client, -n)
+		memory.release(s.client, -n)
 	} else if err := memory.take(s.client, n); err != nil {
 		return err
 	}
@@ -58,26 +58,25 @@ func (s *session) releaseMemory(memory *quota) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	memory.give(s.client, s.held)
+	memory.release(s.client, s.held)
 }
 
 func (s *session) release() {
 	s.used.Store(true) // before using, so that the sweep sees one of the two
-	s.using.Add(-1)
+	s.users.Add(-1)
 }
 
-// errClosing refuses new sessions and calls.
 var errClosing = errors.New("the server is shutting down")
 
-// register lets requests find a session, and counts as one that uses it. It reports false if the
-// handler is shutting down.
-func (h *Handler) register(s *session) bool {
+// registerSession makes a session available to requests, with the caller as its first user. It
+// reports false if the handler is shutting down.
+func (h *Handler) registerSession(s *session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing.Load() {
 		return false
 	}
-	s.using.Add(1)
+	s.users.Add(1)
 	h.sessions[s.id] = s
 	if !h.sweeping {
 		h.sweeping = true
@@ -86,59 +85,59 @@ func (h *Handler) register(s *session) bool {
 	return true
 }
 
-// leave marks a session as ended: requests no longer find it. It reports true to its first caller, who
-// must end the session.
-func (s *session) leave() bool { return s.leaving.CompareAndSwap(false, true) }
+// markEnding hides a session from further requests. It returns true once: that caller must end the
+// session.
+func (s *session) markEnding() bool { return s.ending.CompareAndSwap(false, true) }
 
-// end ends a session. Its calls may go on until hurry is closed.
-func (h *Handler) end(s *session, hurry <-chan struct{}) {
-	s.Close(hurry)
-	s.streams.finishAll()
+// endSession ends a session. It cancels calls that still run when cancel is closed.
+func (h *Handler) endSession(s *session, cancel <-chan struct{}) {
+	s.Close(cancel)
+	s.streams.endAll()
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	h.mu.Unlock()
 	s.streams.close()
-	s.releaseMemory(h.memory)
-	h.places.give(s.client, 1)
+	s.releaseMemory(h.memoryQuota)
+	h.sessionQuota.release(s.client, 1)
 }
 
-// endNow ends a session and cancels its calls. It does not wait for them.
-func (h *Handler) endNow(s *session) {
-	now := make(chan struct{})
-	close(now)
-	go h.end(s, now) // a call that ignores its context may take a while
+// endSessionNow cancels the calls of a session and ends it, without waiting for them.
+func (h *Handler) endSessionNow(s *session) {
+	cancel := make(chan struct{})
+	close(cancel)
+	go h.endSession(s, cancel)
 }
 
-// find returns the session with an id if it belongs to the caller, or nil. The caller must release it.
-func (h *Handler) find(id string, r *http.Request) *session {
-	who := auth.From(r.Context()).Principal()
+// findSession returns the session with an id if the caller of r owns it, or nil. The session must be
+// released after use.
+func (h *Handler) findSession(id string, r *http.Request) *session {
+	principal := auth.From(r.Context()).Principal()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[id]
-	if s == nil || s.leaving.Load() && !h.closing.Load() || s.principal != who {
+	if s == nil || s.ending.Load() && !h.closing.Load() || s.principal != principal {
 		return nil
 	}
-	s.using.Add(1)
+	s.users.Add(1)
 	return s
 }
 
 func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
 
-// sweep ends the sessions that have been idle for too long. It runs again as long as there are
-// sessions. One timer for all is simpler than one for each, which every request would have to
-// reset.
+// sweep ends idle sessions, and reschedules itself while sessions exist. With a timer per session,
+// every request would have to reset one.
 func (h *Handler) sweep() {
 	now := time.Now()
-	before := now.Add(-h.o.SessionIdle).UnixNano()
+	cutoff := now.Add(-h.o.SessionIdle).UnixNano()
 	var idle []*session
 	h.mu.Lock()
 	for _, s := range h.sessions {
-		if s.using.Load() > 0 || s.used.Swap(false) {
-			s.seen = now.UnixNano()
+		if s.users.Load() > 0 || s.used.Swap(false) {
+			s.lastUsed = now.UnixNano()
 		}
-		if s.seen > before {
-			s.streams.forget(before)
-		} else if s.leave() {
+		if s.lastUsed > cutoff {
+			s.streams.dropFinishedBefore(cutoff)
+		} else if s.markEnding() {
 			idle = append(idle, s)
 		}
 	}
@@ -147,15 +146,15 @@ func (h *Handler) sweep() {
 	}
 	h.mu.Unlock()
 	for _, s := range idle {
-		h.endNow(s)
+		h.endSessionNow(s)
 	}
 }
 
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
-	if s := h.named(w, r); s != nil {
+	if s := h.lookupSession(w, r); s != nil {
 		defer s.release()
-		if s.leave() {
-			h.endNow(s)
+		if s.markEnding() {
+			h.endSessionNow(s)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -164,40 +163,42 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 // get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends
 // when the credentials of the client expire.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
-	s := h.named(w, r)
+	s := h.lookupSession(w, r)
 	if s == nil {
 		return
 	}
 	defer s.release()
 	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
-		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "GET returns a stream: Accept must include text/event-stream"))
+		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Accept must include text/event-stream: GET returns a stream"))
 		return
 	}
 	client := h.o.Client(r)
-	if err := h.streams.take(client, 1); err != nil {
+	if err := h.streamQuota.take(client, 1); err != nil {
 		h.refuseLimit(w, r, jsonrpc.ID{}, err)
 		return
 	}
-	defer h.streams.give(client, 1)
-	var rest *reader
-	last, ok := single(r.Header["Last-Event-Id"])
+	defer h.streamQuota.release(client, 1)
+	var reader *reader
+	last, ok := singleValue(r.Header["Last-Event-Id"])
 	if ok {
-		rest, ok = s.streams.after(last) // replaces another reader of the stream
+		reader, ok = s.streams.resumeAfter(last) // replaces another reader of the stream
 	}
 	if !ok {
-		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Last-Event-ID: this session has no such event to resume from"))
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "resume after Last-Event-ID: this session does not have that event"))
 		return
 	}
 	if s.Revision() >= mcp.Revision20251125 {
-		rest.primeOnce()
+		reader.primeOnce()
 	}
-	known, stop := auth.UntilExpiry(r.Context())
+	ctx, stop := auth.UntilExpiry(r.Context())
 	defer stop()
 	h.startStream(w)
-	h.pump(w, r.WithContext(known), rest)
+	h.pump(w, r.WithContext(ctx), reader)
 }
 
-func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
+// lookupSession returns the session that the headers of a request name. If it does not exist,
+// lookupSession refuses the request and returns nil.
+func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) *session {
 	version, id, err := sessionHeaders(r.Header)
 	if err != nil {
 		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, err)
@@ -205,16 +206,16 @@ func (h *Handler) named(w http.ResponseWriter, r *http.Request) *session {
 	}
 	if id == "" {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "without the header Mcp-Session-Id only POST is allowed"))
+		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "header Mcp-Session-Id is missing; only POST is allowed without it"))
 		return nil
 	}
 	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
-		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q has no sessions", clip(version)))
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q does not support sessions", clip(version)))
 		return nil
 	}
-	s := h.find(id, r)
+	s := h.findSession(id, r)
 	if s == nil {
-		h.refuse(w, r, http.StatusNotFound, jsonrpc.ID{}, noSession())
+		h.refuse(w, r, http.StatusNotFound, jsonrpc.ID{}, errNoSession())
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,44 +12,39 @@ import (
 )
 
 // streams are the streams of one session: one for each call, and one for messages that belong to no
-// call. They share a lock and a size limit for events that clients may ask for again.
+// call. They share a lock and a size limit for the events kept for replay.
 type streams struct {
 	limit int
-	hold  func(n int) (exceeded bool) // accounts for n more bytes
+	hold  func(n int) (exceeded bool) // takes n bytes of the memory quota; n may be negative
 
-	mu    sync.Mutex
-	size  int
-	tight bool      // the limit of hold is exceeded
-	last  int       // the number of the newest
-	own   *stream   // for messages that belong to no call; nil until there is one
-	calls []*stream // by age
-	over  bool
+	mu         sync.Mutex
+	size       int
+	overQuota  bool      // the memory quota is exceeded
+	last       int       // number of the newest stream
+	standalone *stream   // for messages that belong to no call; nil until it is used
+	calls      []*stream // oldest first
+	ended      bool
 }
 
-func newStreams(limit int, hold func(n int) bool) *streams {
-	return &streams{limit: limit, hold: hold}
-}
-
-// newStreams returns streams that use the share of a client.
 func (h *Handler) newStreams(client string) *streams {
-	return newStreams(h.o.ReplayBuffer, func(n int) bool { return h.memory.add(client, int64(n)) })
+	return &streams{limit: h.o.ReplayBuffer, hold: func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) }}
 }
 
-// grow accounts for n more bytes of events. mu is held.
-func (all *streams) grow(n int) {
+// account counts n more bytes of events. mu is held.
+func (all *streams) account(n int) {
 	all.size += n
-	all.tight = all.hold(n)
+	all.overQuota = all.hold(n)
 }
 
-// room is how many bytes of events may be kept. mu is held.
-func (all *streams) room() int {
-	if all.tight {
+// budget returns how many bytes of events may be kept. mu is held.
+func (all *streams) budget() int {
+	if all.overQuota {
 		return 0
 	}
 	return all.limit
 }
 
-// close releases the memory of the streams. Readers may go on.
+// close releases the memory quota of the streams. Readers may continue.
 func (all *streams) close() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -56,31 +52,31 @@ func (all *streams) close() {
 	all.hold = func(int) bool { return false }
 }
 
-// A stream is a sequence of messages to a client. It outlives the connection that it is sent over,
-// so that the client can resume it over another. Adding a message never waits for the client.
+// A stream is a sequence of messages to a client. It outlives its connection, so that the client can
+// resume it over another one. Adding a message never waits for the client.
 type stream struct {
 	*streams
-	name     string // part of event ids; "" if the stream cannot be resumed
-	whole    bool   // a client that misses an event must be disconnected
-	events   []event
-	first    int  // the number of events[0]
-	sent     int  // the number after the last event that was sent
-	seen     bool // a client has been sent the whole stream
-	bytes    int
-	finished int64 // when the last event was added, in nanoseconds since 1970; 0 if there may be more
-	reader   *reader
+	name      string // part of event ids; "" if the stream cannot be resumed
+	lossless  bool   // a client that misses an event must be disconnected
+	events    []event
+	first     int  // the number of events[0]
+	sent      int  // the number after the last event that was sent
+	delivered bool // a client got the whole stream
+	bytes     int
+	finished  int64 // when the last event was added, in Unix nanoseconds; 0 if more may follow
+	reader    *reader
 }
 
-// An event is one message, or an id without data that a client can resume from.
+// An event is a message, or only an id from which a client can resume.
 type event struct {
 	data  []byte
 	retry time.Duration // when to reconnect; 0 leaves it to the client
 }
 
-// cost is what an event counts for the size limit.
+// cost is the number of bytes that an event counts toward the size limit.
 func (e event) cost() int { return len(e.data) + 64 }
 
-func (all *streams) open() *stream {
+func (all *streams) openForCall() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.last++
@@ -89,37 +85,37 @@ func (all *streams) open() *stream {
 	return s
 }
 
-// openOnce starts a stream that ends with its connection. If the client reads too slowly, a whole
-// stream ends; any other drops events before the answer.
-func (all *streams) openOnce(whole bool) *stream { return &stream{streams: all, whole: whole} }
+// openTransient returns a stream that ends with its connection. If the client reads too slowly, a
+// lossless stream ends; any other drops events before the answer.
+func (all *streams) openTransient(whole bool) *stream { return &stream{streams: all, lossless: whole} }
 
-func (s *stream) lasts() bool { return s.name != "" }
+func (s *stream) isResumable() bool { return s.name != "" }
 
-func (all *streams) ownStream() *stream {
+func (all *streams) standaloneStream() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.ownLocked()
+	return all.standaloneLocked()
 }
 
-func (all *streams) ownLocked() *stream {
-	if all.own == nil {
-		all.own = &stream{streams: all, name: "0"}
-		if all.over {
-			all.own.finished = time.Now().UnixNano()
+func (all *streams) standaloneLocked() *stream {
+	if all.standalone == nil {
+		all.standalone = &stream{streams: all, name: "0"}
+		if all.ended {
+			all.standalone.finished = time.Now().UnixNano()
 		}
 	}
-	return all.own
+	return all.standalone
 }
 
 var errSlow = errors.New("the client reads too slowly")
 
 func (s *stream) add(msg []byte) error {
-	return s.append(event{data: oneLine(msg)}, false)
+	return s.appendEvent(event{data: oneLine(msg)}, false)
 }
 
-// mark appends an event without data that the client can resume from.
-func (s *stream) mark(retry time.Duration) {
-	_ = s.append(event{retry: retry}, false) // no message is lost
+// addEmpty appends an event without data that the client can resume from.
+func (s *stream) addEmpty(retry time.Duration) {
+	_ = s.appendEvent(event{retry: retry}, false)
 }
 
 // finish appends the last message, if it is not nil, and ends the stream.
@@ -128,20 +124,21 @@ func (s *stream) finish(msg []byte) {
 		s.end()
 		return
 	}
-	_ = s.append(event{data: oneLine(msg)}, true) // a client that is gone misses nothing
+	_ = s.appendEvent(event{data: oneLine(msg)}, true)
 }
 
+// oneLine returns a copy of a message without line breaks, which would end the data of an event.
 func oneLine(msg []byte) []byte {
 	msg = slices.Clone(msg)
 	for i, c := range msg {
-		if c == '\n' || c == '\r' { // between values: in strings they are escaped
+		if c == '\n' || c == '\r' { // only between values: strings have them escaped
 			msg[i] = ' '
 		}
 	}
 	return msg
 }
 
-func (s *stream) append(e event, last bool) error {
+func (s *stream) appendEvent(e event, last bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.finished != 0 {
@@ -149,39 +146,39 @@ func (s *stream) append(e event, last bool) error {
 	}
 	s.events = append(s.events, e)
 	s.bytes += e.cost()
-	s.grow(e.cost())
+	s.account(e.cost())
 	if last {
 		s.finished = time.Now().UnixNano()
 	}
-	err := s.makeRoom()
+	err := s.trim()
 	s.wake()
 	return err
 }
 
-// makeRoom drops events above the size limit: first streams of finished calls whose clients have
-// seen all, then those of other finished calls, then the oldest events of the largest stream, but
-// never the latest event of a stream. mu is held.
-func (s *stream) makeRoom() error {
-	s.dropOver(s, func(old *stream) bool { return old.seen })
-	s.dropOver(s, func(*stream) bool { return true })
-	for s.size > s.room() {
-		largest, spare := s.largest(s)
-		if spare <= s.room() {
+// trim drops events above the size limit, in this order: delivered streams of finished calls, other
+// streams of finished calls, the oldest events of the largest stream. It never drops the latest
+// event of a stream. mu is held.
+func (s *stream) trim() error {
+	s.dropFinished(s, func(old *stream) bool { return old.delivered })
+	s.dropFinished(s, func(*stream) bool { return true })
+	for s.size > s.budget() {
+		largest, droppable := s.largest(s)
+		if droppable <= s.budget() {
 			break
 		}
-		largest.forgetFirst(1)
+		largest.dropFirst(1)
 	}
-	if s.whole && s.sent < s.first {
+	if s.lossless && s.sent < s.first {
 		return errSlow
 	}
 	return nil
 }
 
-// dropOver drops streams of finished calls, the oldest first, until there is room. It keeps streams
-// that have a reader, that are but, or for which fits reports false. mu is held.
-func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
-	for i := 0; i < len(all.calls) && all.size > all.room(); {
-		if old := all.calls[i]; old != but && old.finished != 0 && old.reader == nil && fits(old) {
+// dropFinished drops streams of finished calls for which match reports true, the oldest first, until
+// the size is within the budget. It keeps streams that have a reader, and the stream keep. mu is held.
+func (all *streams) dropFinished(keep *stream, match func(*stream) bool) {
+	for i := 0; i < len(all.calls) && all.size > all.budget(); {
+		if old := all.calls[i]; old != keep && old.finished != 0 && old.reader == nil && match(old) {
 			all.drop(old)
 		} else {
 			i++
@@ -189,52 +186,54 @@ func (all *streams) dropOver(but *stream, fits func(*stream) bool) {
 	}
 }
 
-// largest returns the stream with the most to spare, one included, and what all have to spare. mu
-// is held.
-func (all *streams) largest(one *stream) (most *stream, spare int) {
-	most = one
-	look := func(s *stream) {
-		spare += s.spare()
-		if s.spare() > most.spare() {
-			most = s
+// largest returns the stream with the most droppable bytes, and the droppable bytes of all streams.
+// It includes extra, which may be a transient stream. mu is held.
+func (all *streams) largest(extra *stream) (largest *stream, droppable int) {
+	largest = extra
+	consider := func(s *stream) {
+		n := s.droppable()
+		droppable += n
+		if n > largest.droppable() {
+			largest = s
 		}
 	}
 	for _, s := range all.calls {
-		look(s)
+		consider(s)
 	}
-	if all.own != nil {
-		look(all.own)
+	if all.standalone != nil {
+		consider(all.standalone)
 	}
-	if !one.lasts() {
-		look(one) // it is in no list
+	if !extra.isResumable() {
+		consider(extra)
 	}
-	return most, spare
+	return largest, droppable
 }
 
-// spare returns the cost of all events but the latest. mu is held.
-func (s *stream) spare() int {
+// droppable returns the cost of all events but the latest. mu is held.
+func (s *stream) droppable() int {
 	if len(s.events) == 0 {
 		return 0
 	}
 	return s.bytes - s.events[len(s.events)-1].cost()
 }
 
-// forgetFirst drops the first n events. mu is held.
-func (s *stream) forgetFirst(n int) {
+// dropFirst drops the first n events. mu is held.
+func (s *stream) dropFirst(n int) {
 	for _, e := range s.events[:n] {
-		s.grow(-e.cost())
+		s.account(-e.cost())
 		s.bytes -= e.cost()
 	}
 	s.events = slices.Delete(s.events, 0, n)
 	s.first += n
 }
 
-// drop drops the stream of a call. mu is held.
+// drop removes the stream of a call. mu is held.
 func (all *streams) drop(s *stream) {
-	all.grow(-s.bytes)
+	all.account(-s.bytes)
 	all.calls = slices.DeleteFunc(all.calls, func(one *stream) bool { return one == s })
 }
 
+// end ends the stream without a further message.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,19 +247,20 @@ func (s *stream) endLocked() {
 	s.wake()
 }
 
-func (all *streams) finishAll() {
+func (all *streams) endAll() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.over = true
+	all.ended = true
 	for _, s := range all.calls {
 		s.endLocked()
 	}
-	if all.own != nil {
-		all.own.endLocked()
+	if all.standalone != nil {
+		all.standalone.endLocked()
 	}
 }
 
-func (all *streams) forget(before int64) {
+// dropFinishedBefore drops the streams of calls that finished before a time, in Unix nanoseconds.
+func (all *streams) dropFinishedBefore(before int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, s := range slices.Clone(all.calls) {
@@ -270,28 +270,27 @@ func (all *streams) forget(before int64) {
 	}
 }
 
-// after returns a reader of the events after the one with that id. "" means the stream for messages
-// that belong to no call. It reports whether the event exists.
-func (all *streams) after(id string) (*reader, bool) {
+// resumeAfter returns a reader that continues after the event with an id, or on the standalone
+// stream if id is "". It reports whether the event exists.
+func (all *streams) resumeAfter(id string) (*reader, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if id == "" {
-		own := all.ownLocked()
-		return own.readLocked(own.sent), true
+		s := all.standaloneLocked()
+		return s.readLocked(s.sent), true
 	}
 	name, number, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
-	s := all.named(name)
+	s := all.byName(name)
 	if err != nil || s == nil || n < 0 || n >= s.first+len(s.events) {
 		return nil, false
 	}
 	return s.readLocked(n + 1), true
 }
 
-// named returns the stream of that name, or nil. mu is held.
-func (all *streams) named(name string) *stream {
-	if all.own != nil && all.own.name == name {
-		return all.own
+func (all *streams) byName(name string) *stream {
+	if all.standalone != nil && all.standalone.name == name {
+		return all.standalone
 	}
 	for _, s := range all.calls {
 		if s.name == name {
@@ -301,24 +300,23 @@ func (all *streams) named(name string) *stream {
 	return nil
 }
 
-// A reader is a connection that a stream is sent over. A stream has one at a time: a new one
-// replaces the old one.
+// A reader sends a stream over one connection. A new reader of a stream replaces the old one.
 type reader struct {
 	*stream
-	next int           // the number of the next event
-	woke chan struct{} // there may be new events
-	gone bool          // it must stop
-	last int           // before the event with this number
+	next      int           // the number of the next event
+	wakeup    chan struct{} // wakes the reader up for new events
+	dismissed bool          // must stop before the event with the number stopAt
+	stopAt    int
 }
 
 // A readerState is what a reader does next.
 type readerState int
 
 const (
-	readerWaits readerState = iota // waits for more events
-	readerDone                     // it has seen the whole stream
-	readerLeft                     // it was dismissed before the end
-	readerLost                     // it has missed events of a whole stream
+	readerWaits     readerState = iota // waits for more events
+	readerDone                         // has sent the whole stream
+	readerDismissed                    // was dismissed before the end
+	readerLost                         // has missed events of a lossless stream
 )
 
 func (s *stream) read(from int) *reader {
@@ -329,16 +327,17 @@ func (s *stream) read(from int) *reader {
 
 func (s *stream) readLocked(from int) *reader {
 	s.dismissLocked(0)
-	s.reader = &reader{stream: s, next: from, woke: make(chan struct{}, 1)}
+	s.reader = &reader{stream: s, next: from, wakeup: make(chan struct{}, 1)}
 	return s.reader
 }
 
+// primeOnce adds an event to an empty stream, so that the client gets an id to resume from.
 func (r *reader) primeOnce() {
 	r.mu.Lock()
 	empty := r.first+len(r.events) == 0
 	r.mu.Unlock()
 	if empty {
-		r.mark(0)
+		r.addEmpty(0)
 	}
 }
 
@@ -349,82 +348,73 @@ func (s *stream) dismiss() {
 	s.dismissLocked(s.first + len(s.events))
 }
 
-// dismissLocked stops the reader before the event with a number: later ones are for another reader.
-// mu is held.
+// dismissLocked stops the reader before the event with a number. mu is held.
 func (s *stream) dismissLocked(before int) {
 	if s.reader != nil {
-		s.reader.gone, s.reader.last = true, before
+		s.reader.dismissed, s.reader.stopAt = true, before
 		s.wake()
 		s.reader = nil
 	}
 }
 
-// wake tells the reader that there are new events. mu is held.
+// wake wakes the reader up for new events. mu is held.
 func (s *stream) wake() {
 	if s.reader == nil {
 		return
 	}
 	select {
-	case s.reader.woke <- struct{}{}:
-	default: // it has been told
+	case s.reader.wakeup <- struct{}{}:
+	default:
 	}
 }
 
 // maxAtOnce is how many bytes of events are written together.
 const maxAtOnce = 32 << 10
 
-// more appends events that the reader has not sent, in the format of the stream.
-func (r *reader) more(dst []byte) ([]byte, readerState) {
+// appendPending appends events that the reader has not sent, in the format of the stream.
+func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next < r.first {
-		if r.whole {
+		if r.lossless {
 			return dst, readerLost
 		}
-		r.next = r.first // the client was gone for too long, or reads too slowly
+		r.next = r.first // the client was disconnected for too long, or reads too slowly
 	}
 	end := r.first + len(r.events)
-	if r.gone {
-		end = min(end, r.last)
+	if r.dismissed {
+		end = min(end, r.stopAt)
 	}
 	for ; r.next < end && len(dst) < maxAtOnce; r.next++ {
-		dst = r.appendEvent(dst, r.next)
+		dst = r.encodeEvent(dst, r.next)
 	}
 	r.sent = max(r.sent, r.next)
-	if !r.lasts() {
-		r.forgetFirst(r.next - r.first)
+	if !r.isResumable() {
+		r.dropFirst(r.next - r.first)
 	}
 	switch {
 	case r.next < end:
 		return dst, readerWaits
-	case r.gone:
-		return dst, readerLeft
+	case r.dismissed:
+		return dst, readerDismissed
 	case r.finished != 0:
 		return dst, readerDone
 	}
 	return dst, readerWaits
 }
 
-func (s *stream) appendEvent(dst []byte, n int) []byte {
+func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	e := s.events[n-s.first]
-	if s.lasts() {
-		dst = append(dst, "id: "...)
-		dst = append(dst, s.name...)
-		dst = append(dst, '-')
-		dst = strconv.AppendInt(dst, int64(n), 10)
-		dst = append(dst, '\n')
+	if s.isResumable() {
+		dst = fmt.Appendf(dst, "id: %s-%d\n", s.name, n)
 	}
 	if e.retry > 0 {
-		dst = append(dst, "retry: "...)
-		dst = strconv.AppendInt(dst, e.retry.Milliseconds(), 10)
-		dst = append(dst, '\n')
+		dst = fmt.Appendf(dst, "retry: %d\n", e.retry.Milliseconds())
 	}
-	dst = append(dst, "data: "...)
-	dst = append(dst, e.data...)
-	return append(dst, "\n\n"...)
+	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
-// startStream starts a response that is a stream. The client gets its header at once.
+// startStream sends the header of a response that is a stream.
 func (h *Handler) startStream(w http.ResponseWriter) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.sse
@@ -434,7 +424,8 @@ func (h *Handler) startStream(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// pump writes a stream to a client until it is complete, the client is gone or the reader is dismissed.
+// pump writes a stream to a client until the stream ends, the client disconnects or the reader is
+// dismissed.
 func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) readerState {
 	defer from.release()
 	control := http.NewResponseController(w)
@@ -444,7 +435,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 	var buf []byte
 	for {
 		var state readerState
-		if buf, state = from.more(buf[:0]); len(buf) > 0 {
+		if buf, state = from.appendPending(buf[:0]); len(buf) > 0 {
 			if h.send(w, control, buf) != nil {
 				return readerDone
 			}
@@ -456,19 +447,19 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 		switch state {
 		case readerWaits:
 		case readerLost:
-			// A write that cannot succeed breaks the connection, and with it the call.
+			// A write that fails breaks the connection, which cancels the call.
 			_ = control.SetWriteDeadline(time.Unix(1, 0))
 			_, _ = w.Write([]byte(":\n\n"))
 			_ = control.Flush()
 			return state
 		case readerDone:
-			from.done()
+			from.markDelivered()
 			return state
 		default:
 			return state
 		}
 		select {
-		case <-from.woke:
+		case <-from.wakeup:
 		case <-r.Context().Done():
 			return readerDone
 		case <-quiet.C:
@@ -480,7 +471,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 	}
 }
 
-// send writes to a client, which must accept each piece within the write timeout.
+// send writes to a client in pieces. Each piece has its own write timeout.
 func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
 	for piece := range slices.Chunk(data, maxAtOnce) {
 		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
@@ -491,13 +482,14 @@ func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, 
 	return control.Flush()
 }
 
-func (r *reader) done() {
+func (r *reader) markDelivered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = true
+	r.delivered = true
 }
 
-// release ends a reader, and drops events that were kept for it alone: first those before the answer.
+// release detaches a reader from its stream, and drops events above the size limit that were kept
+// for it.
 func (r *reader) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -505,8 +497,8 @@ func (r *reader) release() {
 		return
 	}
 	r.stream.reader = nil
-	for r.seen && r.size > r.room() && len(r.events) > 1 {
-		r.forgetFirst(1)
+	for r.delivered && r.size > r.budget() && len(r.events) > 1 {
+		r.dropFirst(1)
 	}
-	r.dropOver(nil, func(old *stream) bool { return old.seen })
+	r.dropFinished(nil, func(old *stream) bool { return old.delivered })
 }

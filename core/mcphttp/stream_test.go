@@ -18,8 +18,8 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// streaming is a server with tools that say something before they answer.
-func streaming(t *testing.T) (s *mcp.Server, step chan struct{}) {
+// newStreamingServer returns a server with tools that send notifications before they answer.
+func newStreamingServer(t *testing.T) (s *mcp.Server, step chan struct{}) {
 	t.Helper()
 	s = newFixture(t, mcp.Options{Logger: quietLogger()})
 	step = make(chan struct{})
@@ -63,8 +63,8 @@ func streaming(t *testing.T) (s *mcp.Server, step chan struct{}) {
 const stepsCall = `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"steps",`
 
 func TestHTTPStream(t *testing.T) {
-	server, step := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, step := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	for _, test := range []struct {
 		name, body string
@@ -72,7 +72,7 @@ func TestHTTPStream(t *testing.T) {
 		ids        bool
 	}{
 		{"in a session", stepsCall + `"_meta":{"progressToken":1}}}`, []string{"Mcp-Session-Id: " + session}, true},
-		{"alone", stepsCall + strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1) + `}}`, modern("tools/call", "steps"), false},
+		{"alone", stepsCall + strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1) + `}}`, statelessHeaders("tools/call", "steps"), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := s.open("POST", test.body, test.headers...)
@@ -101,10 +101,10 @@ func TestHTTPStream(t *testing.T) {
 	}
 }
 
-// Who loses a stream in the midst of it goes on behind the last event seen, as often as needed.
+// A client can resume a broken stream after the last event, repeatedly.
 func TestHTTPResume(t *testing.T) {
-	server, step := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, step := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
@@ -140,8 +140,8 @@ func idOf(event string) string {
 }
 
 func TestHTTPSuspend(t *testing.T) {
-	server, step := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, step := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
@@ -155,17 +155,17 @@ func TestHTTPSuspend(t *testing.T) {
 	if e := next(t, bufio.NewReader(r.Body)); !strings.Contains(e, "worth the wait") {
 		t.Errorf("the answer is %q", e)
 	}
-	// Where nobody could come back, the client waits.
+	// A stateless client cannot resume, so it waits.
 	go func() { step <- struct{}{} }()
 	if a := s.post(s.begin(mcp.Revision20250618), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`); !strings.Contains(a.body, "worth the wait") {
 		t.Errorf("in 2025-06-18 the call gives %q", a.body)
 	}
 }
 
-// A question goes over the stream of its call, and its answer comes in a POST of its own.
+// A request to the client goes over the stream of its call, and the client answers with a POST.
 func TestHTTPAsk(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	session, other := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	r := s.open("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks"}}`, "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
@@ -186,10 +186,10 @@ func TestHTTPAsk(t *testing.T) {
 	}
 }
 
-// What belongs to no call goes over the stream that the client gets, and waits for it.
+// Messages that belong to no call wait for the stream that the client opens with GET.
 func TestHTTPOwnStream(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	if a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`); a.StatusCode != 200 {
 		t.Fatal(a.Status, a.body)
@@ -201,7 +201,7 @@ func TestHTTPOwnStream(t *testing.T) {
 	if e := next(t, events); !strings.Contains(e, `"method":"notifications/resources/updated","params":{"uri":"note://readme"}`) {
 		t.Errorf("the client is told %q", e)
 	}
-	// A second one takes the place of the first.
+	// A second stream replaces the first.
 	second := s.open("GET", "", "Mcp-Session-Id: "+session)
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 		t.Errorf("the first stream ends with %q, %v", rest, err)
@@ -223,9 +223,9 @@ func TestHTTPOwnStream(t *testing.T) {
 }
 
 func TestHTTPListen(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
-	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
+	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, statelessHeaders("subscriptions/listen", "")...)
 	events := bufio.NewReader(r.Body)
 	if e := next(t, events); r.Header.Get("X-Accel-Buffering") != "no" || !strings.Contains(e, "subscriptions/acknowledged") || strings.Contains(e, "id: ") {
 		t.Errorf("it begins with %q", e)
@@ -246,15 +246,15 @@ func TestHTTPListen(t *testing.T) {
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 		t.Errorf("behind it comes %q, %v", rest, err)
 	}
-	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, modern("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, statelessHeaders("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
 		t.Errorf("after the end a request gives %s %q", a.Status, a.body)
 	}
 }
 
-// Of a client that does not read, the tool notices nothing; what waits for it stays small.
+// A client that does not read does not block the tool, and the number of waiting events stays small.
 func TestHTTPSlowReader(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
 	session := s.begin(mcp.LatestHandshake)
 	r := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods","_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+session)
 	time.Sleep(20 * time.Millisecond) // whatever it is in the midst of
@@ -262,7 +262,7 @@ func TestHTTPSlowReader(t *testing.T) {
 	if err != nil || !strings.Contains(string(all), "high water") {
 		t.Errorf("the end is missing: %v", err)
 	}
-	alone := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods",`+strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1)+`}}`, modern("tools/call", "floods")...)
+	alone := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods",`+strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1)+`}}`, statelessHeaders("tools/call", "floods")...)
 	all, err = io.ReadAll(alone.Body)
 	if err != nil || !strings.Contains(string(all), "high water") {
 		t.Errorf("the stream that stands for itself ends with %v, and without its answer", err)
@@ -270,8 +270,8 @@ func TestHTTPSlowReader(t *testing.T) {
 }
 
 func TestHTTPLimits(t *testing.T) {
-	server, step := streaming(t)
-	s := newSite(t, server, mcphttp.Options{MaxSessions: 3, MaxCalls: 1, ClientShare: 67})
+	server, step := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{MaxSessions: 3, MaxCalls: 1, ClientShare: 67})
 	first := s.begin(mcp.LatestHandshake)
 	s.begin(mcp.LatestHandshake)
 	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
@@ -301,7 +301,7 @@ func TestHTTPLimits(t *testing.T) {
 	}
 }
 
-// A client of 2026-07-28 that goes away has cancelled its call; one of a session has not.
+// A stateless client that disconnects cancels its call. A client with a session does not.
 func TestHTTPGone(t *testing.T) {
 	server := newFixture(t, mcp.Options{Logger: quietLogger()})
 	began, ended := make(chan struct{}), make(chan error, 1)
@@ -314,7 +314,7 @@ func TestHTTPGone(t *testing.T) {
 	if err := server.AddTool(mcp.Tool{Name: "lasts"}, go1); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{})
+	s := newTestSite(t, server, mcphttp.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	req, _ := http.NewRequestWithContext(ctx, "POST", s.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lasts",`+meta+`}}`))
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"lasts"}, "Mcp-Protocol-Version": {"2026-07-28"}}
@@ -328,10 +328,10 @@ func TestHTTPGone(t *testing.T) {
 	<-ended
 }
 
-// Sessions that nobody uses end; one that somebody listens to does not.
+// Idle sessions end, but not those with an open stream.
 func TestHTTPIdle(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{SessionIdle: 20 * time.Millisecond})
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{SessionIdle: 20 * time.Millisecond})
 	idle, used := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
 	s.open("GET", "", "Mcp-Session-Id: "+used)
 	for s.post(idle, `{"jsonrpc":"2.0","method":"notifications/x"}`).StatusCode != 404 {
@@ -342,7 +342,7 @@ func TestHTTPIdle(t *testing.T) {
 	}
 }
 
-// What one client is sent is in no other's answer, also when a client that listened has gone.
+// Messages to one client never reach another, also after a client has disconnected.
 func TestHTTPApart(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "apart", Version: "1"}, mcp.Options{})
 	err := mcp.AddTool(server, mcp.Tool{Name: "say"}, func(_ context.Context, in struct {
@@ -353,9 +353,9 @@ func TestHTTPApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, server, mcphttp.Options{})
+	s := newTestSite(t, server, mcphttp.Options{})
 	for range 20 {
-		r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, modern("subscriptions/listen", "")...)
+		r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, statelessHeaders("subscriptions/listen", "")...)
 		next(t, bufio.NewReader(r.Body))
 		r.Body.Close()
 	}
@@ -365,7 +365,7 @@ func TestHTTPApart(t *testing.T) {
 			text := strings.Repeat(string(rune('a'+i)), 100+10*i)
 			for range 50 {
 				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"` + text + `"},` + meta + `}}`
-				if a := s.do("POST", body, modern("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
+				if a := s.do("POST", body, statelessHeaders("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
 					t.Errorf("client %d is told %s", i, a.body)
 					return
 				}
@@ -375,10 +375,10 @@ func TestHTTPApart(t *testing.T) {
 	all.Wait()
 }
 
-// A session that its client has ended is not there any more, from then on.
+// A deleted session does not exist.
 func TestHTTPEnded(t *testing.T) {
-	server, _ := streaming(t)
-	s := newSite(t, server, mcphttp.Options{})
+	server, _ := newStreamingServer(t)
+	s := newTestSite(t, server, mcphttp.Options{})
 	for range 20 {
 		id := s.begin(mcp.Revision20251125)
 		for _, want := range []int{204, 404} { // without a network between them, which gives time

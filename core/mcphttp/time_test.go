@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pipes is a listener without a network, for tests whose clock is not that of the wall.
+// pipes is an in-memory listener for tests with a fake clock.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -48,8 +48,8 @@ func (p pipes) dial() net.Conn {
 	return client
 }
 
-// inTime runs a test with a server of its own and a clock of its own.
-func inTime(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
+// runWithClock runs a test with its own server and a fake clock.
+func runWithClock(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -73,7 +73,7 @@ func inTime(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, lis
 
 const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
 
-// Who is slow is cut off after the time that is set for what they are slow with.
+// Slow clients are disconnected after the timeout of each state.
 func TestSlow(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -85,11 +85,11 @@ func TestSlow(t *testing.T) {
 		{"a slow header", head, 0, 3 * time.Second},
 		{"a slow body", head + "\r\nhell", http.StatusRequestTimeout, 7 * time.Second},
 		{"a slow chunk", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", http.StatusRequestTimeout, 7 * time.Second},
-		{"a slow body that nobody reads", "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell", http.StatusNotFound, 7 * time.Second},
+		{"a slow body that is not read", "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell", http.StatusNotFound, 7 * time.Second},
 		{"a client that asks nothing more", head + "\r\nhello", http.StatusOK, 60 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inTime(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, BodyTimeout: 7 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
+			runWithClock(t, echo{}, ServeOptions{HeaderTimeout: 3 * time.Second, BodyTimeout: 7 * time.Second, Idle: time.Minute}, func(t *testing.T, listener pipes, _ func() error) {
 				began := time.Now()
 				conn := listener.dial()
 				defer conn.Close()
@@ -113,7 +113,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// A streaming handler reads the body, and writes a line each hour of a day.
+// A streaming handler reads the body, and writes a line every hour for a day.
 type streaming struct{ echo }
 
 func (streaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,7 @@ func (streaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Once a request has been read, no limit is on its answer.
+// Handling a request has no timeout.
 func TestLongAnswer(t *testing.T) {
 	for name, request := range map[string]string{
 		"POST":   head + "\r\nhello",
@@ -137,7 +137,7 @@ func TestLongAnswer(t *testing.T) {
 		"GET":    "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTime(t, streaming{}, ServeOptions{}, func(t *testing.T, listener pipes, _ func() error) {
+			runWithClock(t, streaming{}, ServeOptions{}, func(t *testing.T, listener pipes, _ func() error) {
 				conn := listener.dial()
 				defer conn.Close()
 				go io.WriteString(conn, request)
@@ -154,7 +154,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// endless is a handler whose calls do not end by themselves.
+// endless is a handler that never returns.
 type endless struct{ ended chan error }
 
 func (h endless) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -168,10 +168,10 @@ func (endless) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// What has not ended when the grace is over is cut off, and its context ends.
+// Calls that exceed the grace period are cancelled.
 func TestGrace(t *testing.T) {
 	h := endless{make(chan error, 1)}
-	inTime(t, h, ServeOptions{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
+	runWithClock(t, h, ServeOptions{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
 		conn := listener.dial()
 		defer conn.Close()
 		io.WriteString(conn, head+"\r\nhello")
@@ -192,9 +192,9 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// Connections that ask nothing do not hold up the end.
+// Idle connections do not delay shutdown.
 func TestEndWithIdle(t *testing.T) {
-	inTime(t, echo{}, ServeOptions{}, func(t *testing.T, listener pipes, stop func() error) {
+	runWithClock(t, echo{}, ServeOptions{}, func(t *testing.T, listener pipes, stop func() error) {
 		silent := listener.dial()
 		defer silent.Close()
 		half := listener.dial()

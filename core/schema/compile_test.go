@@ -29,28 +29,28 @@ func TestCompileErrors(t *testing.T) {
 		{"properties", `{"properties":[]}`, "properties: must be an object, got an array"},
 		{"property", `{"properties":{"a b":[]}}`, `properties["a b"]: must be a boolean or an object, got an array`},
 		{"dependentRequired", `{"dependentRequired":{"a":"b"}}`, "dependentRequired.a: must be an array, got a string"},
-		{"items of draft 7", `{"items":[{}]}`, "items: must be a schema, got an array; use prefixItems for a schema each"},
+		{"items of draft 7", `{"items":[{}]}`, "items: must be a schema, got an array; use prefixItems for a list of schemas"},
 		{"prefixItems", `{"prefixItems":{}}`, "prefixItems: must be an array, got an object"},
 		{"anyOf empty", `{"anyOf":[]}`, "anyOf: must not be empty"},
 		{"uniqueItems", `{"uniqueItems":1}`, "uniqueItems: must be a boolean, got a number"},
 		{"format", `{"format":1}`, "format: must be a string, got a number"},
-		{"pattern", `{"pattern":"^(?=a)"}`, "pattern: compiling pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`" +
-			"; Go's regular expressions have no lookaround, no backreferences and no \\u escapes"},
-		{"patternProperties", `{"patternProperties":{"(":{}}}`, "patternProperties[\"(\"]: compiling pattern: error parsing regexp: missing closing ): `(`" +
-			"; Go's regular expressions have no lookaround, no backreferences and no \\u escapes"},
+		{"pattern", `{"pattern":"^(?=a)"}`, "pattern: invalid pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`" +
+			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes"},
+		{"patternProperties", `{"patternProperties":{"(":{}}}`, "patternProperties[\"(\"]: invalid pattern: error parsing regexp: missing closing ): `(`" +
+			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes"},
 		{"$defs", `{"$defs":{"a":{"minimum":null}}}`, "$defs.a.minimum: must be a number, got null"},
 		{"several", `{"minLength":-1,"properties":{"a":{"type":"x-y"},"b":{"$ref":"#/no"}}}`,
 			"minLength: must be at least 0, got -1\n" +
 				`properties.a.type: must be string, number, integer, boolean, array, object or null, got "x-y"` + "\n" +
 				`properties.b.$ref: refers to "#/no", which is not in this document`},
 
-		{"unevaluatedProperties", `{"unevaluatedProperties":false}`, "unevaluatedProperties: is not supported; use additionalProperties, beside the properties it is about"},
-		{"unevaluatedItems", `{"items":{"unevaluatedItems":false}}`, "items.unevaluatedItems: is not supported; use items, beside prefixItems"},
+		{"unevaluatedProperties", `{"unevaluatedProperties":false}`, "unevaluatedProperties: is not supported; use additionalProperties next to properties"},
+		{"unevaluatedItems", `{"items":{"unevaluatedItems":false}}`, "items.unevaluatedItems: is not supported; use items next to prefixItems"},
 		{"$dynamicRef", `{"not":{"$dynamicRef":"#a"}}`, "not.$dynamicRef: is not supported; use $ref"},
 		{"$dynamicAnchor", `{"$dynamicAnchor":"a"}`, "$dynamicAnchor: is not supported; use $anchor"},
 		{"dependencies", `{"dependencies":{}}`, "dependencies: is not supported; use dependentRequired or dependentSchemas"},
 		{"$id inside", `{"$id":"https://a.example","$defs":{"x":{"$id":"b"}}}`,
-			"$defs.x.$id: is supported at the root alone; remove it and refer to this schema by its place or its $anchor"},
+			"$defs.x.$id: is supported only at the root; remove it, and refer to this schema by its path or its $anchor"},
 
 		{"$ref number", `{"$ref":1}`, "$ref: must be a string, got a number"},
 		{"$ref abroad", `{"properties":{"a":{"$ref":"https://example.com/s.json"}}}`,
@@ -62,10 +62,10 @@ func TestCompileErrors(t *testing.T) {
 		{"$ref past the end", `{"not":{"$ref":"#/allOf/01"},"allOf":[true,true]}`, `not.$ref: refers to "#/allOf/01", which is not in this document`},
 		{"$ref to no schema", `{"items":{"$ref":"#/title"},"title":"T"}`, "title: must be a boolean or an object, got a string"},
 		{"$ref bad percent", `{"$ref":"#/%zz"}`, `$ref: must be a valid URI reference: invalid URL escape "%zz"`},
-		{"$anchor twice", `{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, "$defs.b.$anchor: is the anchor of another schema too; anchors must differ"},
+		{"$anchor twice", `{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, "$defs.b.$anchor: is already the anchor of another schema"},
 		{"$anchor in an enum", `{"enum":[{"$anchor":"x"}],"not":{"$ref":"#x"}}`, `not.$ref: refers to "#x", which is not in this document`},
 	}
-	const loop = "refers back to itself without going into a property or an item, so checking it would never end"
+	const loop = "refers to itself without entering a property or an item, so validation would never end"
 	for _, schema := range []string{
 		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `{"anyOf":[true,{"$ref":"#"}]}`, `{"oneOf":[{"$ref":"#"}]}`, `{"not":{"$ref":"#"}}`,
 		`{"if":{"$ref":"#"}}`, `{"then":{"$ref":"#"}}`, `{"else":{"$ref":"#"}}`, `{"dependentSchemas":{"a":{"$ref":"#"}}}`,
@@ -116,8 +116,8 @@ func TestReferences(t *testing.T) {
 			`{"nodes":[{"v":"x"},{"nodes":[{"v":1}]}]}`, "nodes[1].nodes[0].v: must be a string, got a number"},
 		{"anchor", `{"$defs":{"x":{"$anchor":"foo","type":"integer"}},"$ref":"#foo"}`, `"x"`, "must be an integer, got a string"},
 		{"anchor behind its use", `{"items":{"$ref":"#foo"},"$defs":{"x":{"$anchor":"foo","type":"integer"}}}`, `[1,"x"]`, "[1]: must be an integer, got a string"},
-		{"beside other keywords", `{"$ref":"#/$defs/a","maximum":5,"$defs":{"a":{"minimum":3}}}`, `2`, "must be at least 3, got 2"},
-		{"beside other keywords, these", `{"$ref":"#/$defs/a","maximum":5,"$defs":{"a":{"minimum":3}}}`, `6`, "must be at most 5, got 6"},
+		{"with other keywords", `{"$ref":"#/$defs/a","maximum":5,"$defs":{"a":{"minimum":3}}}`, `2`, "must be at least 3, got 2"},
+		{"with other keywords, these", `{"$ref":"#/$defs/a","maximum":5,"$defs":{"a":{"minimum":3}}}`, `6`, "must be at most 5, got 6"},
 		{"to a property", `{"properties":{"a":{"type":"integer"},"b":{"$ref":"#/properties/a"}}}`, `{"b":"x"}`, "b: must be an integer, got a string"},
 		{"to an item", `{"prefixItems":[{"type":"integer"},{"$ref":"#/prefixItems/0"}]}`, `[1,"x"]`, "[1]: must be an integer, got a string"},
 		{"to a reference", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"integer"}},"$ref":"#/$defs/a"}`, `""`, "must be an integer, got a string"},

@@ -14,67 +14,66 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckType compares the schema with the Go type that is decoded or encoded by it. Its error names
-// the first difference, such as `SearchInput has "query", its input schema has "qurey"`.
+// CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has the
+// first difference, such as `SearchInput has "query", its input schema has "qurey"`.
 //
 //   - A property that the schema names or requires must be a field of the struct.
-//   - A field must be a property if the schema forbids other properties, unless the schema is
-//     one of several alternatives.
-//   - One of the JSON types that the schema allows must be one that the Go type reads or writes.
-//   - The default in a field's tag must be the default in the schema.
+//   - A field must be a property if the schema forbids additional properties, unless the schema is one
+//     of several alternatives.
+//   - The schema must allow a JSON type that the Go type decodes or encodes.
+//   - The default in the tag of a field must be the default in the schema.
 //
-// This holds for properties, items and values of maps too. Otherwise the schema may be narrower or
-// wider than the type: how values are limited is up to the schema, and so is which properties are
-// required, unless exact says that it has to be those that [Infer] would require. Types with their
-// own JSON encoding or a method JSONSchema, json.RawMessage and interfaces fit every schema.
+// CheckType also checks properties, items and values of maps. The schema may have other limits than
+// the type and, unless exact is true, other required properties than [Infer] would return. Types with
+// their own JSON encoding or a JSONSchema method, json.RawMessage and interfaces match every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
-	f := fitting{direction: d, exact: exact}
-	return f.check(s.root, t, spot{}, false)
+	f := typeChecker{direction: d, exact: exact}
+	return f.check(s.root, t, fieldLocation{}, false)
 }
 
-type fitting struct {
+type typeChecker struct {
 	direction Direction
 	exact     bool
-	done      map[pair]bool // what has been compared through a reference
+	done      map[comparison]bool // schemas with $ref that have been compared
 }
 
-type pair struct {
+type comparison struct {
 	schema *node
 	of     reflect.Type
 }
 
-// A spot is a field, or an element of what it holds.
-type spot struct {
-	in     string // the name of the struct
+// A fieldLocation is a field, or an element of its list or map.
+type fieldLocation struct {
+	in     string // name of the struct
 	key    string
-	quoted bool // the json tag puts the value into a string
+	quoted bool // the json tag has the option string
 }
 
-// check compares n with t. branch says that n is one of several alternatives.
-func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
+// check compares n with t. branch reports whether n is one of several alternatives.
+func (f *typeChecker) check(n *node, t reflect.Type, at fieldLocation, branch bool) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	compared := pair{n, t}
-	if n.never || f.done[compared] {
+	compared := comparison{n, t}
+	if n.rejectsAll || f.done[compared] {
 		return nil
 	}
 	if n.ref != nil {
 		if f.done == nil {
-			f.done = make(map[pair]bool)
+			f.done = make(map[comparison]bool)
 		}
 		f.done[compared] = true
 	}
 	form := stringKind
 	if !at.quoted {
-		form = f.form(t)
+		form = f.jsonKind(t)
 	}
 	if form == 0 {
 		return nil
 	}
 	narrower := f.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		f.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
-	if !n.types.mayBe(form) || f.exact && narrower {
+	if !n.types.mayInclude(form) || f.exact && narrower {
 		return fmt.Errorf("%s is %v, its %v schema says %s", at, t, f.direction, list(n.types.names(), " or "))
 	}
 	for _, other := range n.allOf {
@@ -83,23 +82,23 @@ func (f *fitting) check(n *node, t reflect.Type, at spot, branch bool) error {
 		}
 	}
 	for _, branches := range [][]*node{n.anyOf, n.oneOf} {
-		if err := f.alternatives(branches, form, t, at, branch); err != nil {
+		if err := f.checkAlternatives(branches, form, t, at, branch); err != nil {
 			return err
 		}
 	}
 	switch {
 	case form == objectKind && n.object != nil && t.Kind() == reflect.Struct:
-		return f.object(n.object, t, at, branch)
+		return f.checkObject(n.object, t, at, branch)
 	case form == objectKind && n.object != nil:
-		return f.elements(n.object.values(), t.Elem(), at)
+		return f.checkElements(n.object.values(), t.Elem(), at)
 	case form == arrayKind && n.array != nil:
-		return f.elements(append(slices.Clip(n.array.prefix), n.array.items), t.Elem(), at)
+		return f.checkElements(append(slices.Clip(n.array.prefix), n.array.items), t.Elem(), at)
 	}
 	return nil
 }
 
-// form is the kind of JSON value that a type reads or writes, or 0 if that is not known.
-func (f *fitting) form(t reflect.Type) kinds {
+// jsonKind returns the kind of JSON value that a type decodes or encodes, or 0 if it is not known.
+func (f *typeChecker) jsonKind(t reflect.Type) kinds {
 	if isNamed(t) || t.Kind() == reflect.Struct {
 		switch t {
 		case reflect.TypeFor[time.Time]():
@@ -136,27 +135,26 @@ func (f *fitting) form(t reflect.Type) kinds {
 	return 0
 }
 
-// mayBe reports whether the set allows some values of a kind, or null, which Go types read and
-// write in place of a value.
-func (k kinds) mayBe(kind kinds) bool {
+// mayInclude reports whether the set allows values of a kind, or null, which Go types decode and
+// encode as the absence of a value.
+func (k kinds) mayInclude(kind kinds) bool {
 	if kind == integerKind || kind == numberKind {
 		kind = integerKind | numberKind
 	}
 	return k == 0 || k&(kind|nullKind) != 0
 }
 
-// alternatives compares the branches of anyOf or oneOf, of which one must be for values like those
-// of t.
-func (f *fitting) alternatives(branches []*node, form kinds, t reflect.Type, at spot, branch bool) error {
+// checkAlternatives compares the branches of anyOf or oneOf with t. One of them must allow its kind.
+func (f *typeChecker) checkAlternatives(branches []*node, form kinds, t reflect.Type, at fieldLocation, branch bool) error {
 	var possible []*node
 	for _, n := range branches {
-		if n.types&^nullKind == 0 && n.types != 0 || !n.types.mayBe(form) {
-			continue // null alone, or another kind
+		if n.types&^nullKind == 0 && n.types != 0 || !n.types.mayInclude(form) {
+			continue // only null, or another kind
 		}
 		possible = append(possible, n)
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %v, its %v schema has no alternative for that", at, t, f.direction)
+		return fmt.Errorf("%s is %v, its %v schema has no alternative for it", at, t, f.direction)
 	}
 	for _, n := range possible {
 		if err := f.check(n, t, at, branch || len(possible) > 1); err != nil {
@@ -166,7 +164,7 @@ func (f *fitting) alternatives(branches []*node, form kinds, t reflect.Type, at 
 	return nil
 }
 
-func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) error {
+func (f *typeChecker) checkObject(r *objectRules, t reflect.Type, at fieldLocation, branch bool) error {
 	fields := strictjson.Fields(t, f.direction == Output)
 	find := func(key string) *strictjson.Field {
 		for i := range fields {
@@ -177,8 +175,8 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 		return nil
 	}
 	var extra, missing []string
-	for _, key := range r.known {
-		if find(key) == nil && !r.properties[key].never {
+	for _, key := range r.propertyOrder {
+		if find(key) == nil && !r.properties[key].rejectsAll {
 			extra = append(extra, strconv.Quote(key))
 		}
 	}
@@ -187,7 +185,7 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 			extra = append(extra, strconv.Quote(key))
 		}
 	}
-	closed := r.additional != nil && r.additional.never && len(r.patterns) == 0 && !branch
+	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
 	for i := range fields {
 		if closed && r.properties[fields[i].Key] == nil {
 			missing = append(missing, strconv.Quote(fields[i].Key))
@@ -202,22 +200,22 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 	case missing != nil:
 		return fmt.Errorf("%s has %s, its %v schema does not", name, has, f.direction)
 	}
-	for _, key := range r.known {
+	for _, key := range r.propertyOrder {
 		field, property := find(key), r.properties[key]
 		if field == nil {
 			continue
 		}
-		here := spot{name, key, field.Quoted}
+		here := fieldLocation{name, key, field.Quoted}
 		if err := f.check(property, field.Type, here, false); err != nil {
 			return err
 		}
-		if err := f.preset(property, field, here); err != nil {
+		if err := f.checkDefault(property, field, here); err != nil {
 			return err
 		}
 		if !f.exact || branch {
 			continue
 		}
-		switch required, optional := slices.Contains(r.required, key), f.optional(field); {
+		switch required, optional := slices.Contains(r.required, key), f.isOptional(field); {
 		case required && optional:
 			return fmt.Errorf("%s is optional, its %v schema says required", here, f.direction)
 		case !required && !optional:
@@ -227,39 +225,39 @@ func (f *fitting) object(r *objectRules, t reflect.Type, at spot, branch bool) e
 	return nil
 }
 
-func (f *fitting) optional(field *strictjson.Field) bool {
+func (f *typeChecker) isOptional(field *strictjson.Field) bool {
 	if f.direction == Output {
 		return field.Omits || field.Indirect
 	}
-	preset, _ := defaultIn(field.Tag) // what is wrong with it was said before
-	return field.Omits || preset != nil || field.Type.Kind() == reflect.Pointer && field.Type.Name() == ""
+	value, _ := parseDefault(field.Tag) // checkDefault returns the error
+	return field.Omits || value != nil || field.Type.Kind() == reflect.Pointer && field.Type.Name() == ""
 }
 
-func (f *fitting) preset(n *node, field *strictjson.Field, at spot) error {
+func (f *typeChecker) checkDefault(n *node, field *strictjson.Field, at fieldLocation) error {
 	if f.direction == Output {
 		return nil
 	}
-	text, err := defaultIn(field.Tag)
+	text, err := parseDefault(field.Tag)
 	if err != nil {
 		return fmt.Errorf("schema tag of %s: %w", at, err)
 	}
 	if text == nil {
 		return nil
 	}
-	announced := n.part.child("default")
+	value := n.part.child("default")
 	switch {
-	case announced == nil:
+	case value == nil:
 		return fmt.Errorf("%s has the default %s, its input schema has none", at, *text)
-	case string(announced.raw) != *text && string(announced.raw) != quote(*text):
-		return fmt.Errorf("%s has the default %s, its input schema has %s", at, *text, announced.raw)
+	case string(value.raw) != *text && string(value.raw) != quote(*text):
+		return fmt.Errorf("%s has the default %s, its input schema has %s", at, *text, value.raw)
 	}
 	return nil
 }
 
-// values are the schemas of what an object may hold, some of which may be nil.
+// values returns the schemas of the values of an object. Some may be nil.
 func (r *objectRules) values() []*node {
 	values := []*node{r.additional}
-	for _, key := range r.known {
+	for _, key := range r.propertyOrder {
 		values = append(values, r.properties[key])
 	}
 	for _, rule := range r.patterns {
@@ -268,8 +266,8 @@ func (r *objectRules) values() []*node {
 	return values
 }
 
-// elements compares schemas, some of which may be nil, with what a list or a map holds.
-func (f *fitting) elements(schemas []*node, elem reflect.Type, at spot) error {
+// checkElements compares schemas with the element type of a list or map. Some schemas may be nil.
+func (f *typeChecker) checkElements(schemas []*node, elem reflect.Type, at fieldLocation) error {
 	at.key, at.quoted = at.key+"[]", false
 	for _, n := range schemas {
 		if n == nil {
@@ -282,8 +280,8 @@ func (f *fitting) elements(schemas []*node, elem reflect.Type, at spot) error {
 	return nil
 }
 
-// String names the spot, such as ListInput.tags[].
-func (s spot) String() string {
+// String returns the location, such as ListInput.tags[].
+func (s fieldLocation) String() string {
 	if s.in == "" {
 		return "the type" + s.key
 	}

@@ -72,7 +72,7 @@ func TestCheckType(t *testing.T) {
 		{"type of text", list, schema.Input, `{"properties":{"from":{"type":["object","array"]}}}`, `listInput.from is netip.Addr, its input schema says an array or an object`},
 		{"type of a quoted number", list, schema.Input, `{"properties":{"quote":{"type":"integer"}}}`, `listInput.quote is int, its input schema says an integer`},
 		{"type of the whole", reflect.TypeFor[[]int](), schema.Output, `{"type":"object"}`, `the type is []int, its output schema says an object`},
-		{"no alternative", list, schema.Input, `{"properties":{"limit":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `listInput.limit is int, its input schema has no alternative for that`},
+		{"no alternative", list, schema.Input, `{"properties":{"limit":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `listInput.limit is int, its input schema has no alternative for it`},
 		{"inside a struct", list, schema.Input, `{"properties":{"inner":{"properties":{"depth":{}}}}}`, `listInput.inner does not have "depth", its input schema does`},
 		{"inside a map", list, schema.Input, `{"properties":{"by":{"additionalProperties":{"properties":{"nmae":{}}}}}}`, `item does not have "nmae", its input schema does`},
 		{"inside a recursion", reflect.TypeFor[tree](), schema.Input, `{"$ref":"#/$defs/tree","$defs":{"tree":{"properties":{"name":{},"below":{"items":{"$ref":"#/$defs/tree"}},"above":{}}}}}`, `tree does not have "above", its input schema does`},

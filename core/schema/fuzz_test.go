@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// manySchemas between them have every keyword.
+// manySchemas returns schemas that together have every keyword.
 func manySchemas() []string {
 	return []string{
 		contacts,
@@ -36,17 +36,17 @@ func FuzzValidate(f *testing.F) {
 	plain := mustCompile(f, `{"type":"object","properties":{"a":{"type":"integer","minimum":0,"maximum":10},"b":{"type":"string","maxLength":3},"c":{"type":["null","boolean"]}},"required":["a","b"],"additionalProperties":false}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, s := range schemas {
-			sound(t, s, data)
+			checkInvariants(t, s, data)
 		}
-		err := sound(t, plain, data)
+		err := checkInvariants(t, plain, data)
 		if strictjson.Check(data) == nil && fitsPlain(data) != (err == nil) {
 			t.Errorf("%q: got %v, the model says %v", data, err, fitsPlain(data))
 		}
 	})
 }
 
-// sound validates and checks what holds for every outcome.
-func sound(t *testing.T, s *Schema, data []byte) error {
+// checkInvariants validates a value, and checks what must hold for every result.
+func checkInvariants(t *testing.T, s *Schema, data []byte) error {
 	err := s.Validate(data)
 	if err == nil {
 		if strictjson.Check(data) != nil {
@@ -69,7 +69,7 @@ func sound(t *testing.T, s *Schema, data []byte) error {
 	return err
 }
 
-// fitsPlain is what the schema plain of FuzzValidate says, by hand.
+// fitsPlain implements the schema plain of FuzzValidate by hand.
 func fitsPlain(data []byte) bool {
 	var members map[string]any
 	if json.Unmarshal(data, &members) != nil && !overflows(data) || members == nil {
@@ -92,7 +92,7 @@ func fitsPlain(data []byte) bool {
 	return smallInteger(string(raw["a"]))
 }
 
-// overflows reports whether data is an object only Go's float64 has trouble with.
+// overflows reports whether data is an object with a number that overflows a float64.
 func overflows(data []byte) bool {
 	var raw map[string]json.RawMessage
 	return json.Unmarshal(data, &raw) == nil
@@ -151,7 +151,7 @@ func FuzzCompile(f *testing.F) {
 		s, err := Compile(text)
 		if err != nil {
 			if s != nil || err.Error() == "" {
-				t.Errorf("%q: a schema beside the error %q", text, err)
+				t.Errorf("%q: a schema and the error %q", text, err)
 			}
 			return
 		}
@@ -159,7 +159,7 @@ func FuzzCompile(f *testing.F) {
 			t.Errorf("Text() = %q, want %q", s.Text(), text)
 		}
 		for _, d := range data {
-			sound(t, s, d)
+			checkInvariants(t, s, d)
 		}
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-const tooMuch = "takes too much work to check against this schema; send a smaller or flatter value"
+const tooMuch = "is too expensive to validate against this schema; send a smaller or flatter value"
 
-// Each value is built to cost more than it weighs.
+// Small values that are expensive to validate.
 func TestHostileValues(t *testing.T) {
 	deep := func(open, inner, shut string, n int) string {
 		return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
@@ -31,7 +31,7 @@ func TestHostileValues(t *testing.T) {
 		{"deep value, recursive schema", `{"additionalProperties":{"$ref":"#"},"type":["object","string"]}`, deep(`{"a":`, `"`+text+`"`, `}`, 20), ""},
 		{"deep value in an enum", `{"enum":[[1]]}`, deep(`[`, `"`+text+`"`, `]`, 20), "must be [1], got [[["},
 		{"many problems", `{"items":{"type":"string"}}`, "[" + numbers + "]", "[0]: must be a string, got a number\n"},
-		{"many items, one twice", `{"uniqueItems":true}`, "[" + apart.String() + "0]", "must not hold the same item twice"},
+		{"many items, one twice", `{"uniqueItems":true}`, "[" + apart.String() + "0]", "must not contain duplicate items"},
 		{"long string", `{"pattern":"^(a+)+$","maxLength":10}`, `"` + text + `"`, "must have at most 10 characters, got 1048576"},
 		{"hard pattern", `{"pattern":"^(a|a)*b$"}`, `"` + text + `"`, "must match the pattern"},
 		{"long key", `{"additionalProperties":false}`, `{"` + text + `":1}`, text[:60] + "…"},
@@ -65,7 +65,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// doubling is n definitions, each of which applies the next one twice.
+// doubling returns n definitions, each of which applies the next one twice.
 func doubling(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -75,7 +75,7 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// A choice that fails far down still tells where, at a cost that does not double per level.
+// The error of a deeply nested alternative has its path, and the cost does not double per level.
 func TestDeepChoice(t *testing.T) {
 	s := mustCompile(t, `{"anyOf":[
 		{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#"}}},"required":["and"],"additionalProperties":false},

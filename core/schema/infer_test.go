@@ -75,7 +75,7 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// What cannot be inferred is an error that names the type, the field and the way out.
+// Types without a schema are errors that have the type, the field and the remedy.
 func TestInferErrors(t *testing.T) {
 	type deep struct{ C chan int }
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestInferErrors(t *testing.T) {
 		{own{}, schema.Output, "infer output schema of schema_test.own: schema_test.own has its own JSON encoding"},
 		{struct{ P byPointer }{}, schema.Output, "field P: MarshalText of schema_test.byPointer has a pointer receiver"},
 		{struct{ B badSchema }{}, schema.Input, "field B: schema of schema_test.badSchema: type: must be string, number"},
-		{struct{ R refSchema }{}, schema.Input, "field R: schema of schema_test.refSchema: becomes part of another schema, so it cannot have $ref, $defs or $id"},
+		{struct{ R refSchema }{}, schema.Input, "field R: schema of schema_test.refSchema: is part of another schema, so it cannot have $ref, $defs or $id"},
 		{struct {
 			A int `schema:"default=x"`
 		}{}, schema.Input, "field A: schema tag: default x: not of type int"},
@@ -113,7 +113,7 @@ func TestInferErrors(t *testing.T) {
 		{struct {
 			A string `schema:"header=Region"`
 			B string `schema:"header=region"`
-		}{}, schema.Input, "field B: schema tag: A already has the header region; case does not matter in headers"},
+		}{}, schema.Input, "field B: schema tag: field A already has the header region; header names are case-insensitive"},
 	} {
 		if _, err := schema.Infer(reflect.TypeOf(test.of), test.direction); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%T: got  %v\nwant %s", test.of, err, test.want)

@@ -1,4 +1,5 @@
-// Package schema holds JSON Schemas (2020-12) as values and checks raw JSON against them.
+// Package schema compiles JSON Schemas (2020-12), validates raw JSON against them, and infers them from
+// Go types.
 //
 //	s, err := schema.Compile(`{
 //		"type": "object",
@@ -9,13 +10,12 @@
 //	…
 //	err = s.Validate([]byte(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
-// [Compile] refuses assertions that this package does not check ($dynamicRef,
-// unevaluatedProperties, a $ref to another document). Annotations and unknown keywords are ignored,
-// but [Schema.Text] keeps them. Of the formats, date and date-time are checked: they accept what of
-// RFC 3339 Go's time.Time can be read from.
+// [Compile] refuses keywords that this package cannot check: $dynamicRef, unevaluatedProperties, a
+// $ref to another document. It ignores annotations and unknown keywords, but [Schema.Text] keeps
+// them. The formats date and date-time are checked; other formats are annotations.
 //
-// Numbers are compared exactly, whatever their size. Messages tell a language model how to mend its
-// input: where, what is wanted, what was got.
+// Numbers of any size are compared exactly. Messages have the path, the expected value and the actual
+// value, so that a language model can correct its input.
 package schema
 
 import (
@@ -37,18 +37,18 @@ type Schema struct {
 	root   *node
 }
 
-// Compile reads a schema document. Its error names every fault by its place in the
-// document, one a line, such as "properties.age.minimum: must be a number, got a string".
+// Compile compiles a schema document. Its error has a line for each invalid part of the document, such
+// as "properties.age.minimum: must be a number, got a string".
 func Compile(text string) (*Schema, error) {
 	raw := []byte(text)
 	if err := strictjson.Check(raw); err != nil {
-		return nil, fmt.Errorf("reading schema: %w", err)
+		return nil, fmt.Errorf("parse schema: %w", err)
 	}
 	c := compiler{document: newPart("", bytes.TrimSpace(raw), ""), anchors: make(map[string]*node)}
 	root := c.compile(c.document)
 	c.resolveAll()
 	for _, n := range c.nodes {
-		c.measure(n)
+		c.checkDepth(n)
 	}
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
@@ -57,31 +57,31 @@ func Compile(text string) (*Schema, error) {
 	return &Schema{text, object, root}, nil
 }
 
-// Text is the document as it was given to [Compile].
+// Text returns the document that was compiled.
 func (s *Schema) Text() string { return s.text }
 
-// RootIsObject reports whether the document's root says "type": "object", and that alone.
+// RootIsObject reports whether "type" of the root is "object".
 func (s *Schema) RootIsObject() bool { return s.object }
 
-// A Property is one that the root of a document lists.
+// A Property is a property of the root of a schema.
 type Property struct {
 	Name        string
 	Description string
 	Required    bool
-	IsText      bool     // its type is string, or string or null
-	Choices     []string // the strings that its enum lists, in their order
+	IsString    bool     // the type is string, or string or null
+	Choices     []string // the strings of its enum, in order
 }
 
-// Properties returns the properties of the document's root, in their order.
+// Properties returns the properties of the root, in the order of the document.
 func (s *Schema) Properties() []Property {
 	rules := s.root.object
 	if rules == nil {
 		return nil
 	}
 	var all []Property
-	for _, name := range rules.known {
+	for _, name := range rules.propertyOrder {
 		n := rules.properties[name]
-		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsText: n.types&^nullKind == stringKind}
+		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsString: n.types&^nullKind == stringKind}
 		if description := n.part.child("description"); description != nil {
 			p.Description, _ = strictjson.Unquote(description.raw)
 		}
@@ -97,17 +97,16 @@ func (s *Schema) Properties() []Property {
 	return all
 }
 
-// Validate checks one JSON value. Its error is a [*ValidationError], also for data that is not
-// JSON.
+// Validate validates one JSON value. Its error is a [*ValidationError], also for invalid JSON.
 func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
-		return &ValidationError{Problems: []Problem{{Message: "reading JSON: " + err.Error()}}}
+		return &ValidationError{Problems: []Problem{{Message: "parse JSON: " + err.Error()}}}
 	}
-	v := validation{work: allowance(len(data))}
+	v := validation{work: workBudget(len(data))}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {
 	case v.work <= 0:
-		const message = "takes too much work to check against this schema; send a smaller or flatter value"
+		const message = "is too expensive to validate against this schema; send a smaller or flatter value"
 		return &ValidationError{Problems: []Problem{{Message: message}}}
 	case v.failed:
 		return &ValidationError{v.problems, v.more}
@@ -115,13 +114,13 @@ func (s *Schema) Validate(data []byte) error {
 	return nil
 }
 
-// A part is a value somewhere in a schema document.
+// A part is a value in a schema document.
 type part struct {
-	name     string // its key or, in an array, its index
-	raw      []byte // without space around it
+	name     string // key, or index in an array
+	raw      []byte // without surrounding space
 	path     strictjson.Path
-	children []*part // the members of an object or the items of an array
-	node     *node   // if it was compiled as a schema
+	children []*part // members of an object, or items of an array
+	node     *node   // set if the part is compiled as a schema
 }
 
 func newPart(name string, raw []byte, path strictjson.Path) *part {
@@ -151,7 +150,7 @@ func (p *part) child(name string) *part {
 	return nil
 }
 
-// A compiler turns one document into nodes. It collects all faults.
+// A compiler compiles one document into nodes. It collects all errors.
 type compiler struct {
 	document *part
 	nodes    []*node // parents before children
@@ -159,7 +158,7 @@ type compiler struct {
 	errs     []error
 }
 
-// compile returns the node of a schema, the same one each time it is asked.
+// compile returns the node of a schema. It compiles each part once.
 func (c *compiler) compile(p *part) *node {
 	if p.node != nil {
 		return p.node
@@ -167,8 +166,8 @@ func (c *compiler) compile(p *part) *node {
 	n := &node{part: p}
 	p.node = n
 	c.nodes = append(c.nodes, n)
-	if c.is(objectKind|booleanKind, p) {
-		n.never = p.raw[0] == 'f'
+	if c.requireKind(objectKind|booleanKind, p) {
+		n.rejectsAll = p.raw[0] == 'f'
 		for _, keyword := range p.children {
 			c.keyword(n, keyword)
 		}
@@ -176,42 +175,42 @@ func (c *compiler) compile(p *part) *node {
 	return n
 }
 
-func (c *compiler) fault(p *part, message string) {
+func (c *compiler) addError(p *part, message string) {
 	c.errs = append(c.errs, errors.New(Problem{p.path, message}.line()))
 }
 
-// is reports whether p is of one of the kinds, and notes the fault if it is not.
-func (c *compiler) is(want kinds, p *part) bool {
-	ok := want.allow(kindOf(p.raw), p.raw)
+// requireKind reports whether p is of one of the kinds. If not, it adds an error.
+func (c *compiler) requireKind(want kinds, p *part) bool {
+	ok := want.includes(kindOf(p.raw), p.raw)
 	if !ok {
-		c.fault(p, wanted{kinds: want}.message(p.raw))
+		c.addError(p, expectation{kinds: want}.message(p.raw))
 	}
 	return ok
 }
 
 func (c *compiler) members(p *part) []*part {
-	if !c.is(objectKind, p) {
+	if !c.requireKind(objectKind, p) {
 		return nil
 	}
 	return p.children
 }
 
-func (c *compiler) items(p *part, least int) []*part {
-	if !c.is(arrayKind, p) {
+func (c *compiler) items(p *part, minimum int) []*part {
+	if !c.requireKind(arrayKind, p) {
 		return nil
 	}
-	if len(p.children) < least {
-		c.fault(p, "must not be empty")
+	if len(p.children) < minimum {
+		c.addError(p, "must not be empty")
 	}
 	return p.children
 }
 
 func (c *compiler) text(p *part) (string, bool) {
 	text, _ := strictjson.Unquote(p.raw)
-	return text, c.is(stringKind, p)
+	return text, c.requireKind(stringKind, p)
 }
 
-func (c *compiler) texts(p *part) []string {
+func (c *compiler) stringList(p *part) []string {
 	var all []string
 	for _, item := range c.items(p, 0) {
 		if text, ok := c.text(item); ok {
@@ -229,7 +228,6 @@ func (c *compiler) schemas(p *part) []*node {
 	return all
 }
 
-// keyword reads one keyword into n.
 func (c *compiler) keyword(n *node, p *part) {
 	switch p.name {
 	case "type":
@@ -249,16 +247,16 @@ func (c *compiler) keyword(n *node, p *part) {
 	case "if":
 		n.condition = c.compile(p)
 	case "then":
-		n.then = c.compile(p)
+		n.thenNode = c.compile(p)
 	case "else":
-		n.otherwise = c.compile(p)
+		n.elseNode = c.compile(p)
 	case "$ref":
-		if c.is(stringKind, p) {
+		if c.requireKind(stringKind, p) {
 			n.ref = p
 		}
 	case "$anchor":
 		if name, ok := c.text(p); ok && c.anchors[name] != nil {
-			c.fault(p, "is the anchor of another schema too; anchors must differ")
+			c.addError(p, "is already the anchor of another schema")
 		} else if ok {
 			c.anchors[name] = n
 		}
@@ -268,128 +266,128 @@ func (c *compiler) keyword(n *node, p *part) {
 		}
 	case "$id":
 		if p.path != "$id" {
-			c.fault(p, "is supported at the root alone; remove it and refer to this schema by its place or its $anchor")
+			c.addError(p, "is supported only at the root; remove it, and refer to this schema by its path or its $anchor")
 		}
 	case "unevaluatedProperties":
-		c.fault(p, "is not supported; use additionalProperties, beside the properties it is about")
+		c.addError(p, "is not supported; use additionalProperties next to properties")
 	case "unevaluatedItems":
-		c.fault(p, "is not supported; use items, beside prefixItems")
+		c.addError(p, "is not supported; use items next to prefixItems")
 	case "$dynamicRef", "$recursiveRef":
-		c.fault(p, "is not supported; use $ref")
+		c.addError(p, "is not supported; use $ref")
 	case "$dynamicAnchor", "$recursiveAnchor":
-		c.fault(p, "is not supported; use $anchor")
+		c.addError(p, "is not supported; use $anchor")
 	case "dependencies":
-		c.fault(p, "is not supported; use dependentRequired or dependentSchemas")
+		c.addError(p, "is not supported; use dependentRequired or dependentSchemas")
 	default:
 		c.kindKeyword(n, p)
 	}
 }
 
-// kindKeyword reads a keyword about values of one kind. Unknown ones are annotations.
+// kindKeyword compiles a keyword for values of one kind. Unknown keywords are annotations.
 func (c *compiler) kindKeyword(n *node, p *part) {
 	switch p.name {
 	case "properties":
-		r := lazily(&n.object)
+		r := ensure(&n.object)
 		r.properties = make(map[string]*node)
 		for _, schema := range c.members(p) {
-			r.known = append(r.known, schema.name)
+			r.propertyOrder = append(r.propertyOrder, schema.name)
 			r.properties[schema.name] = c.compile(schema)
 		}
 	case "required":
-		lazily(&n.object).required = c.texts(p)
+		ensure(&n.object).required = c.stringList(p)
 	case "patternProperties":
-		r := lazily(&n.object)
+		r := ensure(&n.object)
 		for _, schema := range c.members(p) {
 			r.patterns = append(r.patterns, patternRule{c.pattern(schema.name, schema), c.compile(schema)})
 		}
 	case "additionalProperties":
-		lazily(&n.object).additional = c.compile(p)
+		ensure(&n.object).additional = c.compile(p)
 	case "propertyNames":
-		lazily(&n.object).names = c.compile(p)
+		ensure(&n.object).nameSchema = c.compile(p)
 	case "minProperties", "maxProperties":
-		c.bound(&lazily(&n.object).size, p)
+		c.setBound(&ensure(&n.object).size, p)
 	case "dependentRequired":
-		r := lazily(&n.object)
+		r := ensure(&n.object)
 		for _, names := range c.members(p) {
-			r.dependencies = append(r.dependencies, dependency{on: names.name, required: c.texts(names)})
+			r.dependencies = append(r.dependencies, dependency{on: names.name, required: c.stringList(names)})
 		}
 	case "dependentSchemas":
-		r := lazily(&n.object)
+		r := ensure(&n.object)
 		for _, schema := range c.members(p) {
 			r.dependencies = append(r.dependencies, dependency{on: schema.name, schema: c.compile(schema)})
 		}
 
 	case "prefixItems":
-		lazily(&n.array).prefix = c.schemas(p)
+		ensure(&n.array).prefix = c.schemas(p)
 	case "items":
 		if kindOf(p.raw) == arrayKind {
-			c.fault(p, "must be a schema, got an array; use prefixItems for a schema each")
+			c.addError(p, "must be a schema, got an array; use prefixItems for a list of schemas")
 		} else {
-			lazily(&n.array).items = c.compile(p)
+			ensure(&n.array).items = c.compile(p)
 		}
 	case "contains":
-		r := lazily(&n.array)
+		r := ensure(&n.array)
 		if r.contains = c.compile(p); r.matches.min == nil {
 			one := 1
 			r.matches.min = &one
 		}
 	case "minContains", "maxContains":
-		c.bound(&lazily(&n.array).matches, p)
+		c.setBound(&ensure(&n.array).matches, p)
 	case "minItems", "maxItems":
-		c.bound(&lazily(&n.array).length, p)
+		c.setBound(&ensure(&n.array).length, p)
 	case "uniqueItems":
-		lazily(&n.array).unique = c.is(booleanKind, p) && p.raw[0] == 't'
+		ensure(&n.array).unique = c.requireKind(booleanKind, p) && p.raw[0] == 't'
 
 	case "minLength", "maxLength":
-		c.bound(&lazily(&n.text).length, p)
+		c.setBound(&ensure(&n.text).length, p)
 	case "pattern":
 		if pattern, ok := c.text(p); ok {
-			lazily(&n.text).pattern = c.pattern(pattern, p)
+			ensure(&n.text).pattern = c.pattern(pattern, p)
 		}
 	case "format":
-		lazily(&n.text).format, _ = c.text(p)
+		ensure(&n.text).format, _ = c.text(p)
 
 	case "minimum":
-		c.limit(n, p, limit{words: "at least", from: 0, to: 1})
+		c.addLimit(n, p, limit{relation: "at least", from: 0, to: 1})
 	case "maximum":
-		c.limit(n, p, limit{words: "at most", from: -1, to: 0})
+		c.addLimit(n, p, limit{relation: "at most", from: -1, to: 0})
 	case "exclusiveMinimum":
-		c.limit(n, p, limit{words: "more than", from: 1, to: 1})
+		c.addLimit(n, p, limit{relation: "more than", from: 1, to: 1})
 	case "exclusiveMaximum":
-		c.limit(n, p, limit{words: "less than", from: -1, to: -1})
+		c.addLimit(n, p, limit{relation: "less than", from: -1, to: -1})
 	case "multipleOf":
-		c.limit(n, p, limit{words: "a multiple of", multiple: true})
+		c.addLimit(n, p, limit{relation: "a multiple of", multiple: true})
 	}
 }
 
-// lazily returns what *p points to, and makes it if it is nil.
-func lazily[T any](p **T) *T {
+// ensure returns *p, and allocates it if it is nil.
+func ensure[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
 	}
 	return *p
 }
 
-// maxChain is how many schemas may apply to one value through each other. With the
-// greatest depth of a value it bounds the stack that a validation needs.
+// maxChain limits how many nested schemas apply to one value. Together with the maximum depth of a
+// value it bounds the stack that a validation needs.
 const maxChain = 256
 
-// resolveAll gives each $ref its target, now that all anchors are known. That may add nodes.
+// resolveAll resolves each $ref, after all anchors are known. It may add nodes.
 func (c *compiler) resolveAll() {
 	for i := 0; i < len(c.nodes); i++ {
 		n := c.nodes[i]
 		if n.ref == nil {
 			continue
 		}
-		if target, fault := c.resolve(n.ref); fault != "" {
-			c.fault(n.ref, fault)
+		if target, problem := c.resolve(n.ref); problem != "" {
+			c.addError(n.ref, problem)
 		} else {
 			n.allOf = slices.Insert(n.allOf, 0, target)
 		}
 	}
 }
 
-func (c *compiler) resolve(ref *part) (target *node, fault string) {
+func (c *compiler) resolve(ref *part) (target *node, problem string) {
 	text, _ := strictjson.Unquote(ref.raw)
 	local, ok := strings.CutPrefix(text, "#")
 	if !ok {
@@ -415,25 +413,25 @@ func (c *compiler) resolve(ref *part) (target *node, fault string) {
 	return c.compile(p), ""
 }
 
-// measure returns how many schemas, n included, apply to one value through each other. It refuses a
-// chain that is too long, or that never ends.
-func (c *compiler) measure(n *node) int {
-	const open = -1
+// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if they
+// are too many, or if n refers to itself.
+func (c *compiler) checkDepth(n *node) int {
+	const visiting = -1
 	switch {
 	case n.height > 0:
 		return n.height
-	case n.height == open:
-		c.fault(n.part, "refers back to itself without going into a property or an item, so checking it would never end")
+	case n.height == visiting:
+		c.addError(n.part, "refers to itself without entering a property or an item, so validation would never end")
 		return 0
 	}
-	n.height = open
-	most := 0
-	for _, other := range n.alongside() {
-		most = max(most, c.measure(other))
+	n.height = visiting
+	deepest := 0
+	for _, other := range n.sameValueNodes() {
+		deepest = max(deepest, c.checkDepth(other))
 	}
-	n.combined = most > 0
-	if n.height = most + 1; most == maxChain {
-		c.fault(n.part, "nested too deep: too many schemas apply to one value")
+	n.combined = deepest > 0
+	if n.height = deepest + 1; deepest == maxChain {
+		c.addError(n.part, "nested too deep: too many schemas apply to one value")
 	}
 	return n.height
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// contacts is a schema in which most ways to combine schemas meet.
+// contacts is a schema that combines schemas in many ways.
 const contacts = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
 
 // A check is a value against a schema. An empty want means valid; otherwise it is the
@@ -96,8 +96,8 @@ func TestInputThatIsNotJSON(t *testing.T) {
 		if want == nil {
 			t.Fatalf("%q is good", text)
 		}
-		run(t, []check{{text, `true`, text, "reading JSON: " + want.Error()}})
-		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "reading schema: "+want.Error() {
+		run(t, []check{{text, `true`, text, "parse JSON: " + want.Error()}})
+		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
 			t.Errorf("Compile(%q) = %v", text, err)
 		}
 	}

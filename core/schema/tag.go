@@ -11,25 +11,25 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Tag is what the struct tag "schema" says about a field: settings separated by commas. A value with
-// a comma stands in single quotes, in which two quotes are one.
+// A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a value
+// with a comma in single quotes; double a single quote inside.
 //
 //	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
 //	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Shown above the text, in bold.'"`
 //	Level string   `json:"level" schema:"enum=low|normal|high"`
 //	Tags  []string `json:"tags" schema:"max=10,unique"`
 type Tag struct {
-	Min, Max    string   // bounds of a number, or of the length of a string, a list or a map
+	Min, Max    string   // bounds of a number, or of the length of a string, list or map
 	Pattern     string   // of a string
 	Format      string   // of a string
-	Unique      bool     // the elements of a list differ
-	Enum        []string // the values of a string or a number
+	Unique      bool     // elements of a list must be unique
+	Enum        []string // allowed values of a string or number
 	Description string
-	Default     *string // the value of an argument that the caller leaves out
-	Header      string  // the HTTP header that repeats an argument, without its prefix Mcp-Param-
+	Default     *string // value of an argument that the caller omits
+	Header      string  // HTTP header that repeats the argument, without the prefix Mcp-Param-
 }
 
-// ParseTag reads the tag "schema" of a field. Without one it returns the zero Tag.
+// ParseTag parses the tag "schema" of a field. Without one it returns the zero Tag.
 func ParseTag(tag reflect.StructTag) (Tag, error) {
 	var t Tag
 	rest := tag.Get("schema")
@@ -55,8 +55,7 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	return t, nil
 }
 
-// defaultIn returns the default in the tag "schema" of a field, or nil.
-func defaultIn(tag reflect.StructTag) (*string, error) {
+func parseDefault(tag reflect.StructTag) (*string, error) {
 	if !strings.Contains(string(tag), "default") {
 		return nil, nil
 	}
@@ -64,7 +63,7 @@ func defaultIn(tag reflect.StructTag) (*string, error) {
 	return t.Default, err
 }
 
-// cutValue cuts the value that text begins with, and the comma after it.
+// cutValue returns the value at the start of text, and the text after its comma.
 func cutValue(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, "'") {
 		value, rest, _ = strings.Cut(text, ",")
@@ -118,7 +117,7 @@ func (t *Tag) set(name, value string) error {
 			return errors.New("header has no name; write header=Region")
 		}
 		if wrong := []rune(strings.TrimLeft(value, headerCharacters)); len(wrong) > 0 {
-			return fmt.Errorf("header=%s: %q cannot be part of a header's name; use letters, digits and -", value, wrong[0])
+			return fmt.Errorf("header=%s: %q is not allowed in a header name; use letters, digits and -", value, wrong[0])
 		}
 	default:
 		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
@@ -126,10 +125,10 @@ func (t *Tag) set(name, value string) error {
 	return nil
 }
 
-// headerCharacters are those of a token of RFC 9110.
+// headerCharacters are the characters of a token in RFC 9110.
 const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
-// isNumber reports whether text is a JSON number without space around it.
+// isNumber reports whether text is a JSON number without surrounding space.
 func isNumber(text string) bool {
 	raw := []byte(text)
 	return strictjson.Check(raw) == nil && kindOf(raw) == numberKind && strings.TrimSpace(text) == text
@@ -142,13 +141,13 @@ func parseNumber(text string) (strictjson.Decimal, bool) {
 	return strictjson.ParseDecimal(nil, []byte(text)), true
 }
 
-// Limit adds the bounds, the pattern, the format and the enum of the tag to the schema of its
-// field. quoted says that the field stands in a string because of its json tag.
-func (t Tag) Limit(k Keywords, quoted bool) (Keywords, error) {
+// AddLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
+// reports whether the json tag has the option string.
+func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
 	kind := strings.Trim(k.Get("type"), `"`)
 	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
 	if quoted && limited {
-		return nil, errors.New(`limits do not apply to a value that the json tag puts into a string; remove them, or the option "string"`)
+		return nil, errors.New(`limits do not apply to a field with the json option "string"; remove the limits or the option`)
 	}
 	isNumber := kind == "integer" || kind == "number"
 	suffix, counted := map[string]string{"string": "Length", "array": "Items", "object": "Properties"}[kind]
@@ -220,8 +219,8 @@ func (t Tag) enum(kind string) (string, error) {
 	return "[" + strings.Join(values, ",") + "]", nil
 }
 
-// Mirror adds the header of the tag to the schema of its field.
-func (t Tag) Mirror(k Keywords) (Keywords, error) {
+// AddHeader adds the header of the tag to the schema of its field.
+func (t Tag) AddHeader(k Keywords) (Keywords, error) {
 	kind := strings.Trim(k.Get("type"), `"`)
 	switch {
 	case strings.HasPrefix(kind, "[") || kind == "" && strings.Contains(k.Get("anyOf"), `"null"`):
@@ -229,23 +228,23 @@ func (t Tag) Mirror(k Keywords) (Keywords, error) {
 	case kind != "string" && kind != "integer" && kind != "boolean":
 		return nil, errors.New("header applies to strings, integers and booleans only")
 	}
-	const most = "9007199254740991" // 2^53 - 1
-	limit, _ := parseNumber(most)
+	const largest = "9007199254740991" // 2^53 - 1
+	limit, _ := parseNumber(largest)
 	for _, bound := range []string{k.Get("minimum"), k.Get("maximum")} {
 		if number, ok := parseNumber(strings.TrimPrefix(bound, "-")); ok && number.Compare(limit) > 0 {
-			return nil, fmt.Errorf("an integer in a header is between -%s and %[1]s; limit the field to that", most)
+			return nil, fmt.Errorf("an integer in a header must be from -%s to %[1]s; change min and max", largest)
 		}
 	}
 	return k.With("x-mcp-header", quote(t.Header)), nil
 }
 
-// Keywords are a schema under construction: its keywords in the order in which they are written.
+// Keywords are the keywords of a schema, in order.
 type Keywords []Keyword
 
-// A Keyword is one member of a schema.
+// A Keyword is a keyword of a schema, with its value.
 type Keyword struct {
 	Name string
-	JSON string // its value
+	JSON string
 }
 
 // OfType returns the schema of one JSON type, such as "string".
@@ -254,7 +253,7 @@ func OfType(name string) Keywords { return Keywords{{"type", quote(name)}} }
 // With returns k with one more keyword.
 func (k Keywords) With(name, json string) Keywords { return append(k, Keyword{name, json}) }
 
-// Replace returns k with another value for a keyword, or with one more keyword.
+// Replace returns k with a new value for a keyword, which it adds if k does not have it.
 func (k Keywords) Replace(name, json string) Keywords {
 	i := slices.IndexFunc(k, func(one Keyword) bool { return one.Name == name })
 	if i < 0 {
@@ -275,7 +274,7 @@ func (k Keywords) Get(name string) string {
 	return ""
 }
 
-// OrNull returns the schema that also allows null.
+// OrNull returns a schema that also allows null.
 func (k Keywords) OrNull() Keywords {
 	switch kind := k.Get("type"); {
 	case len(k) == 0 || strings.HasPrefix(kind, "["):
@@ -289,16 +288,11 @@ func (k Keywords) OrNull() Keywords {
 
 // String returns the schema as JSON.
 func (k Keywords) String() string {
-	var out strings.Builder
-	out.WriteByte('{')
-	for i, one := range k {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(quote(one.Name) + ":" + one.JSON)
+	out := []byte{'{'}
+	for _, one := range k {
+		out = strictjson.AppendMember(out, one.Name, []byte(one.JSON))
 	}
-	out.WriteByte('}')
-	return out.String()
+	return string(append(out, '}'))
 }
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
@@ -337,9 +331,8 @@ func setDefault(v reflect.Value, text string) error {
 	return nil
 }
 
-// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It
-// does the same in structs that v holds, but not behind pointers. A value of another kind is left
-// alone.
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It also
+// sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
 func SetDefaults(v reflect.Value) error {
 	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
 		return nil
@@ -352,7 +345,7 @@ func SetDefaults(v reflect.Value) error {
 		if err := SetDefaults(field); err != nil {
 			return err
 		}
-		text, err := defaultIn(f.Tag)
+		text, err := parseDefault(f.Tag)
 		if err == nil && text != nil {
 			err = setDefault(field, *text)
 		}
@@ -363,7 +356,7 @@ func SetDefaults(v reflect.Value) error {
 	return nil
 }
 
-// hasDefault reports whether a field of a struct, or of one that it holds, may have a default.
+// hasDefault reports whether a field of a struct or of a nested struct may have a default.
 func hasDefault(t reflect.Type) bool {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -33,7 +33,7 @@ func TestParseTag(t *testing.T) {
 		{"pattern='a'b", schema.Tag{}, `pattern: a comma is missing before "b"`},
 		{"minimum=1", schema.Tag{}, `unknown setting "minimum"; the settings are min, max, pattern, format, unique, enum, description, default and header`},
 		{"header=", schema.Tag{}, "header has no name; write header=Region"},
-		{"header=a b", schema.Tag{}, "header=a b: ' ' cannot be part of a header's name; use letters, digits and -"},
+		{"header=a b", schema.Tag{}, "header=a b: ' ' is not allowed in a header name; use letters, digits and -"},
 	} {
 		got, err := schema.ParseTag(reflect.StructTag(`schema:"` + test.tag + `"`))
 		if err != nil || test.err != "" {
@@ -48,7 +48,7 @@ func TestParseTag(t *testing.T) {
 	}
 }
 
-// A tag that can be read gives a schema that compiles, or an error.
+// A valid tag results in a schema that compiles, or in an error.
 func FuzzParseTag(f *testing.F) {
 	for _, tag := range []string{"min=1,max=2", "pattern='a,b'", "enum=1|2,default=1", "description='a''b'", "unique", "format=date,default=2006-01-02", "=,", "'", "min=1e9999"} {
 		f.Add(tag)
@@ -62,7 +62,7 @@ func FuzzParseTag(f *testing.F) {
 			return
 		}
 		for value, name := range map[any]string{"": "string", 0: "integer", 0.5: "number", false: "boolean", [1]int{}: "array"} {
-			made, err := tag.Limit(schema.OfType(name), false)
+			made, err := tag.AddLimits(schema.OfType(name), false)
 			if err != nil {
 				continue
 			}

@@ -9,50 +9,49 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Type is a Go type as an inference sees it: by reflection, or in source code.
+// A Type is a Go type, known by reflection or from source code.
 type Type interface {
 	String() string
 	ID() any               // equal for equal declared types; nil for other types
 	Name() string          // of a declared type, with its import path; empty for other types
-	Kind() reflect.Kind    // of what is under it; Invalid if it is not known
-	Reflect() reflect.Type // a type of the same kind, if that is a basic one
+	Kind() reflect.Kind    // of the underlying type; Invalid if not known
+	Reflect() reflect.Type // for a basic kind, a type of that kind
 	Elem() Type
 	Key() Type
 	Len() int
 	NumMethod() int // of an interface
-	Fields(written bool) []Field
+	Fields(output bool) []Field
 
-	// Given returns the schema that a declared type has instead of an inferred one, if it has one.
-	Given() (text string, ok bool, err error)
-	// Enum returns the values of a type as a JSON array; empty if they are not listed.
+	// OwnSchema returns the schema that a declared type defines itself, if any.
+	OwnSchema() (text string, ok bool, err error)
+	// Enum returns the values of a type as a JSON array, or "" if they are not known.
 	Enum() (string, error)
-	// Marshals reports whether the type or the pointer to it has a method such as MarshalText, and
+	// HasMethod reports whether the type or the pointer to it has a method such as MarshalText, and
 	// whether the type itself has it.
-	Marshals(method string) (has, onValue bool)
-	// Remedy says how a type with its own JSON encoding can have a schema.
+	HasMethod(method string) (has, onValue bool)
+	// Remedy returns how to give a schema to a type with its own JSON encoding.
 	Remedy() string
 }
 
-// A Field is a struct field that JSON has a key for.
+// A Field is a struct field with a JSON key.
 type Field struct {
 	strictjson.Claim
 	Name        string // in Go
 	Tag         reflect.StructTag
 	Type        Type
-	Description string // unless the tag has one
-	Source      any    // for those who made the [Type]
+	Description string // used if the tag has none
+	Source      any    // for the implementation of [Type]
 }
 
-// A Schemer gives its whole schema, a JSON object, for a type whose schema cannot be inferred. The
-// method is called on the zero value.
+// A Schemer is a type that defines its own schema, a JSON object. The method is called on the zero
+// value.
 type Schemer interface{ JSONSchema() string }
 
-// An Enumerator lists the values of a type: what its constants are. The method is called on the
-// zero value.
+// An Enumerator is a type that lists its values. The method is called on the zero value.
 type Enumerator interface{ SchemaEnum() []any }
 
-// A Describer describes a type. Fields of that type have its description unless their tag has one.
-// The method is called on the zero value.
+// A Describer is a type with a description, which its fields have unless their tag has one. The method
+// is called on the zero value.
 type Describer interface{ SchemaDescription() string }
 
 type reflected struct{ reflect.Type }
@@ -75,35 +74,35 @@ func (t reflected) Name() string {
 	return t.PkgPath() + "." + t.Type.Name()
 }
 
-// isNamed reports whether a type is declared somewhere: only such a type can contain itself.
+// isNamed reports whether a type is declared. Only declared types can contain themselves.
 func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 
-func (t reflected) Fields(written bool) []Field {
+func (t reflected) Fields(output bool) []Field {
 	var fields []Field
-	for _, f := range strictjson.Fields(t.Type, written) {
-		made := Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}}
-		held := f.Type
-		if held.Kind() == reflect.Pointer {
-			held = held.Elem()
+	for _, f := range strictjson.Fields(t.Type, output) {
+		field := Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}}
+		elem := f.Type
+		if elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
 		}
-		if own, ok := zero[Describer](held); ok {
-			made.Description = own.SchemaDescription()
+		if describer, ok := zeroValue[Describer](elem); ok {
+			field.Description = describer.SchemaDescription()
 		}
-		fields = append(fields, made)
+		fields = append(fields, field)
 	}
 	return fields
 }
 
-func (t reflected) Given() (string, bool, error) {
-	own, ok := zero[Schemer](t.Type)
+func (t reflected) OwnSchema() (string, bool, error) {
+	schemer, ok := zeroValue[Schemer](t.Type)
 	if !ok {
 		return "", false, nil
 	}
-	return own.JSONSchema(), true, nil
+	return schemer.JSONSchema(), true, nil
 }
 
-// zero is the zero value of a type, or a pointer to one, if it has the methods of I.
-func zero[I any](t reflect.Type) (I, bool) {
+// zeroValue returns a pointer to the zero value of a type, if it implements I.
+func zeroValue[I any](t reflect.Type) (I, bool) {
 	if t.Kind() == reflect.Interface || !reflect.PointerTo(t).Implements(reflect.TypeFor[I]()) {
 		var none I
 		return none, false
@@ -112,18 +111,18 @@ func zero[I any](t reflect.Type) (I, bool) {
 }
 
 func (t reflected) Enum() (string, error) {
-	own, ok := zero[Enumerator](t.Type)
+	enumerator, ok := zeroValue[Enumerator](t.Type)
 	if !ok || t.Kind() == reflect.Struct {
 		return "", nil
 	}
-	values, err := strictjson.Marshal(own.SchemaEnum())
+	values, err := strictjson.Marshal(enumerator.SchemaEnum())
 	if err != nil {
 		return "", fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
 	}
 	return string(values), nil
 }
 
-func (t reflected) Marshals(method string) (has, onValue bool) {
+func (t reflected) HasMethod(method string) (has, onValue bool) {
 	marshaler := map[string]reflect.Type{
 		"MarshalJSON":   reflect.TypeFor[json.Marshaler](),
 		"UnmarshalJSON": reflect.TypeFor[json.Unmarshaler](),

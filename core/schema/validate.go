@@ -12,23 +12,23 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A validation is one run over a value, or over one branch of a choice. It holds no pointers to
-// places, which would move them to the heap.
+// A validation validates a value against a schema or one of its alternatives. It holds no pointers to
+// locations, which would move them to the heap.
 type validation struct {
-	quiet    bool // stop at the first problem and describe none
+	quiet    bool // stop at the first problem, without a message
 	failed   bool
 	problems []Problem
 	more     int
-	work     int    // what may still be spent
-	inside   int    // how many objects and arrays were gone into
-	wanted   wanted // if the whole value is of the wrong kind
+	work     int         // remaining budget
+	depth    int         // nesting depth in the value
+	expected expectation // set if the value itself is of the wrong kind
 }
 
-// allowance is the work that one validation may take, about a byte read each: with a recursive
-// schema, a short value can take time exponential in its depth.
-func allowance(size int) int { return 1<<25 + 64*size }
+// workBudget limits the work of a validation, in bytes read. Without a limit, a recursive schema could
+// take time exponential in the depth of the value.
+func workBudget(size int) int { return 1<<25 + 64*size }
 
-// spend takes the cost of reading n bytes off the allowance and reports whether to go on.
+// spend subtracts the cost of reading n bytes from the budget, and reports whether to continue.
 func (v *validation) spend(n int) bool {
 	v.work -= n + 16
 	return !v.done()
@@ -38,20 +38,19 @@ func (v *validation) done() bool {
 	return v.work <= 0 || v.quiet && v.failed
 }
 
-// stop ends a walk through an object or an array early.
+// stop is returned to stop the iteration over an object or an array.
 type stop struct{}
 
 func (stop) Error() string { return "stopped" }
 
-func (v *validation) next() error {
+func (v *validation) stopIfDone() error {
 	if v.done() {
 		return stop{}
 	}
 	return nil
 }
 
-// passes reports whether raw fits n, and no more.
-func (v *validation) passes(n *node, raw []byte, at *place) bool {
+func (v *validation) passes(n *node, raw []byte, at *location) bool {
 	if v.done() {
 		return false
 	}
@@ -61,19 +60,19 @@ func (v *validation) passes(n *node, raw []byte, at *place) bool {
 	return !probe.failed
 }
 
-// fail adds a problem. The message is made only if somebody will read it.
-func (v *validation) fail(at *place, message func() string) {
+// fail adds a problem. It calls message only if the message is needed.
+func (v *validation) fail(at *location, message func() string) {
 	v.report(func() Problem {
 		text := message()
 		if at != nil && at.name {
 			text = "property name " + text
 		}
-		// A name or a pattern in the schema may hold a line break; a problem is one line.
+		// A name or a pattern in the schema may contain a line break, but a problem is one line.
 		return Problem{at.path(), strings.ReplaceAll(text, "\n", `\n`)}
 	})
 }
 
-// report adds a problem, once: two schemas may well find the same one.
+// report adds a problem, unless it is already in the list.
 func (v *validation) report(problem func() Problem) {
 	v.failed = true
 	if v.quiet || len(v.problems) == maxProblems {
@@ -83,24 +82,24 @@ func (v *validation) report(problem func() Problem) {
 	}
 }
 
-// mismatch adds the problem of a value that is not what is wanted.
-func (v *validation) mismatch(w wanted, raw []byte, at *place) {
-	if v.inside == 0 {
-		v.wanted = w
+// mismatch adds the problem of a value that does not match an expectation.
+func (v *validation) mismatch(w expectation, raw []byte, at *location) {
+	if v.depth == 0 {
+		v.expected = w
 	}
 	v.fail(at, func() string { return w.message(raw) })
 }
 
-// wanted is what a value should have been: of one of the kinds, or one of the values.
-type wanted struct {
+// expectation is what a value should be: of one of the kinds, or one of the values.
+type expectation struct {
 	kinds  kinds
 	values []string
 }
 
-func (w wanted) message(raw []byte) string {
+func (w expectation) message(raw []byte) string {
 	got := strictjson.Describe(raw)
 	if len(w.values) > 0 || kindOf(raw) == numberKind && w.kinds&integerKind != 0 {
-		got = excerpt(raw) // the kind may well be right
+		got = excerpt(raw) // the kind may be right
 	}
 	names := append(w.kinds.names(), w.values...)
 	if w.kinds == 0 && len(names) > 1 {
@@ -109,29 +108,29 @@ func (w wanted) message(raw []byte) string {
 	return "must be " + list(names, " or ") + ", got " + got
 }
 
-// A node is a compiled schema. An empty node accepts everything.
+// A node is a compiled schema. An empty node accepts every value.
 type node struct {
 	part     *part
-	ref      *part // what $ref says, if there is one
-	height   int   // how many schemas apply to one value through this one
-	combined bool  // some do besides this one
+	ref      *part // value of $ref; may be nil
+	height   int   // see checkDepth
+	combined bool  // other schemas apply to the same value
 
-	never    bool // the schema false
-	types    kinds
-	literals []*literals // of enum and const
-	object   *objectRules
-	array    *arrayRules
-	number   []limit
-	text     *textRules
+	rejectsAll bool // the schema false
+	types      kinds
+	literals   []*literals // of enum and const
+	object     *objectRules
+	array      *arrayRules
+	number     []limit
+	text       *textRules
 
-	allOf, anyOf, oneOf        []*node // a $ref is one of allOf
-	not                        *node
-	condition, then, otherwise *node
+	allOf, anyOf, oneOf           []*node // allOf includes the target of $ref
+	not                           *node
+	condition, thenNode, elseNode *node
 }
 
-// alongside lists the schemas that n applies to the very value it is itself applied to.
-func (n *node) alongside() []*node {
-	all := slices.Concat(n.allOf, n.anyOf, n.oneOf, []*node{n.not, n.condition, n.then, n.otherwise})
+// sameValueNodes returns the subschemas of n that apply to the same value as n.
+func (n *node) sameValueNodes() []*node {
+	all := slices.Concat(n.allOf, n.anyOf, n.oneOf, []*node{n.not, n.condition, n.thenNode, n.elseNode})
 	if n.object != nil {
 		for _, d := range n.object.dependencies {
 			all = append(all, d.schema)
@@ -140,54 +139,54 @@ func (n *node) alongside() []*node {
 	return slices.DeleteFunc(all, func(other *node) bool { return other == nil })
 }
 
-// check reports what is wrong with raw, a checked JSON value without space around it. A value of
-// the wrong kind has that one problem.
-func (v *validation) check(n *node, raw []byte, at *place) {
+// check validates raw, a valid JSON value without surrounding space. For a value of the wrong kind it
+// reports only that.
+func (v *validation) check(n *node, raw []byte, at *location) {
 	if !v.spend(len(raw)) {
 		return
 	}
-	if n.never {
+	if n.rejectsAll {
 		v.fail(at, func() string { return "is not allowed" })
 		return
 	}
 	kind := kindOf(raw)
-	if n.types != 0 && !n.types.allow(kind, raw) {
-		v.mismatch(wanted{kinds: n.types}, raw, at)
+	if n.types != 0 && !n.types.includes(kind, raw) {
+		v.mismatch(expectation{kinds: n.types}, raw, at)
 		return
 	}
 	for _, l := range n.literals {
-		if !v.among(l, raw) {
-			v.mismatch(wanted{values: l.shown}, raw, at)
+		if !v.isOneOf(l, raw) {
+			v.mismatch(expectation{values: l.texts}, raw, at)
 			return
 		}
 	}
 	switch {
 	case kind == objectKind && n.object != nil:
-		v.object(n.object, raw, at)
+		v.checkObject(n.object, raw, at)
 	case kind == arrayKind && n.array != nil:
-		v.array(n.array, raw, at)
+		v.checkArray(n.array, raw, at)
 	case kind == numberKind && n.number != nil:
-		v.number(n.number, raw, at)
+		v.checkNumber(n.number, raw, at)
 	case kind == stringKind && n.text != nil:
-		v.text(n.text, raw, at)
+		v.checkString(n.text, raw, at)
 	}
 	if n.combined {
-		v.combined(n, raw, at)
+		v.checkCombined(n, raw, at)
 	}
 }
 
-func (v *validation) combined(n *node, raw []byte, at *place) {
+func (v *validation) checkCombined(n *node, raw []byte, at *location) {
 	passes := func(n *node) bool { return v.passes(n, raw, at) }
 	for _, other := range n.allOf {
 		v.check(other, raw, at)
 	}
 	if n.anyOf != nil && !slices.ContainsFunc(n.anyOf, passes) {
-		v.noneOf(n.anyOf, raw, at)
+		v.failAlternatives(n.anyOf, raw, at)
 	}
 	if n.oneOf != nil {
 		first := slices.IndexFunc(n.oneOf, passes)
 		if first < 0 {
-			v.noneOf(n.oneOf, raw, at)
+			v.failAlternatives(n.oneOf, raw, at)
 		} else if next := slices.IndexFunc(n.oneOf[first+1:], passes); next >= 0 {
 			v.fail(at, func() string {
 				return fmt.Sprintf("must match only one of %d alternatives, matches numbers %d and %d", len(n.oneOf), first+1, first+next+2)
@@ -198,9 +197,9 @@ func (v *validation) combined(n *node, raw []byte, at *place) {
 		v.fail(at, func() string { return "must not match " + excerpt(n.not.part.raw) })
 	}
 	if n.condition != nil {
-		branch := n.otherwise
+		branch := n.elseNode
 		if passes(n.condition) {
-			branch = n.then
+			branch = n.thenNode
 		}
 		if branch != nil {
 			v.check(branch, raw, at)
@@ -208,21 +207,21 @@ func (v *validation) combined(n *node, raw []byte, at *place) {
 	}
 }
 
-// noneOf reports that no branch accepts the value: what the branches want, if it is of the wrong
-// kind or value for all of them; else the first problem of the branch that has the fewest.
-func (v *validation) noneOf(branches []*node, raw []byte, at *place) {
+// failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for all
+// branches, it reports the expected kinds, and otherwise the first problem of the closest branch.
+func (v *validation) failAlternatives(branches []*node, raw []byte, at *location) {
 	if v.failed = true; v.quiet {
 		return
 	}
-	var all wanted
+	var all expectation
 	var closest validation
 	for _, n := range branches {
 		b := validation{work: v.work}
 		b.check(n, raw, at)
 		v.work = b.work
-		if b.wanted.kinds != 0 || b.wanted.values != nil {
-			all.kinds |= b.wanted.kinds
-			all.values = append(all.values, b.wanted.values...)
+		if b.expected.kinds != 0 || b.expected.values != nil {
+			all.kinds |= b.expected.kinds
+			all.values = append(all.values, b.expected.values...)
 		} else if !closest.failed || len(b.problems) < len(closest.problems) {
 			closest = b
 		}
@@ -241,14 +240,14 @@ func (v *validation) noneOf(branches []*node, raw []byte, at *place) {
 }
 
 const (
-	maxProblems = 10 // how many problems an error lists
-	maxListed   = 10 // how many names or values a message lists
-	maxShown    = 60 // how many bytes of a value or a key a message shows
+	maxProblems = 10 // per error
+	maxListed   = 10 // names or values per message
+	maxShown    = 60 // bytes of a value or key in a message
 )
 
-// A Problem is one thing wrong with a value.
+// A Problem is a violation of the schema.
 type Problem struct {
-	Path    strictjson.Path // where; a long key in it is cut
+	Path    strictjson.Path // long keys are shortened
 	Message string          // such as "must be at most 100, got 250"
 }
 
@@ -259,13 +258,13 @@ func (p Problem) line() string {
 	return string(p.Path) + ": " + p.Message
 }
 
-// A ValidationError lists the problems of a value in the order of the value's parts.
+// A ValidationError has the problems of a value, in the order of the value.
 type ValidationError struct {
 	Problems []Problem // the first ten
-	More     int       // how many there are besides
+	More     int       // number of further problems
 }
 
-// Error is one line a problem.
+// Error returns one line per problem.
 func (e *ValidationError) Error() string {
 	var lines []string
 	for _, p := range e.Problems {
@@ -277,26 +276,26 @@ func (e *ValidationError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// A place is a step from a value to one of its parts, linked to the steps before. The nil
-// place is the whole value. Places live on the stack: a path is rendered only for a problem.
-type place struct {
-	up    *place
-	key   []byte // where index is negative
-	index int
-	name  bool // the key itself, rather than what stands there
+// A location is a part of the validated value, linked to its parent. nil is the whole value. Locations
+// stay on the stack; only problems need a path.
+type location struct {
+	parent *location
+	key    []byte // if index is negative
+	index  int
+	name   bool // the key itself, not its value
 }
 
-func (p *place) path() strictjson.Path {
+func (p *location) path() strictjson.Path {
 	switch {
 	case p == nil:
 		return ""
 	case p.index < 0:
-		return p.up.path().Key(strictjson.Clip(string(p.key), maxShown))
+		return p.parent.path().Key(strictjson.Clip(string(p.key), maxShown))
 	}
-	return p.up.path().Index(p.index)
+	return p.parent.path().Index(p.index)
 }
 
-// excerpt is JSON for a message: on one line, and cut where it is long.
+// excerpt returns JSON for a message, on one line and shortened.
 func excerpt(raw []byte) string {
 	return strictjson.Clip(strings.Join(strings.Fields(string(raw)), " "), maxShown)
 }
@@ -319,15 +318,15 @@ type arrayRules struct {
 	length   bounds
 	unique   bool
 	prefix   []*node
-	items    *node // for those behind the prefix
+	items    *node // for items after the prefix
 	contains *node
-	matches  bounds // how many items contains must accept; at least one, if it says nothing else
+	matches  bounds // number of items that match contains; at least 1 by default
 }
 
-func (v *validation) array(r *arrayRules, raw []byte, at *place) {
+func (v *validation) checkArray(r *arrayRules, raw []byte, at *location) {
 	length, matches := 0, 0
-	here := place{up: at}
-	v.inside++
+	here := location{parent: at}
+	v.depth++
 	_ = strictjson.Elements(raw, func(item []byte) error {
 		here.index = length
 		if length < len(r.prefix) {
@@ -339,72 +338,72 @@ func (v *validation) array(r *arrayRules, raw []byte, at *place) {
 			matches++
 		}
 		length++
-		return v.next()
+		return v.stopIfDone()
 	})
-	v.inside--
+	v.depth--
 	if v.done() {
 		return
 	}
-	v.within(r.length, length, at, "item", "items", nil)
+	v.checkBounds(r.length, length, at, "item", "items", nil)
 	if r.contains != nil {
-		v.within(r.matches, matches, at, "item", "items", r.contains)
+		v.checkBounds(r.matches, matches, at, "item", "items", r.contains)
 	}
 	if r.unique && length > 1 {
-		v.unique(raw, at)
+		v.checkUnique(raw, at)
 	}
 }
 
-func (v *validation) unique(raw []byte, at *place) {
+func (v *validation) checkUnique(raw []byte, at *location) {
 	seen := make(map[string]int)
 	var form []byte
 	_ = strictjson.Elements(raw, func(item []byte) error {
 		form = v.canonical(form[:0], item)
 		if first, ok := seen[string(form)]; ok {
 			v.fail(at, func() string {
-				return fmt.Sprintf("must not hold the same item twice (items %d and %d)", first, len(seen))
+				return fmt.Sprintf("must not contain duplicate items (items %d and %d)", first, len(seen))
 			})
 			return stop{}
 		}
 		seen[string(form)] = len(seen)
-		return v.next()
+		return v.stopIfDone()
 	})
 }
 
 type objectRules struct {
-	properties map[string]*node
-	known      []string // the names of properties, as the document orders them
-	required   []string
-	patterns   []patternRule
-	additional *node // for members that neither properties nor patterns cover
-	names      *node
-	size       bounds
+	properties    map[string]*node
+	propertyOrder []string // names of properties, in the order of the document
+	required      []string
+	patterns      []patternRule
+	additional    *node // for members that match neither properties nor patterns
+	nameSchema    *node
+	size          bounds
 
-	dependencies []dependency // of dependentRequired and dependentSchemas
+	dependencies []dependency // dependentRequired and dependentSchemas
 }
 
-// A patternRule holds for members whose name matches.
+// A patternRule applies to members whose name matches the pattern.
 type patternRule struct {
 	pattern *regexp.Regexp
 	node    *node
 }
 
-// A dependency holds where a member is present.
+// A dependency applies if the member on is present.
 type dependency struct {
 	on       string
 	required []string
 	schema   *node
 }
 
-func (v *validation) object(r *objectRules, raw []byte, at *place) {
+func (v *validation) checkObject(r *objectRules, raw []byte, at *location) {
 	size, required := 0, 0
-	here := place{up: at, index: -1} // one for all members: inside the function below each would go to the heap
-	v.inside++
+	here := location{parent: at, index: -1} // shared by all members: inside the function it would escape to the heap
+	v.depth++
 	_ = strictjson.Members(raw, func(key, value []byte) error {
 		size++
 		here.key = key
-		if r.names != nil {
+		if r.nameSchema != nil {
 			here.name = true
-			v.check(r.names, strictjson.AppendString(nil, string(key)), &here)
+			v.check(r.nameSchema, strictjson.AppendString(nil, string(key)), &here)
 			here.name = false
 		}
 		for _, name := range r.required {
@@ -424,26 +423,25 @@ func (v *validation) object(r *objectRules, raw []byte, at *place) {
 		}
 		switch {
 		case covered || r.additional == nil:
-		case r.additional.never:
-			v.fail(&here, func() string { return r.unknown(string(key)) })
+		case r.additional.rejectsAll:
+			v.fail(&here, func() string { return r.unknownMessage(string(key)) })
 		default:
 			v.check(r.additional, value, &here)
 		}
-		return v.next()
+		return v.stopIfDone()
 	})
-	v.inside--
+	v.depth--
 	if v.done() {
 		return
 	}
-	v.within(r.size, size, at, "property", "properties", nil)
-	// Keys differ, so that counting the required ones is enough to know they are all there.
+	v.checkBounds(r.size, size, at, "property", "properties", nil)
+	// Keys are unique, so counting the required ones is enough.
 	if required < len(r.required) || len(r.dependencies) > 0 {
-		v.presence(r, raw, at)
+		v.checkPresence(r, raw, at)
 	}
 }
 
-// presence reports the properties that are missing, and checks what others depend on.
-func (v *validation) presence(r *objectRules, raw []byte, at *place) {
+func (v *validation) checkPresence(r *objectRules, raw []byte, at *location) {
 	keys := make(map[string]bool)
 	_ = strictjson.Members(raw, func(key, _ []byte) error {
 		keys[string(key)] = true
@@ -452,7 +450,7 @@ func (v *validation) presence(r *objectRules, raw []byte, at *place) {
 	missing := func(names []string, message string) {
 		for _, name := range names {
 			if !keys[name] {
-				v.fail(&place{up: at, key: []byte(name), index: -1}, func() string { return message })
+				v.fail(&location{parent: at, key: []byte(name), index: -1}, func() string { return message })
 			}
 		}
 	}
@@ -467,9 +465,9 @@ func (v *validation) presence(r *objectRules, raw []byte, at *place) {
 	}
 }
 
-func (r *objectRules) unknown(key string) string {
-	names, hint := slices.Clone(r.known), ""
-	for _, name := range r.known {
+func (r *objectRules) unknownMessage(key string) string {
+	names, hint := slices.Clone(r.propertyOrder), ""
+	for _, name := range r.propertyOrder {
 		if strings.EqualFold(name, key) {
 			hint = `; did you mean "` + name + `"?`
 		}
@@ -478,7 +476,7 @@ func (r *objectRules) unknown(key string) string {
 		names = append(names, "names matching "+p.pattern.String())
 	}
 	if len(names) == 0 {
-		return "is not a known property; none are"
+		return "is not a known property; no properties are allowed"
 	}
 	return "is not a known property; known: " + list(names, ", ") + hint
 }
@@ -492,15 +490,15 @@ type textRules struct {
 func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		c.fault(p, "compiling pattern: "+err.Error()+
-			"; Go's regular expressions have no lookaround, no backreferences and no \\u escapes")
+		c.addError(p, "invalid pattern: "+err.Error()+
+			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes")
 	}
 	return re
 }
 
-func (v *validation) text(r *textRules, raw []byte, at *place) {
-	text := unquoted(raw)
-	v.within(r.length, utf8.RuneCount(text), at, "character", "characters", nil)
+func (v *validation) checkString(r *textRules, raw []byte, at *location) {
+	text := unquote(raw)
+	v.checkBounds(r.length, utf8.RuneCount(text), at, "character", "characters", nil)
 	if r.pattern != nil && !r.pattern.Match(text) {
 		v.fail(at, func() string { return "must match the pattern " + r.pattern.String() + ", got " + excerpt(raw) })
 	}
@@ -518,8 +516,8 @@ func (v *validation) text(r *textRules, raw []byte, at *place) {
 	}
 }
 
-// isDateTime reports whether text keeps to RFC 3339, of which the time package also takes
-// an hour of one digit, a comma before the fraction and impossible offsets.
+// isDateTime reports whether text is valid RFC 3339. Unlike package time, it refuses an hour of one
+// digit, a comma before the fraction and invalid offsets.
 func isDateTime(text string) bool {
 	if _, err := time.Parse(time.RFC3339, text); err != nil || text[13] != ':' || strings.Contains(text, ",") {
 		return false
@@ -528,8 +526,8 @@ func isDateTime(text string) bool {
 	return strings.HasSuffix(text, "Z") || offset[1:3] < "24" && offset[4:] < "60"
 }
 
-// unquoted is the text of a checked string. Without escapes it is part of raw.
-func unquoted(raw []byte) []byte {
+// unquote returns the text of a valid JSON string. Without escapes it is a slice of raw.
+func unquote(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]
 	}

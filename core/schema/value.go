@@ -11,13 +11,13 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// kinds is a set of the types that JSON Schema tells apart.
+// kinds is a set of JSON Schema types.
 type kinds uint8
 
 const (
 	stringKind kinds = 1 << iota
 	numberKind
-	integerKind // only ever wanted: a value has numberKind
+	integerKind // only in schemas: a value has numberKind
 	booleanKind
 	arrayKind
 	objectKind
@@ -40,8 +40,8 @@ func kindOf(raw []byte) kinds {
 	return numberKind
 }
 
-func (k kinds) allow(kind kinds, raw []byte) bool {
-	return k&kind != 0 || kind == numberKind && k&integerKind != 0 && isWhole(raw)
+func (k kinds) includes(kind kinds, raw []byte) bool {
+	return k&kind != 0 || kind == numberKind && k&integerKind != 0 && isInteger(raw)
 }
 
 func (k kinds) names() []string {
@@ -54,9 +54,9 @@ func (k kinds) names() []string {
 	return names
 }
 
-// types reads the type keyword: a name or a list of names.
+// types compiles the type keyword, a name or a list of names.
 func (c *compiler) types(p *part) kinds {
-	names := []string{"string", "number", "integer", "boolean", "array", "object", "null"} // as the constants
+	names := []string{"string", "number", "integer", "boolean", "array", "object", "null"} // in the order of the constants
 	types := []*part{p}
 	if kindOf(p.raw) == arrayKind {
 		types = c.items(p, 1)
@@ -67,16 +67,15 @@ func (c *compiler) types(p *part) kinds {
 		if i := slices.Index(names, name); i >= 0 {
 			set |= 1 << i
 		} else {
-			c.fault(one, "must be "+strings.Join(names[:6], ", ")+" or null, got "+excerpt(one.raw))
+			c.addError(one, "must be "+strings.Join(names[:6], ", ")+" or null, got "+excerpt(one.raw))
 		}
 	}
 	return set
 }
 
-// literals are the values that an enum or a const allows.
 type literals struct {
 	forms map[string]bool // by canonical form
-	shown []string
+	texts []string
 }
 
 func newLiterals(values []*part) *literals {
@@ -84,33 +83,33 @@ func newLiterals(values []*part) *literals {
 	v := validation{work: math.MaxInt}
 	for _, one := range values {
 		l.forms[string(v.canonical(nil, one.raw))] = true
-		l.shown = append(l.shown, excerpt(one.raw))
+		l.texts = append(l.texts, excerpt(one.raw))
 	}
 	return l
 }
 
-func (v *validation) among(l *literals, raw []byte) bool {
+func (v *validation) isOneOf(l *literals, raw []byte) bool {
 	if kindOf(raw)&(arrayKind|objectKind) != 0 {
 		return l.forms[string(v.canonical(nil, raw))]
 	}
-	var buf [64]byte // on the stack, which it can be only as long as nothing recursive gets it
+	var buf [64]byte // stays on the stack, because it is not passed to a recursive function
 	return l.forms[string(appendScalar(buf[:0], raw))]
 }
 
-// canonical appends the form that all ways to write a value share, such as 1.0 and 1e0, or objects
-// whose members are in another order.
+// canonical appends the canonical form of a value. Equal values have the same form, such as 1.0 and
+// 1e0, or objects with their members in another order.
 func (v *validation) canonical(dst, raw []byte) []byte {
 	var forms [][]byte
 	switch kindOf(raw) {
 	case arrayKind:
 		_ = strictjson.Elements(raw, func(item []byte) error {
 			forms = append(forms, v.canonical(nil, item))
-			return v.next()
+			return v.stopIfDone()
 		})
 	case objectKind:
 		_ = strictjson.Members(raw, func(key, value []byte) error {
-			forms = append(forms, v.canonical(appendSized(nil, key), value))
-			return v.next()
+			forms = append(forms, v.canonical(appendWithLength(nil, key), value))
+			return v.stopIfDone()
 		})
 		slices.SortFunc(forms, bytes.Compare)
 	default:
@@ -134,38 +133,38 @@ func appendScalar(dst, raw []byte) []byte {
 		}
 		return strconv.AppendInt(append(append(dst, d.Digits...), 'e'), int64(d.Exponent), 10)
 	case stringKind:
-		return appendSized(dst, unquoted(raw))
+		return appendWithLength(dst, unquote(raw))
 	}
 	return append(dst, raw...)
 }
 
-// appendSized puts the length before the text, so that no text can look like the end of one.
-func appendSized(dst, text []byte) []byte {
+// appendWithLength appends the text after its length, so that the result is unambiguous.
+func appendWithLength(dst, text []byte) []byte {
 	dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 	return append(append(dst, ':'), text...)
 }
 
-// A limit is a number that others are measured by.
+// A limit is a keyword that compares a number, such as minimum or multipleOf.
 type limit struct {
-	words    string // such as "at least"
-	from, to int    // what comparing a number with this one may give
-	multiple bool   // instead of that, a number must be a multiple of this one
+	relation string // such as "at least"
+	from, to int    // allowed results of comparing a value with number
+	multiple bool   // a value must be a multiple of number instead
 
-	shown  string
+	text   string
 	number strictjson.Decimal
 }
 
-// limit adds l to n, with the number that stands in the document.
-func (c *compiler) limit(n *node, p *part, l limit) {
-	if !c.is(numberKind, p) {
+// addLimit adds l to n, with the number of the keyword p.
+func (c *compiler) addLimit(n *node, p *part, l limit) {
+	if !c.requireKind(numberKind, p) {
 		return
 	}
-	l.shown, l.number = excerpt(p.raw), strictjson.ParseDecimal(nil, p.raw)
+	l.text, l.number = excerpt(p.raw), strictjson.ParseDecimal(nil, p.raw)
 	if l.multiple && l.number.Sign <= 0 {
-		c.fault(p, "must be more than 0, got "+l.shown)
+		c.addError(p, "must be more than 0, got "+l.text)
 	}
 	if digits := len(l.number.Digits); l.multiple && digits > maxDivisor {
-		c.fault(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
+		c.addError(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
 	}
 	n.number = append(n.number, l)
 }
@@ -178,24 +177,24 @@ func (l *limit) allows(d strictjson.Decimal) bool {
 	return l.from <= order && order <= l.to
 }
 
-func (v *validation) number(limits []limit, raw []byte, at *place) {
+func (v *validation) checkNumber(limits []limit, raw []byte, at *location) {
 	var buf [32]byte
 	d := strictjson.ParseDecimal(buf[:0], raw)
 	for i := range limits {
 		if l := &limits[i]; !l.allows(d) {
-			v.fail(at, func() string { return "must be " + l.words + " " + l.shown + ", got " + excerpt(raw) })
+			v.fail(at, func() string { return "must be " + l.relation + " " + l.text + ", got " + excerpt(raw) })
 		}
 	}
 }
 
-// bounds limit how many of something a value has; nil is no limit.
+// bounds limit a count or length; nil means no limit.
 type bounds struct{ min, max *int }
 
-// bound reads a keyword such as minItems or maxItems.
-func (c *compiler) bound(b *bounds, p *part) {
+// setBound compiles a keyword such as minItems or maxItems.
+func (c *compiler) setBound(b *bounds, p *part) {
 	f, _ := strconv.ParseFloat(string(p.raw), 64)
-	if c.is(integerKind, p) && f < 0 {
-		c.fault(p, "must be at least 0, got "+excerpt(p.raw))
+	if c.requireKind(integerKind, p) && f < 0 {
+		c.addError(p, "must be at least 0, got "+excerpt(p.raw))
 	}
 	n := int(min(f, math.MaxInt32))
 	if strings.HasPrefix(p.name, "min") {
@@ -205,9 +204,9 @@ func (c *compiler) bound(b *bounds, p *part) {
 	}
 }
 
-// within reports a count outside its bounds. one and many name what is counted; which is the schema
-// of those that count, if not all do.
-func (v *validation) within(b bounds, n int, at *place, one, many string, which *node) {
+// checkBounds reports a count outside its bounds. one and many are the singular and plural of the
+// counted things. If contains is not nil, only items that match it are counted.
+func (v *validation) checkBounds(b bounds, n int, at *location, one, many string, contains *node) {
 	side, limit := "at least", b.min
 	if b.max != nil && n > *b.max {
 		side, limit = "at most", b.max
@@ -216,34 +215,34 @@ func (v *validation) within(b bounds, n int, at *place, one, many string, which 
 	}
 	v.fail(at, func() string {
 		matching := ""
-		if which != nil {
-			matching = " matching " + excerpt(which.part.raw)
+		if contains != nil {
+			matching = " matching " + excerpt(contains.part.raw)
 		}
 		return fmt.Sprintf("must have %s %s%s, got %d", side, count(*limit, one, many), matching, n)
 	})
 }
 
-func isWhole(raw []byte) bool {
+func isInteger(raw []byte) bool {
 	var buf [32]byte
 	return !bytes.ContainsAny(raw, ".eE") || strictjson.ParseDecimal(buf[:0], raw).IsWhole()
 }
 
-// maxDivisor is how many digits a divisor may have: a remainder by it, times ten, fits in 64 bits.
+// maxDivisor limits the digits of a divisor, so that ten times a remainder fits in 64 bits.
 const maxDivisor = 18
 
-// isMultiple reports whether d is a whole multiple of divisor, which is more than zero and has at
-// most maxDivisor digits. Both are integers without a trailing 0 times a power of ten, so that d's
-// power must be no less than the divisor's, and the rest is a remainder.
+// isMultiple reports whether d is an integer multiple of divisor, which is positive and has at most
+// maxDivisor digits. Both are an integer without a trailing 0 times a power of ten. Therefore the power
+// of d must be at least that of divisor, and the remainder must be 0.
 func isMultiple(d, divisor strictjson.Decimal) bool {
 	n, _ := strconv.ParseUint(string(divisor.Digits), 10, 64)
-	var rest uint64
+	var remainder uint64
 	for _, digit := range d.Digits {
-		rest = (rest*10 + uint64(digit-'0')) % n
+		remainder = (remainder*10 + uint64(digit-'0')) % n
 	}
 	power := (d.Exponent - len(d.Digits)) - (divisor.Exponent - len(divisor.Digits))
-	// Of the factors 2 and 5, which are all that a power of ten can share with it, n has less than 64.
+	// n has fewer than 64 of the factors 2 and 5, so more powers of ten do not change the result.
 	for range min(power, 64) {
-		rest = rest * 10 % n
+		remainder = remainder * 10 % n
 	}
-	return d.Sign == 0 || power >= 0 && rest == 0
+	return d.Sign == 0 || power >= 0 && remainder == 0
 }

@@ -309,7 +309,7 @@ func (s *httpServer) describeAccess() string {
 	case len(s.listen.Gates) > 0:
 		var wants []string
 		for _, gate := range s.listen.Gates {
-			wants = append(wants, gate.Wants())
+			wants = append(wants, gate.Credentials())
 		}
 		return "callers must send " + strings.Join(wants, ", or ")
 	case s.listen.BehindProxy:

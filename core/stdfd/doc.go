@@ -1,3 +1,3 @@
-// Package stdfd moves standard descriptors. It imports only package syscall, so that it can be used
-// before package os is initialised.
+// Package stdfd duplicates and redirects standard file descriptors. It does not import package os, so
+// that it can run before os is initialised.
 package stdfd

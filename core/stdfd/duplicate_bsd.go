@@ -4,5 +4,5 @@ package stdfd
 
 import "syscall"
 
-// Replace makes fd stand for the file behind from.
+// Replace makes fd refer to the same open file as from.
 func Replace(fd, from int) error { return syscall.Dup2(from, fd) }

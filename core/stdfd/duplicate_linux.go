@@ -2,5 +2,6 @@ package stdfd
 
 import "syscall"
 
-// Replace makes fd stand for the file behind from. Not every Linux has dup2.
+// Replace makes fd refer to the same open file as from. It uses dup3, because some architectures do
+// not have dup2.
 func Replace(fd, from int) error { return syscall.Dup3(from, fd, 0) }

@@ -4,8 +4,8 @@ package stdfd
 
 import "errors"
 
-// Take is not available on this system.
+// Take returns [errors.ErrUnsupported].
 func Take(fd, replacement int) (int, error) { return -1, errors.ErrUnsupported }
 
-// Replace is not available on this system.
+// Replace returns [errors.ErrUnsupported].
 func Replace(fd, from int) error { return errors.ErrUnsupported }

@@ -4,8 +4,8 @@ package stdfd
 
 import "syscall"
 
-// Take returns a new descriptor for the file behind fd, and makes fd itself stand for the file
-// behind replacement. Child processes do not inherit the new descriptor.
+// Take duplicates fd, redirects fd to replacement, and returns the duplicate. Child processes do not
+// inherit the duplicate.
 func Take(fd, replacement int) (int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

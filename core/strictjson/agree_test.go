@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// day is an enum that reads itself from text.
+// day is an enum with UnmarshalText.
 type day uint8
 
 func (d *day) UnmarshalText(text []byte) error {
@@ -54,8 +54,8 @@ type quoted struct {
 	B bool    `json:"b,string"`
 }
 
-// Where the package says nothing else, it decodes as encoding/json does, also into what
-// holds something already. Each row is decoded by both, into two equal values.
+// Except for documented differences, the package decodes as encoding/json does, also into values that
+// are not zero.
 func TestAgrees(t *testing.T) {
 	seven := func() *int { n := 7; return &n }
 	tests := []struct {
@@ -102,7 +102,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// An interface that leads to a struct is no way around the rule on letter case.
+// Keys are case-sensitive also if an interface holds a pointer to a struct.
 func TestWhatAnInterfaceHeld(t *testing.T) {
 	held := &struct{ Name string }{}
 	var v any = held
@@ -111,7 +111,7 @@ func TestWhatAnInterfaceHeld(t *testing.T) {
 	}
 }
 
-// Values beside each other are not values within each other.
+// Siblings do not count toward the nesting depth.
 func TestSiblingsAreNotDepth(t *testing.T) {
 	for _, one := range []string{`[]`, `{}`, `[[]]`, `{"a":[]}`} {
 		many := []byte("[" + one)
@@ -130,7 +130,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// What a JSON string says does not depend on who reads it.
+// JSON strings decode as in encoding/json.
 func FuzzUnquote(f *testing.F) {
 	for _, seed := range []string{`"\ud800"`, `"\ud83d\ude00"`, `"\udc00\ud800"`, `"\u00e9\n\/"`, `"\uD83D\u"`} {
 		f.Add([]byte(seed))

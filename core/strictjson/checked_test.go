@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// walked are inputs with something in the way of who only looks for the end of a value.
+// walked are inputs in which the end of a value is hard to find.
 func walked() []string {
 	return []string{
 		`{}`, `[]`, ` { } `, "\n[\t]\r\n", `{"a":1}`, `{"a":"\\"}`, `{"a":"\\\"","b":"\"}"}`, `["]","\\\\",["[\"",{}],-1.5e3,null]`,
@@ -16,7 +16,7 @@ func walked() []string {
 	}
 }
 
-// parts walks data by walk and lists what it was handed.
+// parts returns the arguments of the callback of walk.
 func parts(data []byte, walk func([]byte, func(key, value []byte) error) error) (list []string, err error) {
 	err = walk(data, func(key, value []byte) error {
 		list = append(list, fmt.Sprintf("%q=%s", key, value))
@@ -31,7 +31,7 @@ func arrayParts(walk func([]byte, func([]byte) error) error) func([]byte, func(k
 	}
 }
 
-// agreeOnParts checks that of a value that is good, those who do not check find the same parts.
+// agreeOnParts checks that for valid JSON, the unchecked functions find the same parts.
 func agreeOnParts(t testing.TB, data []byte) {
 	if Check(data) != nil {
 		return
@@ -76,7 +76,7 @@ func TestWalksEndWithAnError(t *testing.T) {
 	}
 }
 
-// A value is decoded alike by itself and within the value that it is a part of.
+// A value decodes to the same result alone and as part of another value.
 func agreeOnDecoding(t testing.TB, data []byte) {
 	if Check(data) != nil {
 		return

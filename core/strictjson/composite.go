@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-func (p plans) decodeStruct(fields []field) decoder {
+func (p decoders) decodeStruct(fields []field) decodeFunc {
 	byName := make(map[string]int, len(fields))
 	required := 0
 	for i, f := range fields {
@@ -20,13 +20,13 @@ func (p plans) decodeStruct(fields []field) decoder {
 		}
 	}
 	return func(data []byte, at int, v reflect.Value) (int, error) {
-		next := 0  // keys mostly come in the order of the fields
-		found := 0 // required keys; none comes twice in checked data
+		next := 0  // keys are usually in the order of the fields
+		found := 0 // number of required keys
 		end, err := members(data, at, func(key []byte, i int) (int, error) {
 			if next >= len(fields) || fields[next].name != string(key) {
 				known, ok := byName[string(key)]
 				if !ok && p.exact {
-					return i, misfit(fields, data, at)
+					return i, keyError(fields, data, at)
 				}
 				if !ok {
 					return skip(data, i), nil
@@ -38,20 +38,20 @@ func (p plans) decodeStruct(fields []field) decoder {
 			if f.required {
 				found++
 			}
-			end, err := f.decode(data, i, f.of(v))
+			end, err := f.decode(data, i, f.valueIn(v))
 			if err != nil {
-				err = within(Path("").Key(string(key)), err)
+				err = prefixPath(Path("").Key(string(key)), err)
 			}
 			return end, err
 		})
 		if err == nil && found < required {
-			err = misfit(fields, data, at)
+			err = keyError(fields, data, at)
 		}
 		return end, err
 	}
 }
 
-func decodeMap(t reflect.Type, elem decoder) decoder {
+func decodeMap(t reflect.Type, elem decodeFunc) decodeFunc {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if v.IsNil() && data[at] == '{' {
 			v.Set(reflect.MakeMap(t))
@@ -66,7 +66,7 @@ func decodeMap(t reflect.Type, elem decoder) decoder {
 				end, err = elem(data, at, e)
 			}
 			if err != nil {
-				return end, within(Path("").Key(string(key)), err)
+				return end, prefixPath(Path("").Key(string(key)), err)
 			}
 			v.SetMapIndex(k, e)
 			return end, nil
@@ -76,7 +76,7 @@ func decodeMap(t reflect.Type, elem decoder) decoder {
 
 func decodeKey(text string, k reflect.Value) error {
 	if u, ok := k.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return typeError(u.UnmarshalText([]byte(text)))
+		return asTypeError(u.UnmarshalText([]byte(text)))
 	}
 	switch k.Kind() {
 	case reflect.String:
@@ -93,10 +93,10 @@ func decodeKey(text string, k reflect.Value) error {
 			return nil
 		}
 	}
-	return &TypeError{Msg: "a key that does not fit in " + k.Type().String()}
+	return &TypeError{Msg: "the key does not fit in " + k.Type().String()}
 }
 
-func decodeSlice(elem decoder) decoder {
+func decodeSlice(elem decodeFunc) decodeFunc {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] == '[' {
 			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
@@ -107,7 +107,7 @@ func decodeSlice(elem decoder) decoder {
 			v.SetLen(n + 1)
 			end, err := elem(data, at, v.Index(n))
 			if err != nil {
-				err = within(Path("").Index(n), err)
+				err = prefixPath(Path("").Index(n), err)
 			}
 			n++
 			return end, err
@@ -115,7 +115,7 @@ func decodeSlice(elem decoder) decoder {
 	}
 }
 
-func (p plans) decodeArray(elem decoder) decoder {
+func (p decoders) decodeArray(elem decodeFunc) decodeFunc {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		n := 0
 		end, err := elements(data, at, func(at int) (int, error) {
@@ -124,7 +124,7 @@ func (p plans) decodeArray(elem decoder) decoder {
 			}
 			end, err := elem(data, at, v.Index(n-1))
 			if err != nil {
-				err = within(Path("").Index(n-1), err)
+				err = prefixPath(Path("").Index(n-1), err)
 			}
 			return end, err
 		})
@@ -138,8 +138,8 @@ func (p plans) decodeArray(elem decoder) decoder {
 	}
 }
 
-// within adds a step to the front of an error's path.
-func within(step Path, err error) error {
+// prefixPath adds a step to the start of the path of an error.
+func prefixPath(step Path, err error) error {
 	e, ok := errors.AsType[*TypeError](err)
 	if !ok {
 		return err
@@ -147,24 +147,24 @@ func within(step Path, err error) error {
 	return &TypeError{Path: step.Join(e.Path), Msg: e.Msg, Unknown: e.Unknown, Missing: e.Missing}
 }
 
-// A Field is a struct field that JSON has a key for.
+// A Field is a struct field with a JSON key.
 type Field struct {
-	reflect.StructField // Index leads to it through embedded structs
+	reflect.StructField // Index includes embedded structs
 	Claim
 }
 
-// A Claim is the key that JSON may have for a struct field.
+// A Claim is the JSON key of a struct field, as far as the field itself determines it. [Dominant]
+// resolves conflicts.
 type Claim struct {
 	Key      string
-	Depth    int  // the number of structs that it is embedded in
-	Tagged   bool // the json tag gives the key
-	Quoted   bool // the option string of the json tag puts the value into a string
-	Omits    bool // it has the option omitempty or omitzero
-	Indirect bool // an embedded pointer leads to it
+	Depth    int  // number of embedded structs on the way to the field
+	Tagged   bool // the json tag sets the key
+	Quoted   bool // the json tag has the option string
+	Omits    bool // the json tag has the option omitempty or omitzero
+	Indirect bool // the field is in an embedded pointer
 }
 
-// ParseTag reads the json tag of a field with that Go name. Only values of basic types are
-// quotable.
+// ParseTag parses the json tag of a field. name is its Go name. Only basic types are quotable.
 func ParseTag(tag, name string, quotable bool) Claim {
 	key, options, _ := strings.Cut(tag, ",")
 	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
@@ -175,9 +175,8 @@ func ParseTag(tag, name string, quotable bool) Claim {
 	return c
 }
 
-// Dominant returns the fields that get the key that they claim. Of several that claim the same one,
-// the least embedded one gets it, or else the only one with a tag, or else none: encoding/json's
-// rule.
+// Dominant returns the fields that get their key, by the rule of encoding/json: of several fields with
+// the same key, the least embedded one gets it, or else the only tagged one, or else none.
 func Dominant[F any](fields []F, claim func(F) Claim) []F {
 	var found []F
 	for i, field := range fields {
@@ -193,20 +192,21 @@ func Dominant[F any](fields []F, claim func(F) Claim) []F {
 	return found
 }
 
-// Fields lists the fields of the struct type t in their order, one for each key. Fields of an
-// embedded pointer to an unexported struct can be written, but not read: they are listed only if
-// written is true.
-func Fields(t reflect.Type, written bool) []Field {
-	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, written)
+// Fields returns the fields of the struct type t in order, one for each key. Fields of an embedded
+// pointer to an unexported struct can be encoded but not decoded. Fields returns them only if encoding
+// is true.
+func Fields(t reflect.Type, encoding bool) []Field {
+	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, encoding)
 	return Dominant(all, func(f Field) Claim { return f.Claim })
 }
 
-// appendFields appends the fields of t, which is reached through outer, and of what it embeds.
-func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.Type, written bool) []Field {
-	if slices.Contains(within, t) {
+// appendFields appends the fields of t and of its embedded structs. outer is the field that embeds t,
+// and parents are the types that do.
+func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect.Type, encoding bool) []Field {
+	if slices.Contains(parents, t) {
 		return fields
 	}
-	within = append(slices.Clip(within), t)
+	parents = append(slices.Clip(parents), t)
 	for i := range t.NumField() {
 		f := Field{StructField: t.Field(i)}
 		inner := f.Type
@@ -214,10 +214,10 @@ func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.
 			inner = inner.Elem()
 		}
 		pointer := f.Type.Kind() == reflect.Pointer
-		// An embedded struct may be unexported and still lend its exported fields,
-		// but not behind a pointer that cannot be set.
+		// An unexported embedded struct still promotes its exported fields, but a pointer to it
+		// cannot be set.
 		promotes := f.Anonymous && inner.Kind() == reflect.Struct
-		if !f.IsExported() && (!promotes || pointer && !written) {
+		if !f.IsExported() && (!promotes || pointer && !encoding) {
 			continue
 		}
 		tag := f.Tag.Get("json")
@@ -231,7 +231,7 @@ func appendFields(fields []Field, t reflect.Type, outer Field, within []reflect.
 		}
 		if promotes && !f.Tagged {
 			f.Indirect = f.Indirect || pointer
-			fields = appendFields(fields, inner, f, within, written)
+			fields = appendFields(fields, inner, f, parents, encoding)
 			continue
 		}
 		if !f.IsExported() {
@@ -246,19 +246,17 @@ func isQuotable(kind reflect.Kind) bool {
 	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
 }
 
-// A field is where in a struct a key's value goes.
+// A field is a struct field to decode.
 type field struct {
 	name   string
 	index  []int // through embedded structs
-	decode decoder
+	decode decodeFunc
 
-	// required says that Marshal always writes it: it has neither omitempty nor omitzero, and there
-	// is no pointer in it or on the way to it.
-	required bool
+	required bool // Marshal always writes the field: no omitempty, omitzero or pointer
 }
 
-// of returns the field in v, and makes the embedded pointers on the way to it.
-func (f *field) of(v reflect.Value) reflect.Value {
+// valueIn returns the field in v. It allocates embedded pointers on the way.
+func (f *field) valueIn(v reflect.Value) reflect.Value {
 	for i, at := range f.index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -271,21 +269,20 @@ func (f *field) of(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fields are those of the struct type t, ready to be decoded.
-func (p plans) fields(t reflect.Type) []field {
+func (p decoders) fields(t reflect.Type) []field {
 	var fields []field
 	for _, f := range Fields(t, false) {
-		made := field{name: f.Key, index: f.Index, decode: p.of(f.Type)}
-		made.required = !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
+		decoded := field{name: f.Key, index: f.Index, decode: p.forType(f.Type)}
+		decoded.required = !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
 		if f.Quoted {
-			made.decode = decodeQuoted(made.decode)
+			decoded.decode = decodeQuoted(decoded.decode)
 		}
-		fields = append(fields, made)
+		fields = append(fields, decoded)
 	}
 	return fields
 }
 
-func decodeQuoted(inside decoder) decoder {
+func decodeQuoted(inside decodeFunc) decodeFunc {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		if data[at] == 'n' {
 			return inside(data, at, v)
@@ -293,23 +290,22 @@ func decodeQuoted(inside decoder) decoder {
 		end := skip(data, at)
 		unquoted, ok := Unquote(data[at:end])
 		if !ok {
-			return at, mismatch("a string", data[at:])
+			return at, typeMismatch("a string", data[at:])
 		}
 		text := []byte(unquoted)
 		if err := Check(text); err != nil {
-			return end, &TypeError{Msg: "must hold a JSON value: " + err.Error()}
+			return end, &TypeError{Msg: "must contain a JSON value: " + err.Error()}
 		}
 		if isSpace(text[0]) || isSpace(text[len(text)-1]) {
-			return end, &TypeError{Msg: "must hold a JSON value without space around it"}
+			return end, &TypeError{Msg: "must contain a JSON value without space around it"}
 		}
 		_, err := inside(text, 0, v)
 		return end, err
 	}
 }
 
-// misfit is the error for the checked object at data[at], which has unknown keys or lacks required
-// ones. It names them all.
-func misfit(fields []field, data []byte, at int) error {
+// keyError returns the error for the object at data[at], with all its unknown and missing keys.
+func keyError(fields []field, data []byte, at int) error {
 	e := &TypeError{}
 	for _, f := range fields {
 		if f.required {
@@ -324,7 +320,7 @@ func misfit(fields []field, data []byte, at int) error {
 		e.Missing = slices.DeleteFunc(e.Missing, func(m string) bool { return m == name })
 		return skip(data, i), nil
 	})
-	parts := append(listed(e.Unknown, "unknown"), listed(e.Missing, "missing")...)
+	parts := append(describeKeys(e.Unknown, "unknown"), describeKeys(e.Missing, "missing")...)
 	noun := "field "
 	if len(e.Unknown) > 1 || len(e.Unknown) == 0 && len(e.Missing) > 1 {
 		noun = "fields "
@@ -333,11 +329,11 @@ func misfit(fields []field, data []byte, at int) error {
 	return e
 }
 
-// listed says of names what they are, such as "a", "b" are unknown. It is empty for none.
-func listed(names []string, are string) []string {
-	const most = 10
+// describeKeys returns a text such as "a", "b" are unknown; nil without names.
+func describeKeys(names []string, state string) []string {
+	const limit = 10
 	var quoted []string
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range names[:min(len(names), limit)] {
 		quoted = append(quoted, strconv.Quote(name))
 	}
 	text := strings.Join(quoted, ", ")
@@ -345,9 +341,9 @@ func listed(names []string, are string) []string {
 	case len(names) == 0:
 		return nil
 	case len(names) == 1:
-		return []string{text + " is " + are}
-	case len(names) > most:
-		text += fmt.Sprintf(" and %d more", len(names)-most)
+		return []string{text + " is " + state}
+	case len(names) > limit:
+		text += fmt.Sprintf(" and %d more", len(names)-limit)
 	}
-	return []string{text + " are " + are}
+	return []string{text + " are " + state}
 }

@@ -105,7 +105,7 @@ func TestTypeErrorsNameThePath(t *testing.T) {
 		{`{"blob":"%"}`, "blob: must be standard base64: illegal base64 data at input byte 0"},
 		{`{"pair":{}}`, "pair: must be an array, got an object"},
 		{`{"attr":{"p q":"x"}}`, `attr["p q"]: must be a whole number, got a string`},
-		{`{"byNumber":{"x":""}}`, "byNumber.x: a key that does not fit in int"},
+		{`{"byNumber":{"x":""}}`, "byNumber.x: the key does not fit in int"},
 		{`{"children":[{},{"left":{"name":[]}}]}`, "children[1].left.name: must be a string, got an array"},
 		{`{"quoted":12}`, "quoted: must be a string, got a number"},
 		{`{"num":"1"}`, "num: must be a number, got a string"},
@@ -133,8 +133,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
-// What we decode, encoding/json decodes to the same value, whenever the
-// input has no key that it would match by case alone.
+// encoding/json decodes to the same value, unless a key differs only in case.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(wholeTree))
 	f.Add([]byte(`{"children":[{"left":{"on":false}}],"pair":[0],"small":127}`))

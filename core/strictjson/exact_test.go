@@ -42,7 +42,7 @@ type order struct {
 	Opaque opaque           `json:"opaque"`
 }
 
-// feeling writes and reads itself as text.
+// feeling has MarshalText and UnmarshalText.
 type feeling int
 
 func (m feeling) MarshalText() ([]byte, error) { return []byte{'a' + byte(m)%26}, nil }
@@ -54,7 +54,7 @@ func (m *feeling) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// opaque writes a key that it has no field for, and leaves reading to the decoder.
+// opaque has a MarshalJSON that writes an unknown key, but no UnmarshalJSON.
 type opaque struct{ N int }
 
 func (o opaque) MarshalJSON() ([]byte, error) {
@@ -138,7 +138,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// What Marshal writes, the exact decoder reads back, and it is the same when written again.
+// The exact decoder decodes the output of Marshal, and Marshal encodes the result to the same text.
 func FuzzExactRoundTrip(f *testing.F) {
 	f.Add([]byte(someOrder))
 	f.Add([]byte(`{"items":null,"note":"x","maybe":null,"seen":"2026-01-02T03:04:05Z","opaque":{"N":1},"mood":"c"}`))
@@ -159,7 +159,7 @@ func FuzzExactRoundTrip(f *testing.F) {
 		if written, err := Marshal(again); err != nil || string(written) != string(text) {
 			t.Fatalf("wrote %s, and then %s (%v)", text, written, err)
 		}
-		// It accepts no more than the other, and then reads the same.
+		// The exact decoder accepts a subset of the inputs, with the same results.
 		var exact order
 		if decoder.Decode(data, &exact) == nil && !reflect.DeepEqual(v, exact) {
 			t.Fatalf("%s: %+v, and exactly %+v", data, v, exact)

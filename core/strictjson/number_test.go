@@ -13,7 +13,7 @@ func TestWholeNumber(t *testing.T) {
 		{"1e999999999999999999999", ""}, {"1e-999999999999999999999", ""}, {"123456789012345678901234.0", ""},
 	}
 	for _, test := range tests {
-		if got := wholeNumber([]byte(test.in)); got != test.want {
+		if got := integerText([]byte(test.in)); got != test.want {
 			t.Errorf("wholeNumber(%s) = %q, want %q", test.in, got, test.want)
 		}
 	}

@@ -9,37 +9,36 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many arrays and objects may stand inside each other.
+// MaxDepth is the maximum nesting depth of arrays and objects.
 const MaxDepth = 256
 
-// Check reports whether data is exactly one JSON value, white space around it
-// allowed, that keeps all rules of this package. The error is an [*Error].
+// Check returns an [*Error] unless data is exactly one JSON value, with optional white space around it,
+// that follows all rules of this package.
 func Check(data []byte) error {
 	s := scanner{data: data}
-	return s.whole(s.value(s.space(0)))
+	return s.finish(s.value(s.space(0)))
 }
 
-// Object reads data, which must be one JSON object, and calls member for each
-// of its members in order, with the key unescaped and the value as it stands.
-// Both slices are only good to read; the value is part of data.
+// Object parses data, which must be one JSON object, and calls member for each of its members in
+// order, with the unescaped key and the raw value. member must not modify the slices; value is part of
+// data. If member returns an error, Object stops and returns it.
 //
-// The members of a malformed object are handed out up to the fault. A duplicate
-// key, here or further down, is reported only after the last member, so that a caller
-// can still tell what the object was about. An error of member ends the walk and is returned.
+// If data is malformed, Object calls member for the members before the syntax error. It returns the
+// error of a duplicate key, at any depth, only after the last member.
 func Object(data []byte, member func(key, value []byte) error) error {
 	s := scanner{data: data}
-	return s.whole(s.object(s.space(0), member))
+	return s.finish(s.object(s.space(0), member))
 }
 
-// Array reads data, which must be one JSON array, and calls element for each
-// of its elements in order. Errors are as in [Object].
+// Array parses data, which must be one JSON array, and calls element for each of its elements in
+// order. Errors are as in [Object].
 func Array(data []byte, element func(value []byte) error) error {
 	s := scanner{data: data}
-	return s.whole(s.array(s.space(0), element))
+	return s.finish(s.array(s.space(0), element))
 }
 
-// First returns the first byte of data that is not white space, or 0: it
-// tells what kind of value data begins.
+// First returns the first byte of data that is not white space, or 0. It determines the kind of a
+// value.
 func First(data []byte) byte {
 	for _, c := range data {
 		if !isSpace(c) {
@@ -49,12 +48,12 @@ func First(data []byte) byte {
 	return 0
 }
 
-// failed is the place that reading comes to when it cannot go on; err says why.
+// failed is the position that scanner methods return after an error.
 const failed = -1
 
-// A scanner is one pass over data. Its methods read what begins at a place and return
-// where it ends, or failed. It stops at the first syntax error; a duplicate key is kept in
-// dup and does not stop it.
+// A scanner parses data in one pass. Its methods take the position where something begins, and return
+// the position where it ends, or failed. A syntax error stops the scanner. A duplicate key does not;
+// it is kept in dup.
 type scanner struct {
 	data  []byte
 	depth int
@@ -63,8 +62,8 @@ type scanner struct {
 	stack keyStack
 }
 
-// whole is the error of a pass that came to i: what it met, or what is left over.
-func (s *scanner) whole(i int) error {
+// finish returns the error of a pass that ended at i. Data after the value is an error.
+func (s *scanner) finish(i int) error {
 	switch {
 	case i == failed:
 	case s.space(i) < len(s.data):
@@ -88,7 +87,7 @@ func (s *scanner) value(i int) int {
 	case c == '"':
 		end, _ := scanString(s.data, i)
 		if end == failed {
-			return s.explain(i)
+			return s.explainString(i)
 		}
 		return end
 	case c == '{':
@@ -104,12 +103,12 @@ func (s *scanner) value(i int) int {
 	case c == 'n':
 		return s.literal(i, "null")
 	}
-	return s.unexpected(i, "where a value should stand")
+	return s.expected(i, "a value")
 }
 
 func (s *scanner) object(i int, member func(key, value []byte) error) int {
 	if s.at(i) != '{' {
-		return s.unexpected(i, "where an object should stand")
+		return s.expected(i, "an object")
 	}
 	if i = s.open(i); i == failed {
 		return failed
@@ -121,19 +120,19 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 	seen := keySet{base: s.stack.n}
 	for {
 		if s.at(i) != '"' {
-			return s.unexpected(i, "where a key should stand")
+			return s.expected(i, "a key")
 		}
 		end, escaped := scanString(s.data, i)
 		if end == failed {
-			return s.explain(i)
+			return s.explainString(i)
 		}
-		key := span{i + 1, end - 1}
-		s.stack.escapes = s.stack.escapes || escaped
+		key := keySpan{i + 1, end - 1}
+		s.stack.hasEscapes = s.stack.hasEscapes || escaped
 		if !s.addKey(&seen, key) && s.dup == nil {
-			s.dup = &Error{Duplicate, i, "duplicate key " + quoteShort(s.text(key))}
+			s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(s.text(key))}
 		}
 		if i = s.space(end); s.at(i) != ':' {
-			return s.unexpected(i, "where a colon should stand")
+			return s.expected(i, "a colon")
 		}
 		start := s.space(i + 1)
 		if i = s.value(start); i == failed {
@@ -153,14 +152,14 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 			s.stack.n = seen.base
 			return i + 1
 		default:
-			return s.unexpected(i, "where a comma or a brace should stand")
+			return s.expected(i, "a comma or }")
 		}
 	}
 }
 
 func (s *scanner) array(i int, element func(value []byte) error) int {
 	if s.at(i) != '[' {
-		return s.unexpected(i, "where an array should stand")
+		return s.expected(i, "an array")
 	}
 	if i = s.open(i); i == failed {
 		return failed
@@ -187,12 +186,12 @@ func (s *scanner) array(i int, element func(value []byte) error) int {
 			s.depth--
 			return i + 1
 		default:
-			return s.unexpected(i, "where a comma or a bracket should stand")
+			return s.expected(i, "a comma or ]")
 		}
 	}
 }
 
-// open goes one level down, past the bracket at i and the space behind it.
+// open enters the object or array at i, and returns the position of its first member or element.
 func (s *scanner) open(i int) int {
 	if s.depth >= MaxDepth {
 		s.err = &Error{Depth, i, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
@@ -228,7 +227,7 @@ func (s *scanner) digits(i int) int {
 		i++
 	}
 	if i == start {
-		return s.unexpected(i, "where a digit should stand")
+		return s.expected(i, "a digit")
 	}
 	return i
 }
@@ -242,38 +241,46 @@ func (s *scanner) literal(i int, word string) int {
 	return i + len(word)
 }
 
-// space returns where the white space that may stand at i ends.
 func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
 func isSpace(c byte) bool {
 	return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t')
 }
 
-// unexpected fails for the byte, or the end, at i.
-func (s *scanner) unexpected(i int, where string) int {
-	if i >= len(s.data) {
-		return s.fault(i, "the input ends "+where)
-	}
-	return s.fault(i, "unexpected "+quoteShort(s.data[i:i+1])+" "+where)
+// expected fails because the input at i is not what it should be.
+func (s *scanner) expected(i int, what string) int {
+	return s.syntaxError(i, "expected "+what+", got "+s.describe(i))
 }
 
-func (s *scanner) fault(i int, msg string) int {
+// unexpected fails because of the input at i.
+func (s *scanner) unexpected(i int, where string) int {
+	return s.syntaxError(i, "unexpected "+s.describe(i)+" "+where)
+}
+
+func (s *scanner) describe(i int) string {
+	if i >= len(s.data) {
+		return "end of input"
+	}
+	return clipQuoted(s.data[i : i+1])
+}
+
+func (s *scanner) syntaxError(i int, msg string) int {
 	s.err = &Error{Syntax, i, msg}
 	return failed
 }
 
-// scanString returns where the string that begins at data[i] ends, or failed, and
-// whether it holds an escape. It looks at eight bytes at a time.
+// scanString returns where the string that begins at data[i] ends, or failed, and whether it contains
+// an escape. It processes eight bytes at a time.
 func scanString(data []byte, i int) (end int, escaped bool) {
 	const ones = 0x0101010101010101
 	const high = 0x80 * ones
 	for i++; ; {
 		for ; len(data)-i >= 8; i += 8 {
 			w := binary.LittleEndian.Uint64(data[i:])
-			// Flipping the bit of 2 makes the quote a space and leaves control characters below it.
+			// Flipping bit 1 turns a quote into a space, and keeps control characters below a space.
 			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
-			// The high bit of each byte that does not stand for itself; above the lowest of
-			// them, there may be more.
+			// The lowest high bit that is set marks the first byte that is special. Higher ones may be
+			// wrong.
 			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
 				i += bits.TrailingZeros64(other) / 8
 				break
@@ -306,26 +313,26 @@ func scanString(data []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// explain fails for what is wrong with the string that begins at i.
-func (s *scanner) explain(i int) int {
+// explainString sets the error of the invalid string that begins at i.
+func (s *scanner) explainString(i int) int {
 	for i++; i < len(s.data); {
 		r, n := utf8.DecodeRune(s.data[i:])
 		switch {
 		case r == '\\':
 			if n = escapeLen(s.data[i:]); n == 0 {
-				return s.fault(i, "invalid escape in a string")
+				return s.syntaxError(i, "invalid escape in a string")
 			}
 		case r < ' ':
-			return s.fault(i, "control character in a string")
+			return s.syntaxError(i, "control character in a string")
 		case r == utf8.RuneError && n == 1:
-			return s.fault(i, "invalid UTF-8 in a string")
+			return s.syntaxError(i, "invalid UTF-8 in a string")
 		}
 		i += n
 	}
 	return s.unexpected(i, "inside a string")
 }
 
-// escapeLen is the length of the escape that b begins with, 0 if it is none.
+// escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -337,7 +344,7 @@ func escapeLen(b []byte) int {
 		if len(b) < 6 {
 			return 0
 		}
-		if _, ok := hex4(b[2:6]); !ok {
+		if _, ok := parseHex4(b[2:6]); !ok {
 			return 0
 		}
 		return 6
@@ -345,35 +352,34 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// mostKeys is how many keys of objects within each other are remembered by their place.
-// The keys of larger objects are hashed.
-const mostKeys = 32
+// maxStackKeys limits the keys of nested objects in a keyStack. Further keys are hashed.
+const maxStackKeys = 32
 
-// A span is a key's place in the input, quotes not included.
-type span struct{ start, end int }
+// A keySpan is the position of a key in the input, without its quotes.
+type keySpan struct{ start, end int }
 
-// A keyStack remembers the keys of the objects that are being read, the innermost on
-// top. It lives on the stack and is cleared once for all of them.
+// A keyStack holds the keys of the objects that are being parsed, those of the innermost object on top.
+// It is allocated on the goroutine's stack.
 type keyStack struct {
-	keys    [mostKeys]span
-	n       int
-	escapes bool // some key is written with an escape
+	keys       [maxStackKeys]keySpan
+	n          int
+	hasEscapes bool // some key contains an escape
 }
 
-// A keySet is the keys of one object: those above base, or many.
+// A keySet holds the keys of one object: those in the keyStack from base on, or in hashed.
 type keySet struct {
-	base int
-	many map[string]struct{}
+	base   int
+	hashed map[string]struct{}
 }
 
-// addKey reports whether a key is new to the object, and remembers it.
-func (s *scanner) addKey(k *keySet, key span) bool {
-	const few = 8 // up to so many, comparing each with each beats hashing
+// addKey adds a key to the set, and reports whether it is new.
+func (s *scanner) addKey(k *keySet, key keySpan) bool {
+	const few = 8 // up to this number, comparing all keys is faster than hashing
 	text := s.text(key)
 	have := s.stack.keys[k.base:s.stack.n]
-	if k.many == nil && s.stack.n < mostKeys && len(have) < few {
+	if k.hashed == nil && s.stack.n < maxStackKeys && len(have) < few {
 		for _, other := range have {
-			alike := other.end-other.start == key.end-key.start || s.stack.escapes
+			alike := other.end-other.start == key.end-key.start || s.stack.hasEscapes
 			if alike && string(s.text(other)) == string(text) {
 				return false
 			}
@@ -382,31 +388,29 @@ func (s *scanner) addKey(k *keySet, key span) bool {
 		s.stack.n++
 		return true
 	}
-	if k.many == nil {
-		k.many = make(map[string]struct{}, 2*few)
+	if k.hashed == nil {
+		k.hashed = make(map[string]struct{}, 2*few)
 		for _, other := range have {
-			k.many[string(s.text(other))] = struct{}{}
+			k.hashed[string(s.text(other))] = struct{}{}
 		}
 	}
-	if _, ok := k.many[string(text)]; ok {
+	if _, ok := k.hashed[string(text)]; ok {
 		return false
 	}
-	k.many[string(text)] = struct{}{}
+	k.hashed[string(text)] = struct{}{}
 	return true
 }
 
-func (s *scanner) text(key span) []byte {
+func (s *scanner) text(key keySpan) []byte {
 	raw := s.data[key.start:key.end]
-	if s.stack.escapes && bytes.IndexByte(raw, '\\') >= 0 {
+	if s.stack.hasEscapes && bytes.IndexByte(raw, '\\') >= 0 {
 		return appendUnescaped(nil, raw)
 	}
 	return raw
 }
 
-// Members calls member for each member of data in order, as [Object] does, but takes it for
-// granted that data is one JSON value that [Check] accepts, such as a part that [Object] has
-// handed out: it looks at no more than it needs to find its way, and on other input may panic.
-// For a value that is no object it returns a [*TypeError].
+// Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
+// panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
 	_, err := members(data, skipSpace(data, 0), func(key []byte, at int) (int, error) {
 		end := skip(data, at)
@@ -415,8 +419,8 @@ func Members(data []byte, member func(key, value []byte) error) error {
 	return err
 }
 
-// Member returns the value of a member of object, or nil if there is none or object is not an
-// object. Like [Members], it requires valid JSON or nil.
+// Member returns the value of a member of object, or nil if the member does not exist or object is not
+// an object. Like [Members], it requires valid JSON or nil.
 func Member(object []byte, name string) (value json.RawMessage) {
 	if First(object) != '{' {
 		return nil
@@ -430,8 +434,8 @@ func Member(object []byte, name string) (value json.RawMessage) {
 	return value
 }
 
-// Elements calls element for each element of the array data in order. What [Members] says
-// of its input and its error holds here too.
+// Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a value
+// that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
 	_, err := elements(data, skipSpace(data, 0), func(at int) (int, error) {
 		end := skip(data, at)
@@ -440,11 +444,11 @@ func Elements(data []byte, element func(value []byte) error) error {
 	return err
 }
 
-// members walks the checked object at data[i]. member is given the key and the place of the
-// value, and returns where that ends.
+// members calls member for each member of the valid object at data[i], with the key and the position
+// of the value. member returns where the value ends.
 func members(data []byte, i int, member func(key []byte, at int) (int, error)) (int, error) {
 	if data[i] != '{' {
-		return i, mismatch("an object", data[i:])
+		return i, typeMismatch("an object", data[i:])
 	}
 	if i = skipSpace(data, i+1); data[i] == '}' {
 		return i + 1, nil
@@ -469,7 +473,7 @@ func members(data []byte, i int, member func(key []byte, at int) (int, error)) (
 
 func elements(data []byte, i int, element func(at int) (int, error)) (int, error) {
 	if data[i] != '[' {
-		return i, mismatch("an array", data[i:])
+		return i, typeMismatch("an array", data[i:])
 	}
 	if i = skipSpace(data, i+1); data[i] == ']' {
 		return i + 1, nil
@@ -486,6 +490,7 @@ func elements(data []byte, i int, element func(at int) (int, error)) (int, error
 	}
 }
 
+// skip returns where the valid value at data[i] ends.
 func skip(data []byte, i int) int {
 	switch data[i] {
 	case '"':
@@ -516,7 +521,7 @@ func skipString(data []byte, i int) int {
 	for start := i; ; {
 		quote := bytes.IndexByte(data[i+1:], '"')
 		if quote < 0 {
-			return len(data) // it was not checked
+			return len(data) // invalid JSON
 		}
 		i += 1 + quote
 		escapes := 0

@@ -84,7 +84,7 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// A duplicate is reported after the walk, so that the rest can still be read.
+// A duplicate key is reported after the last member.
 func TestObjectGoesOnAfterADuplicate(t *testing.T) {
 	var got []string
 	err := Object([]byte(`{"a":{"x":1,"x":2},"b":[1,2],"a":3}`), func(k, v []byte) error {
@@ -134,8 +134,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// Whatever the input, ours accepts nothing that encoding/json refuses, and
-// refuses of what encoding/json accepts only what the package says it does.
+// Check accepts nothing that encoding/json refuses, and refuses only what the documentation says.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5e3,"x\u00e9"]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[[[]]]]`, ` 1 `, `-0.0E-1`, `"\ud800\udc00"`} {
 		f.Add([]byte(seed))
@@ -180,7 +179,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// Whatever stands around it, a byte that does not stand for itself is found where it is.
+// scanString finds a special byte at any position.
 func TestEveryByteInAString(t *testing.T) {
 	for c := range 256 {
 		for at := range 20 {
@@ -201,7 +200,7 @@ func TestEveryByteInAString(t *testing.T) {
 	}
 }
 
-// Keys of many objects within each other do not get into each other's way.
+// Keys of nested objects do not conflict.
 func TestKeysWithinKeys(t *testing.T) {
 	for _, keys := range []int{1, 3, 8, 9, 20} {
 		for _, depth := range []int{1, 5, 40} {

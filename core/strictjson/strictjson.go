@@ -1,18 +1,13 @@
-// Package strictjson reads JSON the way a protocol needs it read: exactly.
+// Package strictjson decodes JSON strictly. Unlike encoding/json:
 //
-// Where encoding/json is generous, this package is not:
-//
-//   - a key fills a field only if it is spelled the same, letter case included;
-//   - a key that stands twice in one object is an error, at every depth;
+//   - keys match fields case-sensitively;
+//   - a duplicate key in an object, at any depth, is an error;
 //   - a string that is not valid UTF-8 is an error;
-//   - a value nested deeper than [MaxDepth] is an error, found before any stack grows.
+//   - a value nested deeper than [MaxDepth] is an error.
 //
-// [Check] tests a whole value. [Object] and [Array] walk one level of it and hand out the parts as
-// slices of the input, so that a message can be taken apart without being copied or decoded. A
-// [Decoder] fills a Go value; one from [NewExactDecoder] refuses what it would have to ignore or
-// leave out. All of them read the input in one pass and keep nothing of it.
-//
-// [Members] and [Elements] walk a value that has been checked already.
+// [Check] validates a value. [Object] and [Array] split one level of it into slices of the input,
+// without copying or decoding. A [Decoder] decodes into a Go value; one from [NewExactDecoder] also
+// refuses unknown and missing keys. [Members] and [Elements] split a value that is known to be valid.
 package strictjson
 
 import (
@@ -26,22 +21,22 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind says which rule an input broke.
+// A Kind is a kind of invalid input.
 type Kind int
 
 const (
-	// Syntax is input that is not JSON, invalid UTF-8 included.
+	// Syntax is input that is not valid JSON or not valid UTF-8.
 	Syntax Kind = iota + 1
 	// Depth is a value nested deeper than [MaxDepth].
 	Depth
-	// Duplicate is a key that stands twice in one object.
+	// Duplicate is a duplicate key in an object.
 	Duplicate
 )
 
-// An Error is a rule broken by the input itself, whatever it was to be decoded into.
+// An Error means that the input is invalid for any Go type.
 type Error struct {
 	Kind   Kind
-	Offset int // where in the input, in bytes
+	Offset int // in bytes
 	Msg    string
 }
 
@@ -49,12 +44,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Msg, e.Offset)
 }
 
-// A TypeError is JSON that does not fit the Go value it was to be decoded into.
+// A TypeError means that valid JSON does not match the Go type.
 type TypeError struct {
 	Path string // such as items[2].price; empty for the whole value
 	Msg  string // such as "must be a number, got a string"
 
-	// Unknown and Missing are the keys of the object at Path that an exact decoder refuses and lacks.
+	// Unknown and Missing are the unknown and missing keys of the object at Path, from an exact
+	// decoder.
 	Unknown, Missing []string
 }
 
@@ -65,12 +61,13 @@ func (e *TypeError) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
-// A Path leads to a part of a value, such as items[2].price. The empty path is the whole value.
+// A Path is the location of a part of a value, such as items[2].price. The empty path is the whole
+// value.
 type Path string
 
-// Key is the path of the member called key.
+// Key returns the path of a member.
 func (p Path) Key(key string) Path {
-	if !plain(key) {
+	if !isPlainKey(key) {
 		return p + Path("["+strconv.Quote(key)+"]")
 	}
 	if p == "" {
@@ -79,12 +76,12 @@ func (p Path) Key(key string) Path {
 	return p + "." + Path(key)
 }
 
-// Index is the path of the element at i.
+// Index returns the path of an element.
 func (p Path) Index(i int) Path {
 	return p + Path("["+strconv.Itoa(i)+"]")
 }
 
-// Join is the path of rest, seen from the value that p leads to.
+// Join returns the path of rest, which is relative to p.
 func (p Path) Join(rest string) string {
 	if p == "" || rest == "" || rest[0] == '[' {
 		return string(p) + rest
@@ -92,8 +89,8 @@ func (p Path) Join(rest string) string {
 	return string(p) + "." + rest
 }
 
-// plain reports whether a key can stand in a path without quotes.
-func plain(key string) bool {
+// isPlainKey reports whether a key needs no quotes in a path.
+func isPlainKey(key string) bool {
 	for i, c := range key {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
@@ -105,16 +102,16 @@ func plain(key string) bool {
 	return key != ""
 }
 
-// Marshal is json.Marshal without the escapes that only HTML needs.
+// Marshal is [json.Marshal] without HTML escapes.
 func Marshal(v any) (json.RawMessage, error) {
-	// Without an encoder it is quicker, and nearly always the same.
+	// json.Marshal is faster than an encoder, and most values need no escapes.
 	if raw, err := json.Marshal(v); err != nil || !bytes.Contains(raw, []byte(`\u`)) {
 		return raw, err
 	}
 	return Append(nil, v)
 }
 
-// Append appends what [Marshal] makes of v to dst.
+// Append appends the JSON encoding of v to dst, see [Marshal].
 func Append(dst []byte, v any) ([]byte, error) {
 	b := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(b)
@@ -125,7 +122,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MarshalOutput is [Marshal] for a whole result: a nil slice is written as [], and a nil map as {}.
+// MarshalOutput is [Marshal], but encodes v as [] if it is a nil slice and as {} if it is a nil map.
 func MarshalOutput(v any) (json.RawMessage, error) {
 	text, err := Marshal(v)
 	if err != nil || string(text) != "null" {
@@ -142,8 +139,8 @@ func MarshalOutput(v any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// Unquote returns the text of raw, a JSON string with its quotes, or false if raw is not one. Half
-// a surrogate pair becomes U+FFFD.
+// Unquote decodes raw, a JSON string with its quotes. It reports false if raw is not a string. An
+// unpaired surrogate becomes U+FFFD.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -158,7 +155,7 @@ func Unquote(raw []byte) (string, bool) {
 	return string(appendUnescaped(nil, raw[1:len(raw)-1])), true
 }
 
-// appendUnescaped appends the text of a string's inside, whose escapes are known to be good.
+// appendUnescaped appends in, the inside of a valid JSON string, without its escapes.
 func appendUnescaped(dst, in []byte) []byte {
 	for {
 		i := bytes.IndexByte(in, '\\')
@@ -172,12 +169,12 @@ func appendUnescaped(dst, in []byte) []byte {
 			in = in[2:]
 			continue
 		}
-		r, _ := hex4(in[2:6])
+		r, _ := parseHex4(in[2:6])
 		in = in[6:]
 		if utf16.IsSurrogate(r) {
 			low := rune(-1)
 			if len(in) >= 6 && in[0] == '\\' && in[1] == 'u' {
-				low, _ = hex4(in[2:6])
+				low, _ = parseHex4(in[2:6])
 			}
 			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 				in = in[6:]
@@ -194,13 +191,13 @@ func unescapeByte(c byte) byte {
 	return c
 }
 
-func hex4(b []byte) (rune, bool) {
+func parseHex4(b []byte) (rune, bool) {
 	r, err := strconv.ParseUint(string(b), 16, 16)
 	return rune(r), err == nil
 }
 
-// AppendString appends s to dst as a JSON string. It escapes only what JSON demands, and the two
-// line separators that break JavaScript. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes only what JSON requires, and U+2028 and
+// U+2029, which break JavaScript. Invalid UTF-8 becomes U+FFFD.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -237,8 +234,7 @@ func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// AppendMember appends a member to an object or a list of members, after a comma unless dst is
-// empty or ends with '{' or ','.
+// AppendMember appends a member to dst, after a comma unless dst is empty or ends with '{' or ','.
 func AppendMember(dst []byte, key string, value []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != ',' && dst[n-1] != '{' {
 		dst = append(dst, ',')
@@ -255,11 +251,11 @@ func Clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// quoteShort is text for an error message: quoted, and cut where it is long.
-func quoteShort(text []byte) string {
-	const most = 40
-	if len(text) > most {
-		return strconv.Quote(string(text[:most])) + "…"
+// clipQuoted quotes and shortens a text for an error message.
+func clipQuoted(text []byte) string {
+	const limit = 40
+	if len(text) > limit {
+		return strconv.Quote(string(text[:limit])) + "…"
 	}
 	return strconv.Quote(string(text))
 }

@@ -53,8 +53,8 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 
 // posOf returns the position of an error: that of a directive, or of the innermost field in the project.
 func (s *schemaBuilder) posOf(wrong *schema.TypeError) token.Pos {
-	if wrong.Given != nil {
-		if _, pos, ok := s.finder.schemaDirective(wrong.Given.(sourceType).Type.(*types.Named)); ok {
+	if wrong.Owner != nil {
+		if _, pos, ok := s.finder.schemaDirective(wrong.Owner.(sourceType).Type.(*types.Named)); ok {
 			return pos
 		}
 	}
@@ -146,7 +146,7 @@ func (t sourceType) Fields(written bool) []schema.Field {
 	return fields
 }
 
-func (t sourceType) Given() (string, bool, error) {
+func (t sourceType) OwnSchema() (string, bool, error) {
 	named := t.Type.(*types.Named)
 	if text, _, ok := t.s.finder.schemaDirective(named); ok {
 		t.s.own = true
@@ -164,7 +164,7 @@ func (t sourceType) Enum() (string, error) {
 	if t.s.output {
 		method = "MarshalText"
 	}
-	if isText, _ := t.Marshals(method); !ok || isText {
+	if isText, _ := t.HasMethod(method); !ok || isText {
 		return "", nil
 	}
 	values := t.s.finder.enumValues(named)
@@ -182,7 +182,7 @@ func returnsOnly(t types.Type, name string, result types.Type) bool {
 	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
 }
 
-func (t sourceType) Marshals(method string) (has, onValue bool) {
+func (t sourceType) HasMethod(method string) (has, onValue bool) {
 	object, _, _ := types.LookupFieldOrMethod(t.Type, true, nil, method)
 	f, ok := object.(*types.Func)
 	if !ok {

@@ -178,7 +178,7 @@ func (k *jsonChecker) check(t types.Type, at token.Pos) {
 	}
 	k.seen[t] = true
 	if named, ok := t.(*types.Named); ok {
-		if _, ok := schema.Known(types.TypeString(named, nil)); ok || hasMarshaler(named) {
+		if _, ok := schema.StandardSchema(types.TypeString(named, nil)); ok || hasMarshaler(named) {
 			return
 		}
 	}

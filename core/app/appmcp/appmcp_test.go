@@ -352,7 +352,7 @@ func TestScopes(t *testing.T) {
 		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://workers", http.StatusForbidden},
 		{&auth.Identity{Issuer: "i", Subject: "eve"}, "app://features", http.StatusOK},
 		{&auth.Identity{Issuer: "i", Subject: "eve", Scopes: []string{"posts:write"}}, "app://log", http.StatusForbidden},
-		{&auth.Identity{Subject: "key-1", All: true}, "app://log", http.StatusOK},
+		{&auth.Identity{Subject: "key-1", AllScopes: true}, "app://log", http.StatusOK},
 		{all, "app://log", http.StatusOK},
 		{all, "app://log?after=0", http.StatusOK},
 		{nil, "app://log", http.StatusOK},

@@ -1,5 +1,5 @@
-// Package oauth makes the command serve check bearer tokens of an OAuth 2.1 authorization server.
-// It adds the flags --oauth-…, and does nothing without an issuer.
+// Package oauth adds the --oauth flags to the command serve. With --oauth-issuer, serve accepts the
+// bearer tokens of that OAuth 2.1 authorization server.
 package oauth
 
 import (
@@ -28,27 +28,27 @@ type OAuth struct {
 // New returns the extension for a program.
 func New(program string) *OAuth { return &OAuth{program: program} }
 
-// Flags adds the flags to the command serve. Other commands have no tokens.
+// Flags adds the flags to the command serve.
 func (o *OAuth) Flags(cmd *cobra.Command) {
 	if cmd.Name() != "serve" {
 		return
 	}
 	cmd.Long += `
 
-With an issuer, from --oauth-issuer or ` + o.variable("issuer") + `, callers must send a bearer token (OAuth 2.1) of that issuer, or a
-key. The audience of a token must be --public-url, or the URL that serve listens on.`
+With --oauth-issuer or ` + o.variable("issuer") + `, callers must send a bearer token (OAuth 2.1) of that issuer, or an API key.
+The audience of a token must be --public-url, or the URL that serve listens on.`
 	cmd.Example += "\n  " + o.program + " serve --oauth-issuer https://login.example.com --public-url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "issuer of tokens, such as https://login.example.com, exactly as in the tokens; may be repeated (default $"+o.variable("issuer")+")")
-	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's keys, if its metadata lacks it (default $"+o.variable("jwks")+")")
-	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "audience of tokens, instead of the public URL; may be repeated (default $"+o.variable("audience")+")")
-	flags.StringArrayVar(&o.scopes, "oauth-scopes", nil, "scopes that every call needs, in addition to those of a tool; may be repeated (default $"+o.variable("scopes")+")")
+	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "accepted issuer of tokens, exactly as in their iss claim, such as https://login.example.com; may be repeated (default $"+o.variable("issuer")+")")
+	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's JWKS, if its metadata does not have it (default $"+o.variable("jwks")+")")
+	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "accepted audience of tokens, instead of the public URL; may be repeated (default $"+o.variable("audience")+")")
+	flags.StringArrayVar(&o.scopes, "oauth-scopes", nil, "scopes that every call requires, in addition to those of a tool; may be repeated (default $"+o.variable("scopes")+")")
 }
 
 // Commands returns none.
 func (o *OAuth) Commands() []*cobra.Command { return nil }
 
-// SetupHint tells how to configure the check.
+// SetupHint returns how to configure the check of tokens.
 func (o *OAuth) SetupHint() string {
 	return "set the issuer of tokens with --oauth-issuer or " + o.variable("issuer")
 }
@@ -58,70 +58,67 @@ func (o *OAuth) Open(context.Context, *mcp.Server, *slog.Logger) (end func() err
 	return func() error { return nil }, nil
 }
 
-// Gate returns the gate for tokens whose audience is resource, the public URL of the server, and
-// the metadata pages for clients. It is nil without an issuer. The keys of the issuer are fetched
-// in the background; errors are logged.
+// Gate returns a gate for tokens whose audience is resource, the public URL of the server, and the
+// metadata pages for clients. It returns nil without an issuer. It fetches the keys of the issuer in
+// the background, and logs errors.
 func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error) {
-	given, err := o.options(resource)
+	options, err := o.options(resource)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(given.Issuers) == 0 {
-		if given.JWKS != "" || given.Audience != nil || given.Required != nil {
-			return nil, nil, terminal.Usagef("no issuer of tokens is set, but other OAuth options are; set --oauth-issuer or %s", o.variable("issuer"))
+	if len(options.Issuers) == 0 {
+		if options.JWKS != "" || options.Audience != nil || options.Required != nil {
+			return nil, nil, terminal.Usagef("OAuth options without an issuer; set --oauth-issuer or %s", o.variable("issuer"))
 		}
 		return nil, nil, nil
 	}
 	if resource == "" {
-		return nil, nil, terminal.Usagef("the public URL is not known, which is the audience of tokens; set it, such as --public-url https://mcp.example.com/mcp")
+		return nil, nil, terminal.Usagef("the audience of tokens is not known; set --public-url, such as --public-url https://mcp.example.com/mcp")
 	}
-	given.Logger = log
-	made, err := token.New(given)
+	options.Logger = log
+	tokens, err := token.New(options)
 	if err != nil {
 		return nil, nil, &terminal.UsageError{Err: err}
 	}
-	go made.Warm(context.Background()) // logs errors, and ends by itself
-	path, page := made.Metadata()
-	return made, map[string]http.Handler{path: page, token.WellKnown: page}, nil
+	go tokens.Prefetch(context.Background())
+	path, page := tokens.Metadata()
+	return tokens, map[string]http.Handler{path: page, token.WellKnown: page}, nil
 }
 
-// options reads the flags and the environment.
-func (o *OAuth) options(resource string) (given token.Options, err error) {
-	given = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
+func (o *OAuth) options(resource string) (options token.Options, err error) {
+	options = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
 	for _, list := range []struct {
 		into *[]string
 		flag []string
-		what string
+		name string
 	}{
-		{&given.Issuers, o.issuers, "issuer"},
-		{&given.Audience, o.audience, "audience"},
-		{&given.Required, o.scopes, "scopes"},
+		{&options.Issuers, o.issuers, "issuer"},
+		{&options.Audience, o.audience, "audience"},
+		{&options.Required, o.scopes, "scopes"},
 	} {
-		if *list.into, err = o.list(list.flag, list.what); err != nil {
+		if *list.into, err = o.list(list.flag, list.name); err != nil {
 			return token.Options{}, err
 		}
 	}
-	return given, nil
+	return options, nil
 }
 
-// variable returns the environment variable for a flag.
-func (o *OAuth) variable(what string) string { return project.Variable(o.program, "oauth_"+what) }
+func (o *OAuth) variable(flag string) string { return project.Variable(o.program, "oauth_"+flag) }
 
-// text returns the value of a flag, or of its environment variable.
-func (o *OAuth) text(flag, what string) string {
-	if flag != "" {
-		return flag
+func (o *OAuth) text(value, flag string) string {
+	if value != "" {
+		return value
 	}
-	return strings.TrimSpace(os.Getenv(o.variable(what)))
+	return strings.TrimSpace(os.Getenv(o.variable(flag)))
 }
 
 // list returns the values of a flag, or of its environment variable, separated by spaces or commas.
-// It is nil if neither is set. It is an error if one is set and empty, because the operator expects
-// a check.
-func (o *OAuth) list(flag []string, what string) (all []string, err error) {
-	given, name := strings.Join(flag, " "), "--oauth-"+what
-	if len(flag) == 0 {
-		name = o.variable(what)
+// It is nil if neither is set. A value that is set but empty is an error, because the operator
+// expects a check.
+func (o *OAuth) list(values []string, flag string) (all []string, err error) {
+	given, name := strings.Join(values, " "), "--oauth-"+flag
+	if len(values) == 0 {
+		name = o.variable(flag)
 		var ok bool
 		if given, ok = os.LookupEnv(name); !ok {
 			return nil, nil
@@ -131,7 +128,7 @@ func (o *OAuth) list(flag []string, what string) (all []string, err error) {
 		all = append(all, text)
 	}
 	if all == nil {
-		return nil, terminal.Usagef("%s is empty; set a value, or leave it out", name)
+		return nil, terminal.Usagef("%s is empty; set a value, or omit it", name)
 	}
 	return all, nil
 }

@@ -84,7 +84,7 @@ func TestOff(t *testing.T) {
 		t.Errorf("an issuer without https gives %v and %v", gate, err)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
-	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191"; it must be an absolute URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
+	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191": must be an absolute URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
 		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
 	}
 }
@@ -173,12 +173,12 @@ func TestGate(t *testing.T) {
 			}
 			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			r.Header.Set("Authorization", "Bearer "+sign(test.audience))
-			id, err := gate.Enter(r)
+			id, err := gate.Authenticate(r)
 			if err != nil || id.Subject != "ann" {
 				t.Errorf("it gives %v and %v", id, err)
 			}
 			r.Header.Set("Authorization", "Bearer "+sign("other"))
-			if id, err := gate.Enter(r); err == nil || id != nil {
+			if id, err := gate.Authenticate(r); err == nil || id != nil {
 				t.Errorf("a token for another gives %v and %v", id, err)
 			}
 			checkPages(t, gate, pages, issuer.URL)

@@ -11,7 +11,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// The metadata of an issuer is looked up where the revisions of MCP say.
+// The URLs of issuer metadata are those of the MCP specification.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string][]string{
 		"https://a.example.com":       {"https://a.example.com/.well-known/oauth-authorization-server", "https://a.example.com/.well-known/openid-configuration"},
@@ -23,7 +23,7 @@ func TestPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.issuers[name].places(); !slices.Equal(got, want) {
+		if got := g.issuers[name].metadataURLs(); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -46,14 +46,14 @@ func TestDiscover(t *testing.T) {
 		{"the last", [3]string{"", "", good}, ""},
 		{"another's before it", [3]string{`{"issuer":"https://login.example.com","jwks_uri":"https://evil.example.com"}`, good}, ""},
 		{"none", [3]string{}, "status 404"},
-		{"another's alone", [3]string{`{"issuer":"` + login + `/","jwks_uri":"` + jwksURL + `"}`}, "exactly as its metadata does"},
-		{"no issuer", [3]string{`{"jwks_uri":"` + jwksURL + `"}`}, "exactly as its metadata does"},
-		{"no keys", [3]string{`{"issuer":"` + login + `"}`}, "which is not safe"},
-		{"keys without https", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://keys.example.com/jwks"}`}, "which is not safe"},
-		{"keys on this machine", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://127.0.0.1/jwks"}`}, "which is not safe"},
-		{"keys in a file", [3]string{`{"issuer":"` + login + `","jwks_uri":"file:///etc/passwd"}`}, "which is not safe"},
-		{"no JSON", [3]string{`<html>`}, "invalid character"},
-		{"much", [3]string{good + strings.Repeat(" ", maxPage)}, "more than"},
+		{"another's alone", [3]string{`{"issuer":"` + login + `/","jwks_uri":"` + jwksURL + `"}`}, "exactly as in its metadata"},
+		{"no issuer", [3]string{`{"jwks_uri":"` + jwksURL + `"}`}, "exactly as in its metadata"},
+		{"no keys", [3]string{`{"issuer":"` + login + `"}`}, "unsafe jwks_uri"},
+		{"keys without https", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://keys.example.com/jwks"}`}, "unsafe jwks_uri"},
+		{"keys on this machine", [3]string{`{"issuer":"` + login + `","jwks_uri":"http://127.0.0.1/jwks"}`}, "unsafe jwks_uri"},
+		{"keys in a file", [3]string{`{"issuer":"` + login + `","jwks_uri":"file:///etc/passwd"}`}, "unsafe jwks_uri"},
+		{"invalid JSON", [3]string{`<html>`}, "invalid character"},
+		{"much", [3]string{good + strings.Repeat(" ", maxPage)}, "larger than"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, s.public())
@@ -63,7 +63,7 @@ func TestDiscover(t *testing.T) {
 					w.pages[places[i]] = page
 				}
 			}
-			err := w.gate(t, nil).Warm(t.Context())
+			err := w.gate(t, nil).Prefetch(t.Context())
 			if (err == nil) != (test.say == "") || err != nil && (!strings.Contains(err.Error(), test.say) || !strings.Contains(err.Error(), login)) {
 				t.Errorf("it says %v", err)
 			}
@@ -103,7 +103,7 @@ func TestReadKeys(t *testing.T) {
 		{`[]`, "", "cannot unmarshal"},
 		{`{"keys":[` + strings.Repeat("{},", maxKeys) + `{}]}`, "", "101 keys"},
 	} {
-		set, err := readKeys([]byte(test.text))
+		set, err := parseKeys([]byte(test.text))
 		if test.say != "" {
 			if err == nil || !strings.Contains(err.Error(), test.say) {
 				t.Errorf("%.60s: it says %v", test.text, err)
@@ -144,11 +144,11 @@ func TestRedirects(t *testing.T) {
 	for path, say := range map[string]string{"/keys": "", "/here": "", "/there": "another host", "/round": "too many redirects", "/none": "status 404"} {
 		w := newWorld(t)
 		g := w.gate(t, func(o *Options) { o.Issuers, o.JWKS, o.Client = []string{here.URL}, here.URL+path, nil })
-		err := g.Warm(t.Context())
+		err := g.Prefetch(t.Context())
 		if (err == nil) != (say == "") || err != nil && !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: it says %v", path, err)
 		}
-		if id, err := g.Enter(request(s.sign(t, nil, claimSet(map[string]any{"iss": here.URL})))); (err == nil && id != nil) != (say == "") {
+		if id, err := g.Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"iss": here.URL})))); (err == nil && id != nil) != (say == "") {
 			t.Errorf("%s: it gives %v and %v", path, id, err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestRedirects(t *testing.T) {
 	defer secure.Close()
 	w := newWorld(t)
 	g := w.gate(t, func(o *Options) { o.JWKS, o.Client = secure.URL, secure.Client() })
-	if err := g.Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
+	if err := g.Prefetch(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("from https to http: it says %v", err)
 	}
 }

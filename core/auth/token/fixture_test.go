@@ -36,7 +36,7 @@ const (
 // rsaKey is shared, because generating one is slow.
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-// A world is all hosts but ours: an issuer with its metadata and keys. It needs no network.
+// A world is a fake network with an issuer, its metadata and its keys.
 type world struct {
 	mu    sync.Mutex
 	pages map[string]string // by URL
@@ -232,7 +232,7 @@ func request(token string) *http.Request {
 func refusedAs(t testing.TB, id *auth.Identity, err error, why, message string) {
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)
-	if id != nil || !errors.As(err, &refusal) || refusal.Why != why || !strings.Contains(refusal.Message, message) {
+	if id != nil || !errors.As(err, &refusal) || refusal.Code != why || !strings.Contains(refusal.Message, message) {
 		t.Errorf("it gives %+v and %v (%T), not the refusal %s because of %q", id, err, err, why, message)
 	}
 }

@@ -26,16 +26,16 @@ func TestEnter(t *testing.T) {
 		s := newSigner(t, string(alg), "one")
 		w := newWorld(t, s.public())
 		said := claimSet(nil)
-		id, err := w.gate(t, nil).Enter(request(s.sign(t, nil, said)))
+		id, err := w.gate(t, nil).Authenticate(request(s.sign(t, nil, said)))
 		if err != nil {
 			t.Errorf("%s: %v", alg, err)
 			continue
 		}
 		claims := id.Claims
-		if left := time.Until(id.Until); left > 11*time.Minute || left < 10*time.Minute { // the leeway is a minute
+		if left := time.Until(id.Expires); left > 11*time.Minute || left < 10*time.Minute { // the leeway is a minute
 			t.Errorf("%s: it is good for %v", alg, left)
 		}
-		id.Claims, id.Until = nil, time.Time{}
+		id.Claims, id.Expires = nil, time.Time{}
 		if want := (&auth.Identity{Subject: "ann", Issuer: login, Client: "app", Scopes: []string{"notes:read", "notes:write"}}); !reflect.DeepEqual(id, want) {
 			t.Errorf("%s: it is %+v", alg, id)
 		}
@@ -51,8 +51,8 @@ func TestNoEnd(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())
 	for _, end := range []float64{1 << 37, 1e18, 1e300} {
-		id, err := w.gate(t, nil).Enter(request(s.sign(t, nil, claimSet(map[string]any{"exp": end}))))
-		if err != nil || !id.Until.IsZero() {
+		id, err := w.gate(t, nil).Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"exp": end}))))
+		if err != nil || !id.Expires.IsZero() {
 			t.Errorf("%v: it gives %v and %v", end, id, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestGoodTokens(t *testing.T) {
 		{"more than is looked at", map[string]any{"jku": "https://evil.example.com"}, map[string]any{"roles": []any{1, map[string]any{"a": nil}}}, "ann", "app", "notes:read notes:write"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id, err := w.gate(t, nil).Enter(request(s.sign(t, test.header, claimSet(test.claims))))
+			id, err := w.gate(t, nil).Authenticate(request(s.sign(t, test.header, claimSet(test.claims))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,17 +134,17 @@ func TestBadClaims(t *testing.T) {
 		{"an ID token of Cognito", "invalid_token", "not an access token", nil, map[string]any{"token_use": "id"}},
 		{"an ID token of Keycloak", "invalid_token", "not an access token", nil, map[string]any{"typ": "ID"}},
 		{"a refresh token", "invalid_token", "not an access token", nil, map[string]any{"typ": "Refresh"}},
-		{"another type", "invalid_token", "not an access token's", map[string]any{"typ": "dpop+jwt"}, nil},
-		{"a type that is none", "invalid_token", "not an access token's", map[string]any{"typ": 7}, nil},
+		{"another type", "invalid_token", "not that of an access token", map[string]any{"typ": "dpop+jwt"}, nil},
+		{"a type that is none", "invalid_token", "not that of an access token", map[string]any{"typ": 7}, nil},
 		{"something critical", "invalid_token", "critical headers", map[string]any{"crit": []string{"x"}, "x": 1}, nil},
-		{"nobody", "invalid_token", "neither sub nor client_id", nil, map[string]any{"sub": nil, "client_id": nil}},
+		{"no caller", "invalid_token", "neither sub nor client_id", nil, map[string]any{"sub": nil, "client_id": nil}},
 		{"scopes that are none", "invalid_token", "claims of the token are malformed", nil, map[string]any{"scope": 7}},
 		{"a scope is missing", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:write"}},
 		{"part of a scope", "insufficient_scope", "notes:read", nil, map[string]any{"scope": "notes:read2"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := w.gate(t, func(o *Options) { o.Required = []string{"notes:read"} })
-			id, err := g.Enter(request(s.sign(t, test.header, claimSet(test.claims))))
+			id, err := g.Authenticate(request(s.sign(t, test.header, claimSet(test.claims))))
 			refusedAs(t, id, err, test.why, test.message)
 		})
 	}
@@ -209,7 +209,7 @@ func TestForgedTokens(t *testing.T) {
 		"claims that are no UTF-8": e.signText(t, nil, strings.Replace(payload, "ann", "\xff", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			id, err := w.gate(t, nil).Enter(request(token))
+			id, err := w.gate(t, nil).Authenticate(request(token))
 			refusedAs(t, id, err, "invalid_token", "")
 		})
 	}
@@ -220,11 +220,11 @@ func TestWithoutKID(t *testing.T) {
 	e, r := newSigner(t, "ES256", ""), newSigner(t, "RS256", "rsa")
 	again := newSigner(t, "ES256", "two")
 	w := newWorld(t, e.public(), r.public())
-	if id, err := w.gate(t, nil).Enter(request(e.sign(t, nil, claimSet(nil)))); err != nil || id.Subject != "ann" {
+	if id, err := w.gate(t, nil).Authenticate(request(e.sign(t, nil, claimSet(nil)))); err != nil || id.Subject != "ann" {
 		t.Errorf("with one key that fits, it gives %v and %v", id, err)
 	}
 	w.publish(t, e.public(), r.public(), again.public())
-	id, err := w.gate(t, nil).Enter(request(e.sign(t, nil, claimSet(nil))))
+	id, err := w.gate(t, nil).Authenticate(request(e.sign(t, nil, claimSet(nil))))
 	refusedAs(t, id, err, "invalid_token", "not signed")
 }
 
@@ -246,32 +246,32 @@ func TestCredentials(t *testing.T) {
 	} {
 		r := request("")
 		r.Header["Authorization"] = given
-		if id, err := g.Enter(r); id != nil || err != nil {
+		if id, err := g.Authenticate(r); id != nil || err != nil {
 			t.Errorf("%s: it gives %v and %v", name, id, err)
 		}
 	}
 	for _, given := range []string{"bearer " + good, "BEARER  " + good, "Bearer " + good + " "} {
 		r := request("")
 		r.Header.Set("Authorization", given)
-		if id, err := g.Enter(r); err != nil || id.Subject != "ann" {
+		if id, err := g.Authenticate(r); err != nil || id.Subject != "ann" {
 			t.Errorf("%.10s: it gives %v and %v", given, id, err)
 		}
 	}
 	twice := request(good)
 	twice.Header.Add("Authorization", "Bearer "+good)
-	id, err := g.Enter(twice)
+	id, err := g.Authenticate(twice)
 	refusedAs(t, id, err, "invalid_request", "more than one Authorization header")
 
-	for _, token := range []string{"", good} { // alone, and beside a good one
+	for _, token := range []string{"", good} { // alone, and next to a good one
 		query := request(token)
 		query.URL.RawQuery = "access_token=" + good
-		id, err = g.Enter(query)
+		id, err = g.Authenticate(query)
 		refusedAs(t, id, err, "invalid_request", "URL")
 	}
 
-	id, err = g.Enter(request(good + strings.Repeat("A", maxToken)))
+	id, err = g.Authenticate(request(good + strings.Repeat("A", maxToken)))
 	refusedAs(t, id, err, "invalid_token", "longer")
-	id, err = g.Enter(request(good + "," + good))
+	id, err = g.Authenticate(request(good + "," + good))
 	if id != nil {
 		t.Errorf("a list is taken: %v", err)
 	}
@@ -292,7 +292,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 		s.sign(t, nil, claimSet(nil)), other.sign(t, nil, claimSet(nil)), s.sign(t, nil, claimSet(map[string]any{"aud": "the-audience"})),
 		s.sign(t, nil, claimSet(map[string]any{"exp": 1})), handmade(`{"alg":"none"}`, "{}", func(string) []byte { return nil }),
 	} {
-		g.Enter(request(token))
+		g.Authenticate(request(token))
 		for part := range strings.SplitSeq(token, ".") {
 			if part != "" && strings.Contains(log.String(), part) {
 				t.Errorf("the log has %s:\n%s", part, &log)
@@ -321,16 +321,16 @@ func TestSeveralIssuers(t *testing.T) {
 	w.pages["https://second.example.com/.well-known/oauth-authorization-server"] = `{"issuer":"` + second + `","jwks_uri":"https://second.example.com/keys"}`
 	w.pages["https://second.example.com/keys"] = string(text)
 	g := w.gate(t, func(o *Options) { o.Issuers = append(o.Issuers, second) })
-	if err := g.Warm(context.Background()); err != nil {
+	if err := g.Prefetch(context.Background()); err != nil {
 		t.Error(err)
 	}
 	ofSecond := claimSet(map[string]any{"iss": second})
-	if id, err := g.Enter(request(b.sign(t, nil, ofSecond))); err != nil || id.Issuer != second {
+	if id, err := g.Authenticate(request(b.sign(t, nil, ofSecond))); err != nil || id.Issuer != second {
 		t.Errorf("it gives %v and %v", id, err)
 	}
-	id, err := g.Enter(request(a.sign(t, nil, ofSecond)))
+	id, err := g.Authenticate(request(a.sign(t, nil, ofSecond)))
 	refusedAs(t, id, err, "invalid_token", "not signed")
-	id, err = g.Enter(request(b.sign(t, nil, claimSet(nil))))
+	id, err = g.Authenticate(request(b.sign(t, nil, claimSet(nil))))
 	refusedAs(t, id, err, "invalid_token", "not signed")
 }
 
@@ -344,7 +344,7 @@ func TestTogether(t *testing.T) {
 	for i := range 24 {
 		all.Go(func() {
 			for range 20 {
-				id, err := g.Enter(request(tokens[i%3]))
+				id, err := g.Authenticate(request(tokens[i%3]))
 				if (i%3 < 2) != (id != nil && err == nil) {
 					t.Errorf("token %d gives %v and %v", i%3, id, err)
 				}
@@ -375,7 +375,7 @@ func FuzzEnter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header, query string) {
 		r := &http.Request{Method: http.MethodPost, URL: httptest.NewRequest(http.MethodPost, "/mcp", nil).URL, Header: http.Header{"Authorization": {header}}}
 		r.URL.RawQuery = query
-		if id, err := g.Enter(r); id != nil {
+		if id, err := g.Authenticate(r); id != nil {
 			t.Errorf("%q comes in as %+v (%v)", header, id, err)
 		}
 	})

@@ -27,21 +27,21 @@ func TestRotation(t *testing.T) {
 		one, two := newSigner(t, "ES256", "one"), newSigner(t, "ES256", "two")
 		w := newWorld(t, one.public())
 		g := w.gate(t, nil)
-		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		enter := func(s signer) (*auth.Identity, error) { return g.Authenticate(request(s.sign(t, nil, claimSet(nil)))) }
 		if _, err := enter(one); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(pause)
+		time.Sleep(minInterval)
 		w.publish(t, one.public(), two.public())
 		if _, err := enter(two); err != nil {
 			t.Errorf("a new key is not known: %v", err)
 		}
 		if _, err := enter(one); err != nil {
-			t.Errorf("the old key is not known any more: %v", err)
+			t.Errorf("the old key is not accepted: %v", err)
 		}
-		time.Sleep(pause)
+		time.Sleep(minInterval)
 		w.publish(t, two.public())
-		time.Sleep(fresh)
+		time.Sleep(refreshAfter)
 		enter(two) // has the keys fetched
 		synctest.Wait()
 		id, err := enter(one)
@@ -58,18 +58,18 @@ func TestRotationWithoutKID(t *testing.T) {
 		one, two := newSigner(t, "ES256", ""), newSigner(t, "ES256", "")
 		w := newWorld(t, one.public())
 		g := w.gate(t, nil)
-		if err := g.Warm(t.Context()); err != nil {
+		if err := g.Prefetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(pause)
+		time.Sleep(minInterval)
 		w.publish(t, two.public())
-		if _, err := g.Enter(request(two.sign(t, nil, claimSet(nil)))); err != nil {
+		if _, err := g.Authenticate(request(two.sign(t, nil, claimSet(nil)))); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// Made-up kids make the gate ask the issuer now and then, and not each time.
+// Unknown kids trigger a fetch only now and then.
 func TestUnknownKIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
@@ -78,12 +78,12 @@ func TestUnknownKIDs(t *testing.T) {
 		for range 100 {
 			s := one
 			s.kid = time.Now().String()
-			id, err := g.Enter(request(s.sign(t, nil, claimSet(nil))))
+			id, err := g.Authenticate(request(s.sign(t, nil, claimSet(nil))))
 			refusedAs(t, id, err, "invalid_token", "not signed")
-			time.Sleep(pause / 10)
+			time.Sleep(minInterval / 10)
 		}
 		if n := w.times(jwksURL); n != 10 {
-			t.Errorf("in %v the keys were fetched %d times", 10*pause, n)
+			t.Errorf("in %v the keys were fetched %d times", 10*minInterval, n)
 		}
 	})
 }
@@ -100,12 +100,12 @@ func TestOneFlight(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			id, err := g.Enter(request(token).WithContext(ctx))
-			isFault(t, id, err, "waiting for the keys")
+			id, err := g.Authenticate(request(token).WithContext(ctx))
+			isFault(t, id, err, "wait for the keys")
 		})
 		for range 20 {
 			all.Go(func() {
-				if _, err := g.Enter(request(token)); err != nil {
+				if _, err := g.Authenticate(request(token)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -127,12 +127,12 @@ func TestBackground(t *testing.T) {
 		g := w.gate(t, nil)
 		enter := func() {
 			t.Helper()
-			if _, err := g.Enter(request(one.sign(t, nil, claimSet(nil)))); err != nil {
+			if _, err := g.Authenticate(request(one.sign(t, nil, claimSet(nil)))); err != nil {
 				t.Error(err)
 			}
 		}
 		enter()
-		time.Sleep(fresh - time.Second)
+		time.Sleep(refreshAfter - time.Second)
 		enter()
 		synctest.Wait()
 		if n := w.times(jwksURL); n != 1 {
@@ -163,20 +163,20 @@ func TestIdle(t *testing.T) {
 		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
 		w := newWorld(t, one.public())
 		g := w.gate(t, nil)
-		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		enter := func(s signer) (*auth.Identity, error) { return g.Authenticate(request(s.sign(t, nil, claimSet(nil)))) }
 		if _, err := enter(one); err != nil {
 			t.Fatal(err)
 		}
 		w.publish(t, two.public())
-		time.Sleep(stale / 2)
+		time.Sleep(expireAfter / 2)
 		id, err := enter(one)
 		refusedAs(t, id, err, "invalid_token", "not signed")
 		if _, err := enter(two); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(stale / 2)
+		time.Sleep(expireAfter / 2)
 		w.set(func() { w.silent = true })
-		for _, wait := range []time.Duration{fetchTime, 0, 0} {
+		for _, wait := range []time.Duration{fetchTimeout, 0, 0} {
 			begin := time.Now()
 			if _, err := enter(two); err != nil {
 				t.Errorf("an issuer that does not answer: %v", err)
@@ -184,9 +184,9 @@ func TestIdle(t *testing.T) {
 			if took := time.Since(begin); took != wait {
 				t.Errorf("it took %v, not %v", took, wait)
 			}
-			time.Sleep(pause)
+			time.Sleep(minInterval)
 		}
-		time.Sleep(fetchTime) // so that nothing goes on
+		time.Sleep(fetchTimeout) // until no fetch is running
 	})
 }
 
@@ -197,13 +197,13 @@ func TestDown(t *testing.T) {
 		one, two := newSigner(t, "EdDSA", "one"), newSigner(t, "EdDSA", "two")
 		w := newWorld(t, one.public())
 		g := w.gate(t, func(o *Options) { o.JWKS = jwksURL })
-		enter := func(s signer) (*auth.Identity, error) { return g.Enter(request(s.sign(t, nil, claimSet(nil)))) }
+		enter := func(s signer) (*auth.Identity, error) { return g.Authenticate(request(s.sign(t, nil, claimSet(nil)))) }
 		begin := time.Now()
 		if _, err := enter(one); err != nil {
 			t.Error(err)
 		}
 		w.set(func() { w.down = true })
-		for time.Since(begin) < stale-time.Minute {
+		for time.Since(begin) < expireAfter-time.Minute {
 			time.Sleep(time.Minute)
 			if _, err := enter(one); err != nil {
 				t.Fatalf("after %v: %v", time.Since(begin), err)
@@ -227,7 +227,7 @@ func TestDown(t *testing.T) {
 			t.Errorf("an issuer that is down is asked %d times more at once", again-n)
 		}
 		w.set(func() { w.down = false })
-		time.Sleep(pause)
+		time.Sleep(minInterval)
 		if _, err := enter(one); err != nil {
 			t.Errorf("it is up again: %v", err)
 		}
@@ -241,9 +241,9 @@ func TestNoAnswer(t *testing.T) {
 		w := newWorld(t, one.public())
 		w.silent = true
 		begin := time.Now()
-		id, err := w.gate(t, nil).Enter(request(one.sign(t, nil, claimSet(nil))))
+		id, err := w.gate(t, nil).Authenticate(request(one.sign(t, nil, claimSet(nil))))
 		isFault(t, id, err, "deadline")
-		if took := time.Since(begin); took != fetchTime {
+		if took := time.Since(begin); took != fetchTimeout {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -255,14 +255,14 @@ func TestNoKeysLeft(t *testing.T) {
 		one := newSigner(t, "EdDSA", "one")
 		w := newWorld(t, one.public())
 		g := w.gate(t, nil)
-		if err := g.Warm(t.Context()); err != nil {
+		if err := g.Prefetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.set(func() { w.pages[jwksURL] = `{"keys":[]}` })
-		time.Sleep(fresh)
-		g.Enter(request(one.sign(t, nil, claimSet(nil))))
+		time.Sleep(refreshAfter)
+		g.Authenticate(request(one.sign(t, nil, claimSet(nil))))
 		synctest.Wait()
-		id, err := g.Enter(request(one.sign(t, nil, claimSet(nil))))
+		id, err := g.Authenticate(request(one.sign(t, nil, claimSet(nil))))
 		refusedAs(t, id, err, "invalid_token", "not signed")
 	})
 }

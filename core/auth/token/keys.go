@@ -20,142 +20,134 @@ import (
 )
 
 const (
-	fresh = 15 * time.Minute // older keys are fetched again in the background
-	idle  = time.Hour        // after this time without calls, calls wait for new keys
-	stale = 24 * time.Hour   // older keys are not used
-	pause = 10 * time.Second // minimum time between two requests to an issuer
+	refreshAfter = 15 * time.Minute // older keys are refreshed in the background
+	idleAfter    = time.Hour        // after this time without calls, calls wait for new keys
+	expireAfter  = 24 * time.Hour   // older keys are not used
+	minInterval  = 10 * time.Second // minimum time between two requests to an issuer
 )
 
-// An issuer issues tokens. It caches its keys.
+// An issuer is an authorization server, with a cache of its keys.
 type issuer struct {
 	name   string
 	url    *url.URL
-	jwks   string // URL of the keys; empty means the one in the metadata
+	jwks   string // URL of the keys; empty if the metadata has it
 	client *http.Client
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	keys    *keySet
-	fetched time.Time     // when the keys were fetched
-	asked   time.Time     // when the issuer was last asked
-	failed  error         // the error of that
-	flight  chan struct{} // closed when the running request has ended; nil without one
+	mu        sync.Mutex
+	keys      *keySet
+	fetched   time.Time     // when the keys were fetched
+	lastFetch time.Time     // when the last fetch ended
+	fetchErr  error         // error of the last fetch
+	pending   chan struct{} // closed when the running fetch has ended; nil without one
 }
 
-// current returns valid keys. If they are old, it fetches newer ones in the background. After a
-// time without calls it waits for the newer ones, so that a revoked key is not accepted once more.
-// If the issuer does not answer, it returns the old keys.
-func (from *issuer) current(ctx context.Context) (*keySet, error) {
-	from.mu.Lock()
+// currentKeys returns the cached keys, and refreshes old ones in the background. After idleAfter
+// without calls it waits for the new keys, so that a key revoked meanwhile is not accepted. If the
+// issuer does not answer, it returns the cached keys.
+func (iss *issuer) currentKeys(ctx context.Context) (*keySet, error) {
+	iss.mu.Lock()
 	var err error
-	if from.keys != nil && time.Since(from.fetched) >= fresh {
-		long := time.Since(from.asked) >= idle
-		if flight := from.begin(); long {
-			err = from.wait(ctx, flight)
+	if iss.keys != nil && time.Since(iss.fetched) >= refreshAfter {
+		wasIdle := time.Since(iss.lastFetch) >= idleAfter
+		if pending := iss.startFetch(); wasIdle {
+			err = iss.waitFetch(ctx, pending)
 		}
 	}
-	keys, age := from.keys, time.Since(from.fetched)
-	from.mu.Unlock()
-	if err != nil || keys != nil && age < stale {
+	keys, age := iss.keys, time.Since(iss.fetched)
+	iss.mu.Unlock()
+	if err != nil || keys != nil && age < expireAfter {
 		return keys, err
 	}
-	return from.newer(ctx, keys)
+	return iss.newerKeys(ctx, keys)
 }
 
-// newer returns keys other than those known, if there are any. It asks the issuer, unless it was
-// asked just now, and waits. It returns an error if the issuer cannot be asked.
-func (from *issuer) newer(ctx context.Context, known *keySet) (*keySet, error) {
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	if from.keys == known || time.Since(from.fetched) >= stale {
-		if err := from.wait(ctx, from.begin()); err != nil {
+// newerKeys waits for keys other than known, and returns the latest ones. It does not fetch more
+// often than minInterval allows. It returns an error if the last fetch failed.
+func (iss *issuer) newerKeys(ctx context.Context, known *keySet) (*keySet, error) {
+	iss.mu.Lock()
+	defer iss.mu.Unlock()
+	if iss.keys == known || time.Since(iss.fetched) >= expireAfter {
+		if err := iss.waitFetch(ctx, iss.startFetch()); err != nil {
 			return nil, err
 		}
 	}
-	if from.failed != nil || from.keys == nil {
-		return nil, from.failed
+	if iss.fetchErr != nil || iss.keys == nil {
+		return nil, iss.fetchErr
 	}
-	return from.keys, nil
+	return iss.keys, nil
 }
 
-// refresh asks the issuer, unless it was asked just now.
-func (from *issuer) refresh(ctx context.Context) error {
-	_, err := from.newer(ctx, nil)
-	return err
-}
-
-// begin starts to ask the issuer, unless it is being asked or was asked just now. The channel is
-// closed at the end; it is nil if there is nothing to wait for. The lock is held.
-func (from *issuer) begin() chan struct{} {
-	if from.flight == nil && (from.asked.IsZero() || time.Since(from.asked) >= pause) {
-		from.flight = make(chan struct{})
-		go from.fly(from.flight)
+// startFetch starts a fetch unless one is running or minInterval has not passed. It returns a channel
+// that is closed at the end of the fetch, or nil if none is running. mu is held.
+func (iss *issuer) startFetch() chan struct{} {
+	if iss.pending == nil && (iss.lastFetch.IsZero() || time.Since(iss.lastFetch) >= minInterval) {
+		iss.pending = make(chan struct{})
+		go iss.fetchShared(iss.pending)
 	}
-	return from.flight
+	return iss.pending
 }
 
-// wait waits for the answer of the issuer. The lock is held before and after, but not while it
-// waits.
-func (from *issuer) wait(ctx context.Context, flight chan struct{}) error {
-	if flight == nil {
+// waitFetch waits for a fetch. mu is held before and after, but not while it waits.
+func (iss *issuer) waitFetch(ctx context.Context, pending chan struct{}) error {
+	if pending == nil {
 		return nil
 	}
-	from.mu.Unlock()
-	defer from.mu.Lock()
+	iss.mu.Unlock()
+	defer iss.mu.Lock()
 	select {
-	case <-flight:
+	case <-pending:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the keys of %s: %w", from.name, ctx.Err())
+		return fmt.Errorf("wait for the keys of issuer %s: %w", iss.name, ctx.Err())
 	}
 }
 
-// fly asks the issuer on behalf of all waiters. It continues if one of them gives up.
-func (from *issuer) fly(flight chan struct{}) {
-	ctx, stop := context.WithTimeout(context.Background(), fetchTime)
+// fetchShared fetches the keys for all waiters. It continues if one of them gives up.
+func (iss *issuer) fetchShared(pending chan struct{}) {
+	ctx, stop := context.WithTimeout(context.Background(), fetchTimeout)
 	defer stop()
-	keys, err := from.fetch(ctx)
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	defer close(flight)
-	from.flight, from.asked, from.failed = nil, time.Now(), nil
+	keys, err := iss.fetchKeys(ctx)
+	iss.mu.Lock()
+	defer iss.mu.Unlock()
+	defer close(pending)
+	iss.pending, iss.lastFetch, iss.fetchErr = nil, time.Now(), nil
 	if err != nil {
-		from.failed = fmt.Errorf("fetch the keys of issuer %s: %w", from.name, err)
-		from.log.Warn("keys of an issuer cannot be had", "issuer", from.name, "error", err, "kept", from.keys != nil)
+		iss.fetchErr = fmt.Errorf("fetch the keys of issuer %s: %w", iss.name, err)
+		iss.log.Warn("fetch keys failed", "issuer", iss.name, "error", err, "cached", iss.keys != nil)
 		return
 	}
-	from.keys, from.fetched = keys, time.Now()
+	iss.keys, iss.fetched = keys, time.Now()
 	level := slog.LevelDebug
 	if len(keys.keys) == 0 {
 		level = slog.LevelWarn
 	}
-	from.log.Log(ctx, level, "keys of an issuer", "issuer", from.name, "keys", len(keys.keys))
+	iss.log.Log(ctx, level, "fetched keys", "issuer", iss.name, "keys", len(keys.keys))
 }
 
-// fetch fetches the keys of the issuer.
-func (from *issuer) fetch(ctx context.Context) (*keySet, error) {
-	where := from.jwks
-	if where == "" {
+func (iss *issuer) fetchKeys(ctx context.Context) (*keySet, error) {
+	from := iss.jwks
+	if from == "" {
 		var err error
-		if where, err = from.discover(ctx); err != nil {
+		if from, err = iss.discoverJWKS(ctx); err != nil {
 			return nil, err
 		}
 	}
-	text, err := get(ctx, from.client, where)
+	text, err := fetchPage(ctx, iss.client, from)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := readKeys(text)
+	keys, err := parseKeys(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", where, err)
+		return nil, fmt.Errorf("parse %s: %w", from, err)
 	}
 	return keys, nil
 }
 
-// places returns the URLs where the metadata of the issuer may be, in order.
-func (from *issuer) places() []string {
-	path := strings.TrimSuffix(from.url.EscapedPath(), "/")
-	root := (&url.URL{Scheme: from.url.Scheme, Host: from.url.Host}).String()
+// metadataURLs returns the URLs where the metadata of the issuer may be, in order of preference.
+func (iss *issuer) metadataURLs() []string {
+	path := strings.TrimSuffix(iss.url.EscapedPath(), "/")
+	root := (&url.URL{Scheme: iss.url.Scheme, Host: iss.url.Host}).String()
 	all := []string{
 		root + "/.well-known/oauth-authorization-server" + path,
 		root + "/.well-known/openid-configuration" + path,
@@ -166,11 +158,10 @@ func (from *issuer) places() []string {
 	return all
 }
 
-// discover finds the URL of the issuer's keys in its metadata.
-func (from *issuer) discover(ctx context.Context) (string, error) {
+func (iss *issuer) discoverJWKS(ctx context.Context) (string, error) {
 	var errs []error
-	for _, place := range from.places() {
-		found, err := from.ask(ctx, place)
+	for _, from := range iss.metadataURLs() {
+		found, err := iss.fetchJWKSURL(ctx, from)
 		if err == nil {
 			return found, nil
 		}
@@ -179,39 +170,40 @@ func (from *issuer) discover(ctx context.Context) (string, error) {
 			break
 		}
 	}
-	return "", fmt.Errorf("fetch the metadata of the issuer: %w", errors.Join(errs...))
+	return "", fmt.Errorf("fetch metadata: %w", errors.Join(errs...))
 }
 
-// ask reads the URL of the issuer's keys from its metadata at one URL.
-func (from *issuer) ask(ctx context.Context, place string) (string, error) {
-	text, err := get(ctx, from.client, place)
+// fetchJWKSURL returns the URL of the issuer's keys from the metadata at a URL.
+func (iss *issuer) fetchJWKSURL(ctx context.Context, from string) (string, error) {
+	text, err := fetchPage(ctx, iss.client, from)
 	if err != nil {
 		return "", err
 	}
-	var said struct {
+	var metadata struct {
 		Issuer string `json:"issuer"`
 		JWKS   string `json:"jwks_uri"`
 	}
-	if err := json.Unmarshal(text, &said); err != nil {
-		return "", fmt.Errorf("%s: %w", place, err)
+	if err := json.Unmarshal(text, &metadata); err != nil {
+		return "", fmt.Errorf("parse %s: %w", from, err)
 	}
-	if said.Issuer != from.name {
-		return "", fmt.Errorf("%s is the metadata of issuer %q, not of %q; name the issuer exactly as its metadata does", place, said.Issuer, from.name)
+	if metadata.Issuer != iss.name {
+		return "", fmt.Errorf("%s is the metadata of issuer %q, not %q; set the issuer exactly as in its metadata", from, metadata.Issuer, iss.name)
 	}
-	u, err := url.Parse(said.JWKS)
-	if err != nil || u.Host == "" || !isSafe(u) || from.url.Scheme == "https" && u.Scheme != "https" {
-		return "", fmt.Errorf("%s has the keys at %q, which is not safe; the URL must start with https", place, said.JWKS)
+	u, err := url.Parse(metadata.JWKS)
+	if err != nil || u.Host == "" || !isSafe(u) || iss.url.Scheme == "https" && u.Scheme != "https" {
+		return "", fmt.Errorf("%s has an unsafe jwks_uri %q; it must use https", from, metadata.JWKS)
 	}
-	return said.JWKS, nil
+	return metadata.JWKS, nil
 }
 
 const (
-	fetchTime = 10 * time.Second // time limit for all requests to an issuer at a time
-	maxPage   = 1 << 20          // size limit of a page of an issuer
+	fetchTimeout = 10 * time.Second // for metadata and keys together
+	maxPage      = 1 << 20          // bytes
 )
 
-// guarded returns a client that follows no redirect to another host.
-func guarded(given *http.Client) *http.Client {
+// restrictRedirects returns a copy of a client that follows at most three redirects, to the same host
+// only, and stores no cookies.
+func restrictRedirects(given *http.Client) *http.Client {
 	c := &http.Client{}
 	if given != nil {
 		*c = *given
@@ -222,66 +214,59 @@ func guarded(given *http.Client) *http.Client {
 		case len(via) > 3:
 			return errors.New("too many redirects")
 		case r.URL.Host != first.Host || r.URL.Scheme != first.Scheme:
-			return fmt.Errorf("redirect to another host, %s://%s", r.URL.Scheme, r.URL.Host)
+			return fmt.Errorf("redirect to another host: %s://%s", r.URL.Scheme, r.URL.Host)
 		}
 		return nil
 	}
 	return c
 }
 
-// get reads a page of an issuer.
-func get(ctx context.Context, client *http.Client, from string) ([]byte, error) {
+func fetchPage(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Accept", "application/json")
-	answer, err := client.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers with status %d", from, answer.StatusCode)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("fetch %s: status %d", from, resp.StatusCode)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxPage+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", from, err)
+		return nil, fmt.Errorf("fetch %s: %w", from, err)
 	case len(text) > maxPage:
-		return nil, fmt.Errorf("%s has more than %d bytes", from, maxPage)
+		return nil, fmt.Errorf("fetch %s: larger than %d bytes", from, maxPage)
 	}
 	return text, nil
 }
 
-// isSafe reports whether a URL is protected against changes in transit.
+// isSafe reports whether a URL uses https or names this machine.
 func isSafe(u *url.URL) bool {
-	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
-}
-
-// isLoopback reports whether a host is this machine.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	host := u.Hostname()
+	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 const (
-	maxKeys = 100  // limit of keys of an issuer
-	minRSA  = 2048 // minimum bits of an RSA key
+	maxKeys = 100  // per issuer
+	minRSA  = 2048 // bits
 )
 
 // A key is a public key of an issuer.
 type key struct {
 	id        string
-	algorithm string // the only one that it is for; empty if it does not say
+	algorithm string // empty if the key does not name one
 	public    any
 }
 
-// A keySet is the keys of an issuer.
 type keySet struct{ keys []key }
 
-// published is a key of a JWKS, with the fields that signatures need.
-type published struct {
+// jwk has the fields of a JWKS key that signatures need.
+type jwk struct {
 	Type      string `json:"kty"`
 	ID        string `json:"kid,omitempty"`
 	Algorithm string `json:"alg,omitempty"`
@@ -292,9 +277,9 @@ type published struct {
 	E         string `json:"e,omitempty"`
 }
 
-// readKeys reads a JWKS. It leaves out keys that are unknown or not for signatures. An empty set is
-// not an error: an issuer may revoke all keys.
-func readKeys(text []byte) (*keySet, error) {
+// parseKeys parses a JWKS. It skips unknown keys, and keys that are not for signatures. An empty set is
+// valid, because an issuer may revoke all keys.
+func parseKeys(text []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -302,27 +287,27 @@ func readKeys(text []byte) (*keySet, error) {
 		return nil, err
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("it has %d keys; the limit is %d", len(set.Keys), maxKeys)
+		return nil, fmt.Errorf("%d keys; the limit is %d", len(set.Keys), maxKeys)
 	}
 	if set.Keys == nil {
-		return nil, errors.New("not a JWKS: it has no keys")
+		return nil, errors.New("not a JWKS: keys is missing")
 	}
-	made := &keySet{}
+	parsed := &keySet{}
 	for _, raw := range set.Keys {
-		if k, ok := readKey(raw); ok {
-			made.keys = append(made.keys, k)
+		if k, ok := parseKey(raw); ok {
+			parsed.keys = append(parsed.keys, k)
 		}
 	}
-	return made, nil
+	return parsed, nil
 }
 
-// readKey reads one key of a JWKS, if tokens may be signed with it.
-func readKey(raw json.RawMessage) (key, bool) {
+// parseKey parses a key of a JWKS, and reports whether tokens may be signed with it.
+func parseKey(raw json.RawMessage) (key, bool) {
 	var use struct {
 		Use        string   `json:"use"`
 		Operations []string `json:"key_ops"`
 	}
-	var p published
+	var p jwk
 	if json.Unmarshal(raw, &use) != nil || json.Unmarshal(raw, &p) != nil {
 		return key{}, false
 	}

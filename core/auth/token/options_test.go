@@ -13,23 +13,23 @@ import (
 // Invalid options are refused, with a remedy.
 func TestNew(t *testing.T) {
 	for say, change := range map[string]func(*Options){
-		"no issuer of tokens":                func(o *Options) { o.Issuers = nil },
-		`the resource is "notes"`:            func(o *Options) { o.Resource = "notes" },
-		`the resource is ""`:                 func(o *Options) { o.Resource = "" },
-		`the resource is "http://notes`:      func(o *Options) { o.Resource = "http://notes.example.com/mcp" },
-		`the resource is "https://a@b`:       func(o *Options) { o.Resource = "https://a@b/mcp" },
-		`the issuer is "http://login`:        func(o *Options) { o.Issuers = []string{"http://login.example.com"} },
-		`the issuer is "https://l/?a=b"`:     func(o *Options) { o.Issuers = []string{"https://l/?a=b"} },
-		`the issuer is "https://l/#"`:        func(o *Options) { o.Issuers = []string{"https://l/#"} },
-		`the issuer is "https://[::1"; it`:   func(o *Options) { o.Issuers = []string{"https://[::1"} },
-		`the URL of the keys is "ftp://k"`:   func(o *Options) { o.JWKS = "ftp://k" },
-		"the keys of one issuer":             func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
-		`"a b" is not a scope`:               func(o *Options) { o.Required = []string{"a b"} },
-		"an audience is empty":               func(o *Options) { o.Audience = []string{""} },
-		`"ä" is not a scope`:                 func(o *Options) { o.Scopes = []string{"ä"} },
-		"leeway -1s is negative":             func(o *Options) { o.Leeway = -time.Second },
-		`the issuer is "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
-		`the issuer is "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
+		"no issuer is set":                    func(o *Options) { o.Issuers = nil },
+		`invalid resource "notes"`:            func(o *Options) { o.Resource = "notes" },
+		`invalid resource ""`:                 func(o *Options) { o.Resource = "" },
+		`invalid resource "http://notes`:      func(o *Options) { o.Resource = "http://notes.example.com/mcp" },
+		`invalid resource "https://a@b`:       func(o *Options) { o.Resource = "https://a@b/mcp" },
+		`invalid issuer "http://login`:        func(o *Options) { o.Issuers = []string{"http://login.example.com"} },
+		`invalid issuer "https://l/?a=b"`:     func(o *Options) { o.Issuers = []string{"https://l/?a=b"} },
+		`invalid issuer "https://l/#"`:        func(o *Options) { o.Issuers = []string{"https://l/#"} },
+		`invalid issuer "https://[::1": must`: func(o *Options) { o.Issuers = []string{"https://[::1"} },
+		`invalid JWKS "ftp://k"`:              func(o *Options) { o.JWKS = "ftp://k" },
+		"is for one issuer":                   func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
+		`invalid scope "a b"`:                 func(o *Options) { o.Required = []string{"a b"} },
+		"an audience is empty":                func(o *Options) { o.Audience = []string{""} },
+		`invalid scope "ä"`:                   func(o *Options) { o.Scopes = []string{"ä"} },
+		"leeway -1s must not be negative":     func(o *Options) { o.Leeway = -time.Second },
+		`invalid issuer "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
+		`invalid issuer "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
 	} {
 		o := Options{Resource: resource, Issuers: []string{login}}
 		change(&o)
@@ -49,10 +49,10 @@ func TestAudience(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())
 	g := w.gate(t, func(o *Options) { o.Audience = []string{"api://notes", "notes"} })
-	if _, err := g.Enter(request(s.sign(t, nil, claimSet(map[string]any{"aud": "notes"})))); err != nil {
+	if _, err := g.Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"aud": "notes"})))); err != nil {
 		t.Error(err)
 	}
-	id, err := g.Enter(request(s.sign(t, nil, claimSet(nil))))
+	id, err := g.Authenticate(request(s.sign(t, nil, claimSet(nil))))
 	refusedAs(t, id, err, "invalid_token", "another server")
 }
 
@@ -83,7 +83,7 @@ func TestChallenge(t *testing.T) {
 		}
 	}
 	for name := range plain.issuers {
-		if got := plain.Wants(); !strings.Contains(got, name) {
+		if got := plain.Credentials(); !strings.Contains(got, name) {
 			t.Errorf("it wants %s, and does not name %s", got, name)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package clienthttp connects clients of the Model Context Protocol to servers over HTTP.
+// Package clienthttp connects MCP clients to servers over HTTP.
 //
 //	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: "http://127.0.0.1:8080/mcp"}, client.Options{})
 //	…
@@ -31,26 +31,26 @@ import (
 
 // A Server is an MCP server over HTTP.
 type Server struct {
-	URL    string
-	Shown  string                                    // the URL as errors have it; "" is URL
-	Header http.Header                               // sent with every request
-	Token  func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401
-	HTTP   *http.Client                              // nil is a client that refuses redirects to other origins
-	SSE    bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
+	URL        string
+	DisplayURL string                                    // URL for error messages (default: URL)
+	Header     http.Header                               // sent with every request
+	Token      func(ctx context.Context) (string, error) // returns a bearer token; called again after status 401; optional
+	HTTP       *http.Client                              // default: a client that refuses redirects to other origins
+	SSE        bool                                      // try the HTTP+SSE transport of revision 2024-11-05 first
 }
 
 // Dial connects to a server. It tries streamable HTTP, and then the HTTP+SSE transport of revision
-// 2024-11-05. ctx limits connecting only.
+// 2024-11-05. ctx applies to connecting only.
 func Dial(ctx context.Context, server Server, o client.Options) (*client.Client, error) {
 	u, err := url.Parse(server.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080/mcp", short(server.shown()))
+		return nil, fmt.Errorf("invalid URL %q: must be an http or https URL, such as http://127.0.0.1:8080/mcp", short(server.displayURL()))
 	}
 	c, err := connect(ctx, server, u, server.SSE, o)
 	if err == nil || ctx.Err() != nil || o.Revision > mcp.LatestHandshake {
 		return c, err
 	}
-	if refused, ok := errors.AsType[*HTTPError](err); !ok || refused.isDenied() {
+	if httpErr, ok := errors.AsType[*HTTPError](err); !ok || httpErr.isDenied() {
 		return nil, err
 	}
 	if c, err := connect(ctx, server, u, !server.SSE, o); err == nil {
@@ -59,7 +59,6 @@ func Dial(ctx context.Context, server Server, o client.Options) (*client.Client,
 	return nil, err
 }
 
-// connect connects over streamable HTTP or HTTP+SSE.
 func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.Options) (*client.Client, error) {
 	h := newHTTPTransport(server, u)
 	var t client.Transport = h
@@ -68,32 +67,31 @@ func connect(ctx context.Context, server Server, u *url.URL, sse bool, o client.
 	}
 	c, err := client.Connect(ctx, t, o)
 	if _, ok := errors.AsType[*client.ConnectionError](err); err != nil && !ok {
-		err = h.Explain(err) // the server has answered with it
+		err = h.Explain(err) // the server answered with this error
 	}
 	return c, err
 }
 
-// httpTransport is the transport over streamable HTTP, in both eras.
 type httpTransport struct {
 	client.Link
 	server Server
 	url    *url.URL
 	http   *http.Client
 
-	mu        sync.Mutex
-	token     string                          // the last bearer token
-	session   *client.Session                 // that was begun last; nil while connecting
-	endStream context.CancelFunc              // ends the stream of the session; nil if there is none
-	headers   map[string][]mcp.HeaderArgument // by tool
+	mu              sync.Mutex
+	token           string                          // last bearer token
+	session         *client.Session                 // current session; nil while connecting
+	endStream       context.CancelFunc              // ends the stream of the session; nil without a session
+	headerArguments map[string][]mcp.HeaderArgument // by tool
 
-	unanswered, unansweredBytes int // requests of the server, see reserve
+	unanswered, unansweredBytes int // requests from the server, see reserve
 }
 
 func newHTTPTransport(server Server, u *url.URL) *httpTransport {
-	h := &httpTransport{server: server, url: u, http: server.HTTP, headers: map[string][]mcp.HeaderArgument{}}
+	h := &httpTransport{server: server, url: u, http: server.HTTP, headerArguments: map[string][]mcp.HeaderArgument{}}
 	if h.http == nil {
 		h.http = &http.Client{CheckRedirect: refuseOtherOrigins}
-		if t, ok := http.DefaultTransport.(*http.Transport); ok { // a program may have replaced it
+		if t, ok := http.DefaultTransport.(*http.Transport); ok { // the program may have replaced it
 			own := t.Clone()
 			own.MaxIdleConnsPerHost = 256
 			h.http.Transport = own
@@ -108,7 +106,7 @@ func (h *httpTransport) Open(_ context.Context, l client.Link) error {
 	return nil
 }
 
-// refuseOtherOrigins keeps API keys in headers from being sent to other servers.
+// refuseOtherOrigins refuses redirects to other origins, which would get the API keys in headers.
 func refuseOtherOrigins(req *http.Request, via []*http.Request) error {
 	if len(via) > 5 || !sameOrigin(req.URL, via[0].URL) {
 		return fmt.Errorf("redirect to %s refused; use that URL if you trust it", redactURL(req.URL.String()))
@@ -127,7 +125,7 @@ func port(u *url.URL) string {
 	return u.Port()
 }
 
-// redactURL removes the user, the password, the query and the fragment of a URL, which may be invalid.
+// redactURL removes user, password, query and fragment from a URL, which may be invalid.
 func redactURL(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	address, _, _ = strings.Cut(address, "?")
@@ -139,11 +137,10 @@ func redactURL(address string) string {
 	return scheme + "//" + rest[strings.LastIndexByte(host, '@')+1:]
 }
 
-// shown returns the URL for errors.
-func (s Server) shown() string { return redactURL(cmp.Or(s.Shown, s.URL)) }
+func (s Server) displayURL() string { return redactURL(cmp.Or(s.DisplayURL, s.URL)) }
 
 func (h *httpTransport) Explain(err error) error {
-	return fmt.Errorf("%s: %w", h.server.shown(), err)
+	return fmt.Errorf("%s: %w", h.server.displayURL(), err)
 }
 
 func (h *httpTransport) Via(s *client.Session, c client.Call) func(context.Context, func(), jsonrpc.ID, []byte) error {
@@ -152,7 +149,7 @@ func (h *httpTransport) Via(s *client.Session, c client.Call) func(context.Conte
 	}
 }
 
-// call posts a request, and delivers its response. done ends ctx.
+// call posts a request, and delivers its response. It calls done, which ends ctx, at the end.
 func (h *httpTransport) call(ctx context.Context, done func(), s *client.Session, c client.Call, id jsonrpc.ID, msg []byte) error {
 	resp, err := h.post(ctx, s, c, msg)
 	if err != nil {
@@ -172,12 +169,12 @@ func (h *httpTransport) call(ctx context.Context, done func(), s *client.Session
 	defer done()
 	if resp.StatusCode == http.StatusAccepted {
 		resp.Body.Close()
-		return nil // the response arrives in another way
+		return nil // the response arrives over another stream
 	}
-	return newHTTPError(resp, "the response has "+mediaType(resp)+", which is not MCP; is the URL right?")
+	return newHTTPError(resp, "the response has "+mediaType(resp)+", which is not MCP; check the URL")
 }
 
-// deliverBody delivers a response that is the whole body.
+// deliverBody delivers a response that is the complete body.
 func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	defer resp.Body.Close()
 	body, err := readBody(resp, h.Options.MaxMessage)
@@ -191,15 +188,14 @@ func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 		h.Conn.Deliver(&m)
 		return nil
 	case m.Fault() != nil:
-		return fmt.Errorf("the response is not JSON-RPC: %w", errors.New(m.Fault().Message))
+		return fmt.Errorf("the response is not JSON-RPC: %s", m.Fault().Message)
 	}
-	if e := errorIn(body); e != nil && m.ID().IsZero() {
-		return &HTTPError{Status: resp.StatusCode, answer: e}
+	if e := parseError(body); e != nil && m.ID().IsZero() {
+		return &HTTPError{Status: resp.StatusCode, rpcError: e}
 	}
 	return errors.New("the response has the id of another request")
 }
 
-// header returns the header of a message.
 func (h *httpTransport) header(s *client.Session, c client.Call) http.Header {
 	header := http.Header{}
 	for name, values := range h.server.Header {
@@ -219,7 +215,7 @@ func (h *httpTransport) header(s *client.Session, c client.Call) http.Header {
 	return header
 }
 
-// setRequestHeaders repeats parts of a request in headers, as the stateless era requires.
+// setRequestHeaders repeats parts of a request in headers, as stateless revisions require.
 func (h *httpTransport) setRequestHeaders(header http.Header, c client.Call) {
 	header.Set("Mcp-Method", c.Method)
 	if c.Name != "" {
@@ -229,14 +225,14 @@ func (h *httpTransport) setRequestHeaders(header http.Header, c client.Call) {
 		return
 	}
 	h.mu.Lock()
-	repeated := h.headers[c.Name]
+	repeated := h.headerArguments[c.Name]
 	h.mu.Unlock()
 	if len(repeated) == 0 {
 		return
 	}
 	arguments, err := strictjson.Marshal(c.Arguments)
 	if err != nil {
-		return // encoding the request reports it
+		return // encoding the request fails too
 	}
 	for _, a := range repeated {
 		if text, ok := a.Text(arguments); ok {
@@ -245,8 +241,8 @@ func (h *httpTransport) setRequestHeaders(header http.Header, c client.Call) {
 	}
 }
 
-// FilterTools omits tools whose schemas break the rules for x-mcp-header, as the stateless era
-// requires. It keeps the arguments that are repeated in headers.
+// FilterTools omits tools with an invalid x-mcp-header, as stateless revisions require. It records
+// which arguments are repeated in headers.
 func (h *httpTransport) FilterTools(s *client.Session, all []mcp.Tool) []mcp.Tool {
 	if !s.IsStateless() {
 		return all
@@ -255,23 +251,23 @@ func (h *httpTransport) FilterTools(s *client.Session, all []mcp.Tool) []mcp.Too
 	for _, t := range all {
 		headers, err := mcp.HeaderArguments(t.InputSchema)
 		if err != nil {
-			h.Options.Logger.Warn("ignoring a tool", "tool", t.Name, "error", err)
+			h.Options.Logger.Warn("skipped a tool with an invalid x-mcp-header", "tool", t.Name, "error", err)
 			continue
 		}
 		usable = append(usable, t)
 		h.mu.Lock()
 		if headers == nil {
-			delete(h.headers, t.Name)
+			delete(h.headerArguments, t.Name)
 		} else {
-			h.headers[t.Name] = headers
+			h.headerArguments[t.Name] = headers
 		}
 		h.mu.Unlock()
 	}
 	return usable
 }
 
-// encodeHeader encodes the value of a header: in base64 unless it is plain ASCII without spaces around
-// it.
+// encodeHeader encodes the value of a header. It uses base64 unless the value is printable ASCII
+// without surrounding spaces.
 func encodeHeader(text string) string {
 	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
 	for i := 0; plain && i < len(text); i++ {
@@ -283,25 +279,25 @@ func encodeHeader(text string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
-// post posts a message. It retries if the server cannot have received it, or asks for a retry with
-// Retry-After. A response with a status above 299 is an error.
+// post posts a message. It retries if the connection failed, or if the server responds with
+// Retry-After. A status above 299 is an error.
 func (h *httpTransport) post(ctx context.Context, s *client.Session, c client.Call, msg []byte) (*http.Response, error) {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
 		resp, err := h.do(ctx, http.MethodPost, h.url, h.header(s, c), msg)
 		delay := time.Duration(100<<attempt) * time.Millisecond
 		switch {
-		case err != nil && (attempt == attempts || !isDialError(err) || h.current() == nil): // no retries while connecting
+		case err != nil && (attempt == attempts || !isDialError(err) || h.currentSession() == nil): // no retries while connecting
 			return nil, withoutURL(err)
 		case err != nil:
 		case resp.StatusCode < 300:
 			return resp, nil
 		default:
-			refused := newHTTPError(resp, "")
+			httpErr := newHTTPError(resp, "")
 			var retry bool
 			if delay, retry = retryAfter(resp); !retry || attempt == attempts {
-				refused.session = s.ID != ""
-				return nil, refused
+				httpErr.hadSession = s.ID != ""
+				return nil, httpErr
 			}
 		}
 		if err := sleep(ctx, delay); err != nil {
@@ -316,7 +312,8 @@ func isDialError(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// retryAfter returns the delay that a response asks for. It reports false for more than 30 seconds.
+// retryAfter returns the Retry-After of a response. It reports false if it is missing or longer than 30
+// seconds.
 func retryAfter(resp *http.Response) (time.Duration, bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return 0, false
@@ -325,8 +322,8 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0 && seconds <= 30
 }
 
-// do sends an HTTP request with a header of its own. If the server refuses the bearer token, do
-// sends the request again with a new one.
+// do sends an HTTP request, and sets Authorization in header. If the server refuses the bearer token,
+// do retries with a new one.
 func (h *httpTransport) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
@@ -353,7 +350,6 @@ func (h *httpTransport) do(ctx context.Context, method string, u *url.URL, heade
 	}
 }
 
-// bearerToken returns the token of the last request, or a new one.
 func (h *httpTransport) bearerToken(ctx context.Context) (string, error) {
 	h.mu.Lock()
 	token := h.token
@@ -374,7 +370,7 @@ func (h *httpTransport) setToken(token string) {
 
 func (h *httpTransport) Notify(ctx context.Context, s *client.Session, method string, params any) error {
 	if s.IsStateless() && method == "notifications/cancelled" {
-		return nil // the response was closed, which cancels the request
+		return nil // closing the response cancels the request
 	}
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
@@ -383,7 +379,6 @@ func (h *httpTransport) Notify(ctx context.Context, s *client.Session, method st
 	return h.postOneWay(ctx, s, method, msg)
 }
 
-// postOneWay posts a notification or a response.
 func (h *httpTransport) postOneWay(ctx context.Context, s *client.Session, method string, msg []byte) error {
 	ctx, cancel := h.withTimeout(ctx)
 	defer cancel()
@@ -395,10 +390,9 @@ func (h *httpTransport) postOneWay(ctx context.Context, s *client.Session, metho
 	return nil
 }
 
-// withTimeout applies Timeout of [client.Options].
 func (h *httpTransport) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := h.Options.Timeout
-	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the server did not accept the message within %v", timeout))
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("post a message: timeout after %v", timeout))
 }
 
 // End deletes a session.
@@ -409,22 +403,22 @@ func (h *httpTransport) End(s *client.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if resp, err := h.do(ctx, http.MethodDelete, h.url, h.header(s, client.Call{}), nil); err == nil {
-		discard(resp) // servers need not support it
+		discard(resp) // servers may refuse DELETE
 	}
 }
 
-// current returns the session that was begun last, or nil while the client connects.
-func (h *httpTransport) current() *client.Session {
+// currentSession returns the current session, or nil while connecting.
+func (h *httpTransport) currentSession() *client.Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.session
 }
 
 func (h *httpTransport) Close() error {
-	now := make(chan struct{})
-	close(now)
-	h.Conn.Close(now)
-	if s := h.current(); s != nil {
+	cancel := make(chan struct{})
+	close(cancel)
+	h.Conn.Close(cancel)
+	if s := h.currentSession(); s != nil {
 		h.End(s)
 	}
 	if h.server.HTTP == nil {
@@ -433,41 +427,41 @@ func (h *httpTransport) Close() error {
 	return nil
 }
 
-// An HTTPError says that a server refuses an HTTP request, or answers with something that is not MCP.
+// An HTTPError means that a server refused an HTTP request, or that the response is not MCP.
 type HTTPError struct {
 	Status    int
 	Text      string // the body, shortened
-	Challenge string // the header WWW-Authenticate
+	Challenge string // WWW-Authenticate header
 
-	answer  *jsonrpc.Error // if the body is a JSON-RPC error
-	session bool           // the request had a session id
+	rpcError   *jsonrpc.Error // error in the body; may be nil
+	hadSession bool           // the request had a session id
 }
 
 func (e *HTTPError) Error() string {
 	text := fmt.Sprintf("HTTP status %d (%s)", e.Status, http.StatusText(e.Status))
-	if e.answer != nil {
-		text += ": " + short(e.answer.Message)
+	if e.rpcError != nil {
+		text += ": " + short(e.rpcError.Message)
 	} else if e.Text != "" {
 		text += ": " + e.Text
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized && e.Challenge != "":
 		text += " (" + short(e.Challenge) + ")"
-	case e.Status == http.StatusUnauthorized && e.answer == nil && e.Text == "":
+	case e.Status == http.StatusUnauthorized && e.rpcError == nil && e.Text == "":
 		text += "; send an API key or a token in a header"
 	}
 	return text
 }
 
-// Unwrap returns the JSON-RPC error that the server has answered with, if any.
+// Unwrap returns the JSON-RPC error in the body, if any.
 func (e *HTTPError) Unwrap() error {
-	if e.answer == nil {
+	if e.rpcError == nil {
 		return nil
 	}
-	return e.answer
+	return e.rpcError
 }
 
-// Is reports what the client is to do about the error.
+// Is matches the errors of package client, which decide whether the client retries.
 func (e *HTTPError) Is(target error) bool {
 	switch target {
 	case client.ErrRefused:
@@ -475,40 +469,38 @@ func (e *HTTPError) Is(target error) bool {
 	case client.ErrDenied:
 		return e.isDenied()
 	case client.ErrLostSession:
-		return e.isLost()
+		return e.isLostSession()
 	}
 	return false
 }
 
-// isLost reports whether the server does not know the session: status 404, or 400 with a reason.
-func (e *HTTPError) isLost() bool {
-	return e.session && (e.Status == http.StatusNotFound ||
+func (e *HTTPError) isLostSession() bool {
+	return e.hadSession && (e.Status == http.StatusNotFound ||
 		e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Error()), "session"))
 }
 
-// isDenied reports whether the client lacks permission.
 func (e *HTTPError) isDenied() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
-// newHTTPError makes an error of a response, and closes its body. The text of the error is why, or the
-// body if that is empty.
-func newHTTPError(resp *http.Response, why string) *HTTPError {
+// newHTTPError returns the error for a response, and closes its body. If text is empty, the body is the
+// text of the error.
+func newHTTPError(resp *http.Response, text string) *HTTPError {
 	defer resp.Body.Close()
-	e := &HTTPError{Status: resp.StatusCode, Challenge: resp.Header.Get("WWW-Authenticate"), Text: why}
+	e := &HTTPError{Status: resp.StatusCode, Challenge: resp.Header.Get("WWW-Authenticate"), Text: text}
 	const limit = 64 << 10
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
-	if err != nil || why != "" {
+	if err != nil || text != "" {
 		return e
 	}
-	if e.answer = errorIn(body); e.answer == nil && !strings.Contains(mediaType(resp), "html") {
+	if e.rpcError = parseError(body); e.rpcError == nil && !strings.Contains(mediaType(resp), "html") {
 		e.Text = short(strings.ToValidUTF8(strings.TrimSpace(string(body)), "\ufffd"))
 	}
 	return e
 }
 
-// errorIn returns the error of a JSON-RPC response, or nil.
-func errorIn(body []byte) *jsonrpc.Error {
+// parseError returns the error in a JSON-RPC response, or nil.
+func parseError(body []byte) *jsonrpc.Error {
 	if strictjson.First(body) != '{' || strictjson.Check(body) != nil {
 		return nil
 	}
@@ -529,12 +521,11 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
-// maxTrusted is the largest Content-Length for which memory is allocated before the body arrives.
-const maxTrusted = 64 << 10
+// maxPrealloc limits the memory that is allocated for a Content-Length before the body arrives.
+const maxPrealloc = 64 << 10
 
-// readBody reads a body of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
-	if n := resp.ContentLength; n >= 0 && n <= int64(min(limit, maxTrusted)) {
+	if n := resp.ContentLength; n >= 0 && n <= int64(min(limit, maxPrealloc)) {
 		body := make([]byte, n)
 		_, err := io.ReadFull(resp.Body, body)
 		return body, err
@@ -552,7 +543,7 @@ func discard(resp *http.Response) {
 	resp.Body.Close()
 }
 
-// withoutURL unwraps a [*url.Error]: its URL may have secrets, and errors name the server anyway.
+// withoutURL unwraps a [*url.Error], whose URL may contain secrets.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -560,5 +551,5 @@ func withoutURL(err error) error {
 	return err
 }
 
-// short shortens a text of the server for an error or a log message.
+// short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }

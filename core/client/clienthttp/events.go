@@ -10,29 +10,28 @@ import (
 	"time"
 )
 
-// A serverEvent is one of a stream of server-sent events.
+// A serverEvent is a server-sent event.
 type serverEvent struct {
 	name string // "message" by default
-	data []byte // belongs to the caller; nil if there is none
+	data []byte // owned by the caller; may be nil
 }
 
-// An eventReader reads server-sent events (text/event-stream). It keeps what is needed to resume an
-// interrupted stream.
+// An eventReader reads server-sent events (text/event-stream).
 type eventReader struct {
-	lastID string        // of the last event that had one; "" if none had
-	retry  time.Duration // how long the server wants clients to wait; 0 if it has not said
+	lastID string        // last event id; may be empty
+	retry  time.Duration // delay before reconnecting, as requested by the server; 0 if not set
 
-	in    *bufio.Reader
-	max   int // size limit of an event, in bytes
-	begun bool
+	in      *bufio.Reader
+	maxSize int // of an event, in bytes
+	begun   bool
 }
 
-func newEventReader(r io.Reader, max int) *eventReader {
-	return &eventReader{in: bufio.NewReaderSize(r, 4<<10), max: max}
+func newEventReader(r io.Reader, maxSize int) *eventReader {
+	return &eventReader{in: bufio.NewReaderSize(r, 4<<10), maxSize: maxSize}
 }
 
-// next returns the next event, which may have an id only. io.EOF is the end of the stream; an
-// incomplete event before it is dropped.
+// next returns the next event, which may have only an id. At the end of the stream it drops an
+// incomplete event and returns io.EOF.
 func (e *eventReader) next() (serverEvent, error) {
 	var event serverEvent
 	var data []byte
@@ -44,7 +43,7 @@ func (e *eventReader) next() (serverEvent, error) {
 		}
 		if len(line) == 0 {
 			if !any {
-				size = 0 // comments keep a stream alive, for days
+				size = 0 // keep-alive comments do not add up
 				continue
 			}
 			if id != "" {
@@ -56,8 +55,8 @@ func (e *eventReader) next() (serverEvent, error) {
 			event.data = data
 			return event, nil
 		}
-		if size += len(line); size > e.max {
-			return serverEvent{}, fmt.Errorf("an event is larger than %d bytes", e.max)
+		if size += len(line); size > e.maxSize {
+			return serverEvent{}, fmt.Errorf("an event is larger than %d bytes", e.maxSize)
 		}
 		field, value, _ := bytes.Cut(line, []byte{':'})
 		value = bytes.TrimPrefix(value, []byte{' '})
@@ -81,8 +80,8 @@ func (e *eventReader) next() (serverEvent, error) {
 	}
 }
 
-// line returns the next line, which is valid until the next call. Lines end with LF or CRLF. The format
-// also allows CR alone, which no MCP server sends.
+// line returns the next line, which is valid until the next call. Lines end with LF or CRLF. A single
+// CR, which the format allows too, is not supported.
 func (e *eventReader) line() ([]byte, error) {
 	line, err := e.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -90,8 +89,8 @@ func (e *eventReader) line() ([]byte, error) {
 		for errors.Is(err, bufio.ErrBufferFull) {
 			var part []byte
 			part, err = e.in.ReadSlice('\n')
-			if line = append(line, part...); len(line) > e.max {
-				return nil, fmt.Errorf("an event is larger than %d bytes", e.max)
+			if line = append(line, part...); len(line) > e.maxSize {
+				return nil, fmt.Errorf("an event is larger than %d bytes", e.maxSize)
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func TestHTTPClientResumes(t *testing.T) {
 	if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[1 2 3 4 5]" || resumed.Load() == 0 {
 		t.Errorf("it gives %+v, %v, and says %v; taken up %d times", result, err, seen, resumed.Load())
 	}
-	// The stateless era has no resumption.
+	// Stateless revisions do not support resuming.
 	c = dial(t, clienthttp.Server{URL: url, HTTP: &http.Client{Transport: cutting}}, client.Options{Revision: mcp.Latest})
 	cutting.armed.Store(true)
 	var connection *client.ConnectionError
@@ -268,7 +268,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 	}
 }
 
-// Headers repeat arguments once the tool is known. A tool that breaks the rules for x-mcp-header is ignored.
+// Headers repeat arguments once the tool is known. A tool with an invalid x-mcp-header is skipped.
 func TestHTTPClientHeaders(t *testing.T) {
 	server := fixture.New(t, mcp.Options{})
 	schema := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"on":{"type":"boolean","x-mcp-header":"On"}}}`

@@ -90,12 +90,12 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 	}
 }
 
-// A client that only waits for changes keeps receiving them: in a new session if the server has lost the old
-// one, over a new stream if it has lost the events, and after the server was busy or away for a while.
+// A client that only waits for changes keeps receiving them: in a new session if the server has lost the
+// old one, over a new stream if it has lost the events, and after the server was unavailable.
 func TestHTTPClientListensOn(t *testing.T) {
 	t.Parallel()
 	const events = "id: 1\nretry: 1\ndata:\n\n"
-	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "nobody is there"} {
+	for _, trouble := range []string{"the session is forgotten", "the events are forgotten", "the stream is still there", "the server is away"} {
 		t.Run(trouble, func(t *testing.T) {
 			t.Parallel()
 			server := fixture.New(t, mcp.Options{})
@@ -112,7 +112,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 					http.Error(w, "no such event", http.StatusBadRequest)
 				case trouble == "the stream is still there" && cut && refused.Add(1) <= 2:
 					http.Error(w, "there is one", http.StatusConflict)
-				case trouble == "nobody is there" && (cut || refused.Load() > 0) && refused.Add(1) <= 4:
+				case trouble == "the server is away" && (cut || refused.Load() > 0) && refused.Add(1) <= 4:
 					http.Error(w, "no backend", http.StatusNotFound)
 				case r.Method == http.MethodGet && first.CompareAndSwap(nil, session):
 					w.Header().Set("Content-Type", "text/event-stream")

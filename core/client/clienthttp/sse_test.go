@@ -49,7 +49,7 @@ func TestSSETimesOut(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var late *jsonrpc.TimeoutError
-	if _, err := c.CallTool(ctx, "waits", nil, client.Within(50*time.Millisecond, 0)); !errors.As(err, &late) {
+	if _, err := c.CallTool(ctx, "waits", nil, client.WithTimeouts(50*time.Millisecond, 0)); !errors.As(err, &late) {
 		t.Errorf("it ends with %v", err)
 	}
 	expectSum(t, c)
@@ -97,8 +97,7 @@ type carrierFunc func(*http.Request) (*http.Response, error)
 
 func (f carrierFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An endpoint at another host gets nothing, in whatever way it is written: credentials are sent
-// there.
+// An endpoint at another host gets no requests, because they contain credentials.
 func TestSSEEndpointElsewhere(t *testing.T) {
 	for _, endpoint := range []string{
 		"http://evil.example/messages", "//evil.example/messages", "https://localhost/messages", "http://localhost:81/messages",
@@ -122,7 +121,7 @@ func TestSSEEndpointElsewhere(t *testing.T) {
 	}
 }
 
-// Requests of the server that it takes no answers to are limited. The error names the limit.
+// Requests from the server whose answers it does not accept are limited. The error has the limit.
 func TestUnansweredRequests(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		stop := make(chan struct{})

@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	defaultRetry    = time.Second            // before a stream that was cut is resumed
-	minRetry        = 100 * time.Millisecond // even if the server asks for less
-	maxRetry        = 30 * time.Second       // after many failures
-	maxResumes      = 5                      // failures in a row, for the stream of a request
-	openTimeout     = 2 * time.Second        // for the stream of a session to open
-	drainTimeout    = 500 * time.Millisecond // for a stream to end after the response
-	deliveryTimeout = 20 * time.Millisecond  // for a function of client.Options, until it is overtaken
+	defaultRetry    = time.Second            // delay before resuming a stream
+	minRetry        = 100 * time.Millisecond // lower limit of that delay
+	maxRetry        = 30 * time.Second       // upper limit of that delay
+	maxResumes      = 5                      // attempts to resume the stream of a request
+	openTimeout     = 2 * time.Second        // for opening the stream of a session
+	drainTimeout    = 500 * time.Millisecond // for the end of a stream after the response
+	deliveryTimeout = 20 * time.Millisecond  // for a function of client.Options, before the next message is handled
 )
 
-// An eventStream is the response to a request or, without an id, the stream of a session.
+// An eventStream is the stream of a response or, if id is zero, of a session.
 type eventStream struct {
 	h       *httpTransport
 	session *client.Session
 	id      jsonrpc.ID
 
 	lastEventID string
-	retry       time.Duration // as the server asks for
+	retry       time.Duration // requested by the server; 0 if not set
 }
 
-// awaitResponse reads the stream until the response, which it delivers. It resumes a stream that ends
-// before, except in the stateless era. done ends ctx.
+// awaitResponse reads the stream until the response, and delivers it. If the stream ends before that,
+// it resumes the stream, except in stateless revisions. It calls done, which ends ctx, at the end.
 func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http.Response) error {
 	for {
 		m, err := e.read(ctx, resp.Body)
@@ -65,8 +65,8 @@ func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http
 	}
 }
 
-// drain reads the rest of a body, so that its connection can be reused. It calls cancel, which cancels
-// the request, at the end or after drainTimeout.
+// drain reads the rest of a body, so that its connection can be reused. At the end, or after
+// drainTimeout, it cancels the request.
 func drain(body io.ReadCloser, cancel func()) {
 	timer := time.AfterFunc(drainTimeout, cancel)
 	_, _ = io.Copy(io.Discard, body)
@@ -75,7 +75,7 @@ func drain(body io.ReadCloser, cancel func()) {
 	cancel()
 }
 
-// read handles the messages of a stream. It returns the response to the request, if it comes.
+// read handles the messages of a stream until the response to the request, which it returns.
 func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Message, error) {
 	events := newEventReader(body, e.h.Options.MaxMessage)
 	defer func() {
@@ -99,7 +99,7 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return m, nil
 		}
-		if err := e.h.receive(ctx, m, len(event.data), outlet{h: e.h, post: func(ctx context.Context, msg []byte) error {
+		if err := e.h.receive(ctx, m, len(event.data), responder{h: e.h, post: func(ctx context.Context, msg []byte) error {
 			return e.h.postOneWay(ctx, e.session, "", msg)
 		}}); err != nil {
 			return nil, err
@@ -107,13 +107,13 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 	}
 }
 
-// maxUnanswered is how many requests of the server may be in progress until their answers are sent.
+// maxUnanswered limits the requests from the server that have not been answered.
 const maxUnanswered = 100
 
-// errUnanswered says that the server sends more requests than it takes answers.
 var errUnanswered = errors.New("the server exceeds a limit of this client: too many unanswered requests")
 
-// reserve counts a request of the server and its size. It fails beyond the limits.
+// reserve counts an unanswered request from the server, until unreserve. It returns errUnanswered beyond
+// the limits.
 func (h *httpTransport) reserve(size int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,11 +132,10 @@ func (h *httpTransport) unreserve(size int) {
 	h.unansweredBytes -= size
 }
 
-// receive handles a message that came over HTTP. Requests of the server run concurrently and end
-// with ctx. Notifications are handled in order. A function of client.Options that takes longer than
-// deliveryTimeout is overtaken, because it may wait for a later message. The client's own part, such
-// as an acknowledgement, is never overtaken. The error is [errUnanswered].
-func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size int, out outlet) error {
+// receive handles a message from the server. Requests run concurrently and end with ctx. Notifications
+// are handled in order, but receive waits at most deliveryTimeout for a function of client.Options,
+// because the function may wait for a later message. The error is [errUnanswered].
+func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size int, out responder) error {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		h.Options.Logger.Warn("the server sent an invalid message", "error", m.Fault())
@@ -162,17 +161,14 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size in
 			return nil
 		case <-out.mayTakeLong:
 		}
-		timer := time.NewTimer(deliveryTimeout)
-		defer timer.Stop()
 		select {
 		case <-handled:
-		case <-timer.C:
+		case <-time.After(deliveryTimeout):
 		}
 	}
 	return nil
 }
 
-// resume reopens a stream after its last event.
 func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response, error) {
 	delay := e.retry
 	if delay <= 0 {
@@ -193,33 +189,30 @@ func (e *eventStream) resume(ctx context.Context, attempts int) (*http.Response,
 	return nil, err
 }
 
-// sleep waits, or returns why ctx has ended.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// isTemporary reports whether a retry may succeed. A server that has not noticed yet that a stream was
-// cut answers with a conflict.
+// isTemporary reports whether a retry may succeed. A server responds with Conflict as long as it
+// considers the old stream open.
 func isTemporary(err error) bool {
-	refused, ok := errors.AsType[*HTTPError](err)
+	httpErr, ok := errors.AsType[*HTTPError](err)
 	if !ok {
 		return true
 	}
-	switch refused.Status {
+	switch httpErr.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return refused.Status >= 500
+	return httpErr.Status >= 500
 }
 
-// open opens the stream, after the last event if there is one.
+// open opens the stream, or resumes it after the last event.
 func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
 	header := e.h.header(e.session, client.Call{})
 	header.Del("Content-Type")
@@ -237,14 +230,14 @@ func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// Begin opens the stream for messages that belong to no request. Servers need not have one. It waits
-// until the stream is open, for a short while, so that no message is missed.
+// Begin opens the optional stream for messages that belong to no request. It waits until the stream is
+// open, up to openTimeout, so that no message is missed.
 func (h *httpTransport) Begin(ctx context.Context, s *client.Session) {
 	life, end := context.WithCancel(h.Life)
 	h.mu.Lock()
 	h.session = s
 	if h.endStream != nil {
-		h.endStream() // that of a lost session
+		h.endStream() // the stream of a lost session
 	}
 	h.endStream = end
 	h.mu.Unlock()
@@ -253,17 +246,15 @@ func (h *httpTransport) Begin(ctx context.Context, s *client.Session) {
 	}
 	opened := make(chan struct{})
 	go (&eventStream{h: h, session: s}).keepOpen(life, opened)
-	timer := time.NewTimer(openTimeout)
-	defer timer.Stop()
 	select {
 	case <-opened:
-	case <-timer.C:
+	case <-time.After(openTimeout):
 	case <-ctx.Done():
 	}
 }
 
-// keepOpen reads the stream of a session until ctx ends, and resumes it whenever it is cut. It closes
-// opened after the first attempt to open it.
+// keepOpen reads the stream of a session until ctx ends, and resumes it when it breaks. It closes
+// opened after the first attempt to open the stream.
 func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
 	resp, err := e.open(ctx)
 	close(opened)
@@ -275,12 +266,12 @@ func (e *eventStream) keepOpen(ctx context.Context, opened chan<- struct{}) {
 		}
 	}
 	if ctx.Err() == nil {
-		e.h.Options.Logger.Debug("the session has no stream", "error", err)
+		e.h.Options.Logger.Debug("no session stream", "error", err)
 	}
 }
 
-// reopen opens a new stream in place of one that the server refuses to resume. If the server has lost
-// the session, the ping begins a new one, which ends ctx.
+// reopen opens a new stream if the server refuses to resume the old one. If the server has lost the
+// session, Ping starts a new one, which ends ctx.
 func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, error) {
 	for delay := defaultRetry; ; delay = min(2*delay, maxRetry) {
 		pingErr := e.h.Client.Ping(e.h.Life)
@@ -303,32 +294,30 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 	}
 }
 
-// An outlet posts the answer to a request of the server. It implements [jsonrpc.Responder].
-type outlet struct {
+// A responder posts the answer to a request from the server. It implements [jsonrpc.Responder].
+type responder struct {
 	h    *httpTransport
 	post func(ctx context.Context, msg []byte) error
 
-	// mayTakeLong receives when a function of client.Options is about to be called. It is nil for
-	// requests.
+	// mayTakeLong receives before a function of client.Options is called for a notification.
 	mayTakeLong chan struct{}
 }
 
-func (o outlet) Send(msg []byte) error { return o.post(o.h.Life, msg) }
+func (o responder) Send(msg []byte) error { return o.post(o.h.Life, msg) }
 
-func (o outlet) Buffer() []byte { return nil }
+func (o responder) Buffer() []byte { return nil }
 
-func (o outlet) Respond(msg []byte, _ error) {
+func (o responder) Respond(msg []byte, _ error) {
 	if msg == nil {
 		return
 	}
 	if err := o.Send(msg); err != nil && o.h.Life.Err() == nil {
-		o.h.Options.Logger.Warn("send an answer to the server", "error", err)
+		o.h.Options.Logger.Warn("send response failed", "error", err)
 	}
 }
 
-// MayTakeLong lets later messages be handled while a function of client.Options runs.
 func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
-	if out, ok := notification.Responder().(outlet); ok {
+	if out, ok := notification.Responder().(responder); ok {
 		select {
 		case out.mayTakeLong <- struct{}{}:
 		default:
@@ -337,20 +326,20 @@ func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
 }
 
 // sseTransport is the HTTP+SSE transport of revision 2024-11-05. The server sends all messages over
-// one stream, whose first event is the URL to post messages to.
+// one stream. Its first event is the URL to which the client posts messages.
 type sseTransport struct {
 	*httpTransport
 	postURL *url.URL
 
-	mu  sync.Mutex
-	err error // why the stream ended
+	mu        sync.Mutex
+	streamErr error // set when the stream has ended
 }
 
 // Open opens the stream and reads the URL for messages.
 func (t *sseTransport) Open(ctx context.Context, l client.Link) error {
 	_ = t.httpTransport.Open(ctx, l)
-	late := &jsonrpc.TimeoutError{Method: "the request for a stream", After: l.Options.ConnectTimeout}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Options.ConnectTimeout, late)
+	timeout := &jsonrpc.TimeoutError{Method: "the request for a stream", After: l.Options.ConnectTimeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Options.ConnectTimeout, timeout)
 	defer cancel()
 	life, end := context.WithCancel(l.Life)
 	stop := context.AfterFunc(ctx, end)
@@ -376,16 +365,16 @@ func (t *sseTransport) Open(ctx context.Context, l client.Link) error {
 	return nil
 }
 
-// resolve returns the URL for messages. It must be of the same origin, because API keys are sent there.
+// resolve returns the URL for messages. It must have the same origin, because API keys are sent to it.
 func (t *sseTransport) resolve(endpoint string) (*url.URL, error) {
 	u, err := t.url.Parse(endpoint)
 	if err != nil || !sameOrigin(u, t.url) {
-		return nil, fmt.Errorf("the endpoint %q is at another server", short(endpoint))
+		return nil, fmt.Errorf("endpoint %q has another origin", short(endpoint))
 	}
 	return u, nil
 }
 
-// read handles messages until the stream ends, which ends the connection.
+// read handles messages until the stream ends, and then closes the connection.
 func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *eventReader) {
 	defer resp.Body.Close()
 	for {
@@ -393,11 +382,11 @@ func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *ev
 		if err == nil && len(event.data) > 0 && event.name == "message" {
 			m := new(jsonrpc.Message)
 			m.Parse(event.data)
-			err = t.receive(ctx, m, len(event.data), outlet{h: t.httpTransport, post: t.postOneWay})
+			err = t.receive(ctx, m, len(event.data), responder{h: t.httpTransport, post: t.postOneWay})
 		}
 		if err != nil {
 			t.mu.Lock()
-			t.err = fmt.Errorf("the stream ended: %w", err)
+			t.streamErr = fmt.Errorf("the stream ended: %w", err)
 			t.mu.Unlock()
 			t.Conn.FailCalls()
 			return
@@ -441,12 +430,12 @@ func (t *sseTransport) Notify(ctx context.Context, _ *client.Session, method str
 
 func (t *sseTransport) Begin(context.Context, *client.Session) {}
 
-// Explain adds why the stream ended.
+// Explain implements [client.Transport]. It adds why the stream ended.
 func (t *sseTransport) Explain(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.err != nil && errors.Is(err, jsonrpc.ErrClosed) {
-		err = t.err
+	if t.streamErr != nil && errors.Is(err, jsonrpc.ErrClosed) {
+		err = t.streamErr
 	}
 	return t.httpTransport.Explain(err)
 }

@@ -257,7 +257,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	if s.Kind == mcpconfig.Stdio {
 		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
-	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, Shown: shown(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
+	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, DisplayURL: shown(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
 
 // allows reports whether the configuration of a server allows a tool.
