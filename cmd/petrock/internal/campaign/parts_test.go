@@ -137,7 +137,7 @@ func rename(w *world) {
 // An agent gets a part with the first feature, with progress, and goes on without a rebuild of petrock.
 func TestPartsOverMCP(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{IsProjects: true, NoExec: true})
+	client := w.serve(devserver.Options{IsProjectPetrock: true, NoExec: true})
 	before := w.tree()
 	made := good[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
 	if len(made.Parts) != 1 || made.Parts[0].Name != "app" || len(made.Parts[0].Modules) == 0 {

@@ -105,10 +105,8 @@ const (
 	outputSchemaTools_ChangeTools = `{"type":"string"}`
 )
 
-// Register offers the tools of this package.
+// Register registers the tools of this package.
 func Register(s *mcp.Server) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "about",
@@ -116,7 +114,7 @@ func Register(s *mcp.Server) error {
 			Description:  "Tells who is calling, and how. All of it is in the context of a call.",
 			InputSchema:  json.RawMessage(inputSchemaAbout),
 			OutputSchema: json.RawMessage(outputSchemaAbout),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, About),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "add",
@@ -130,219 +128,218 @@ func Register(s *mcp.Server) error {
 			InputSchema:  json.RawMessage(inputSchemaContact),
 			OutputSchema: json.RawMessage(outputSchemaContact),
 			OwnSchema:    true,
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Contact),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_audio_content",
 			Description: "Returns a sound.",
 			InputSchema: json.RawMessage(inputSchemaAudioContent),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, AudioContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_custom_header",
 			Description:  "Tells where the work would be done.",
 			InputSchema:  json.RawMessage(inputSchemaRegion),
 			OutputSchema: json.RawMessage(outputSchemaRegion),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Region),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation",
 			Description:  "Asks the person for a name and an address.",
 			InputSchema:  json.RawMessage(inputSchemaElicitation),
 			OutputSchema: json.RawMessage(outputSchemaElicitation),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Elicitation),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1034_defaults",
 			Description:  "Asks the person to fill in a form that is filled in already.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationDefaults),
 			OutputSchema: json.RawMessage(outputSchemaElicitationDefaults),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationDefaults),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_sep1330_enums",
 			Description:  "Asks the person to choose: one of several or several of them, with titles or without.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationChoices),
 			OutputSchema: json.RawMessage(outputSchemaElicitationChoices),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationChoices),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_elicitation_url",
 			Description:  "Asks the person to open a page, for what must not go through the client.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationPage),
 			OutputSchema: json.RawMessage(outputSchemaElicitationPage),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationPage),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_embedded_resource",
 			Description: "Returns a resource, in full.",
 			InputSchema: json.RawMessage(inputSchemaEmbeddedResource),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, EmbeddedResource),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_error_handling",
 			Description:  "Fails. The model is told why, and may try something else.",
 			InputSchema:  json.RawMessage(inputSchemaErrorHandling),
 			OutputSchema: json.RawMessage(outputSchemaErrorHandling),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ErrorHandling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_image_content",
 			Description: "Returns a picture.",
 			InputSchema: json.RawMessage(inputSchemaImageContent),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ImageContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_capabilities",
 			Description:  "Asks the person for a name, or the model where the client cannot ask a person.",
 			InputSchema:  json.RawMessage(inputSchemaAskSomebody),
 			OutputSchema: json.RawMessage(outputSchemaAskSomebody),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskSomebody),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_elicitation",
 			Description:  "Asks the person for a name, and greets.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationName),
 			OutputSchema: json.RawMessage(outputSchemaElicitationName),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationName),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_list_roots",
 			Description:  "Asks the client what the person works on.",
 			InputSchema:  json.RawMessage(inputSchemaListRoots),
 			OutputSchema: json.RawMessage(outputSchemaListRoots),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ListRoots),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multi_round",
 			Description:  "Asks for a name, and then for a color.",
 			InputSchema:  json.RawMessage(inputSchemaAskTwice),
 			OutputSchema: json.RawMessage(outputSchemaAskTwice),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskTwice),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_multiple_inputs",
 			Description:  "Asks for a name, for a greeting and for the roots, all at once.",
 			InputSchema:  json.RawMessage(inputSchemaAskAll),
 			OutputSchema: json.RawMessage(outputSchemaAskAll),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskAll),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_request_state",
 			Description:  "Asks the person to confirm, and goes on where it was.",
 			InputSchema:  json.RawMessage(inputSchemaAskConfirmation),
 			OutputSchema: json.RawMessage(outputSchemaAskConfirmation),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskConfirmation),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_sampling",
 			Description:  "Asks the client's model for the capital of France.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingCapital),
 			OutputSchema: json.RawMessage(outputSchemaSamplingCapital),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, SamplingCapital),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_input_required_result_tampered_state",
 			Description:  "Asks the person to confirm. A client that has changed the state is refused before the tool is called.",
 			InputSchema:  json.RawMessage(inputSchemaAskSealed),
 			OutputSchema: json.RawMessage(outputSchemaAskSealed),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskSealed),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_logging_tool",
 			Description:  "Logs one message. A client that did not ask for it is not sent it.",
 			InputSchema:  json.RawMessage(inputSchemaLoggingOnce),
 			OutputSchema: json.RawMessage(outputSchemaLoggingOnce),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, LoggingOnce),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_missing_capability",
 			Description:  "Cannot do without the client's model. A client that has not declared one is told so.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingRequired),
 			OutputSchema: json.RawMessage(outputSchemaSamplingRequired),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, SamplingRequired),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_multiple_content_types",
 			Description: "Returns a text, a picture and a resource.",
 			InputSchema: json.RawMessage(inputSchemaMultipleContent),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, MultipleContent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_reconnection",
 			Description:  "Works for a moment, and lets the client hang up and ask again, where the protocol has that.",
 			InputSchema:  json.RawMessage(inputSchemaReconnection),
 			OutputSchema: json.RawMessage(outputSchemaReconnection),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Reconnection),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test_resource_link",
 			Description: "Returns where a resource is, for the client to read it or not.",
 			InputSchema: json.RawMessage(inputSchemaResourceLink),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ResourceLink),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_sampling",
 			Description:  "Asks the client's model something, and returns what it says.",
 			InputSchema:  json.RawMessage(inputSchemaSampling),
 			OutputSchema: json.RawMessage(outputSchemaSampling),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Sampling),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_simple_text",
 			Description:  "Returns a text.",
 			InputSchema:  json.RawMessage(inputSchemaSimpleText),
 			OutputSchema: json.RawMessage(outputSchemaSimpleText),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, SimpleText),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_streaming_elicitation",
 			Description:  "Tells how far it is, and then asks the person for a name.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationStream),
 			OutputSchema: json.RawMessage(outputSchemaElicitationStream),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationStream),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_tool_with_logging",
 			Description:  "Works for a moment, and logs what it does.",
 			InputSchema:  json.RawMessage(inputSchemaLogging),
 			OutputSchema: json.RawMessage(outputSchemaLogging),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Logging),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_tool_with_progress",
 			Description:  "Works for a moment, and tells how far it is.",
 			InputSchema:  json.RawMessage(inputSchemaProgress),
 			OutputSchema: json.RawMessage(outputSchemaProgress),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Progress),
 	)
 }
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_prompt_change",
 			Description:  "Offers one more prompt, or takes it back.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangePrompts),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangePrompts),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, t.ChangePrompts),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_resource_change",
 			Description:  "Tells those who have subscribed to the watched resource that it has changed.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeResource),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeResource),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, t.ChangeResource),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "test_trigger_tool_change",
 			Description:  "Offers one more tool, or takes it back.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeTools),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeTools),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, t.ChangeTools),
 	)
 }
