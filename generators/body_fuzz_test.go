@@ -10,8 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Whatever somebody sends as a body, it is refused, or it stays inside its function: the file declares what it
-// would declare anyway, and imports nothing by itself.
+// A body is refused, or stays inside of its function: it adds no declarations and no imports to the file.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		"return XOutput{}, nil",
@@ -32,7 +31,7 @@ func FuzzBody(f *testing.F) {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), "x.go", draft.Files[0].Text, parser.ParseComments)
 		if err != nil {
-			t.Fatalf("%q makes what does not parse: %v\n%s", body, err, draft.Files[0].Text)
+			t.Fatalf("%q: the file does not parse: %v\n%s", body, err, draft.Files[0].Text)
 		}
 		var names []string
 		for _, decl := range file.Decls {
@@ -46,10 +45,10 @@ func FuzzBody(f *testing.F) {
 			}
 		}
 		if len(names) != 3 || names[0] != "XInput" || names[1] != "XOutput" || names[2] != "X" {
-			t.Fatalf("%q makes the declarations %v:\n%s", body, names, draft.Files[0].Text)
+			t.Fatalf("%q: the file declares %v:\n%s", body, names, draft.Files[0].Text)
 		}
 		if len(file.Imports) != 1 || file.Imports[0].Path.Value != `"context"` {
-			t.Fatalf("%q makes the file import %v:\n%s", body, file.Imports, draft.Files[0].Text)
+			t.Fatalf("%q: the file imports %v:\n%s", body, file.Imports, draft.Files[0].Text)
 		}
 	})
 }

@@ -6,76 +6,75 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// CommandInput is what the generator of commands takes.
+// CommandInput is the input of Command.
 type CommandInput struct {
 	Name        string   `json:"name"`                               // Feature and name, such as posts/publish
-	Fields      []string `json:"fields,omitempty"`                   // Fields of its input, as of generate_tool
-	Output      []string `json:"output,omitempty"`                   // Fields of its output, likewise; without any, the body returns PublishOutput{}
+	Fields      []string `json:"fields,omitempty"`                   // Input fields, as in generate_tool
+	Output      []string `json:"output,omitempty"`                   // Output fields, as in generate_tool; optional: without any, the body returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // What it does, such as: Publishes a post.
-	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return why it cannot be done now, or nil. ctx, c (the command) and s (*State) are there
-	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}, by c, s and e (e.ID for something new, e.Time) alone: no clock, randomness, I/O
-	Examples    []Step   `json:"examples,omitempty"`                 // Its test, in order: calls of this tool, or of another, on a log whose ids are id1, id2, …
+	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if the command is not possible now, else nil. In scope: ctx, c (the command), s (*State)
+	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: replay must give the same state
+	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log: calls of this tool or of others. New ids are id1, id2, …
 }
 
-// Command makes a command of a feature, or of a new one: a tool that changes its state, with its test. With a body and examples
-// it is finished.
+// Command creates a command: a tool that changes the state of a feature, with a test. It creates the
+// feature too if it does not exist. With a body and examples the command is complete.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
-	n, err := inFeature(p, "command", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "command", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.tried(in.Body, in.Examples); err != nil {
+	if err := n.setSteps(in.Body, in.Examples); err != nil {
 		return gen.Draft{}, err
 	}
 	if in.Check != "" {
 		if n.body == nil {
-			return gen.Draft{}, errors.New("there is a check and no body: nothing would come of it; send the statements that change the state as its body too")
+			return gen.Draft{}, errors.New("check without body; send the statements that change the state as body too")
 		}
-		if n.check, err = parseStatements("check", in.Check); err != nil {
+		if n.check, err = parseBody("check", in.Check); err != nil {
 			return gen.Draft{}, err
 		}
 	}
-	taken, given, err := n.structures(in.Fields, in.Output)
+	input, output, err := n.inputOutput(in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.apartFrom(taken.fields, "Check", "Apply"); err != nil {
+	if err := n.checkMethodNames(input.fields, "Check", "Apply"); err != nil {
 		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
 	file.ImportName(p.Import("core/app"), "app")
-	taken.write(file)
-	given.write(file)
-	n.methods(p, file, given.name)
+	input.write(file)
+	output.write(file)
+	n.writeCommandMethods(p, file, output.name)
 
-	test, err := n.toolTest(p, taken, given)
+	test, err := n.toolTest(p, input, output)
 	return n.draft(p, file, test, err)
 }
 
-// structures are the types of what a tool, command or query takes and returns.
-func (n named) structures(fields, output []string) (taken, given structure, err error) {
-	taken = structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " takes."}
-	given = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is what " + n.called() + " returns."}
+// inputOutput returns the input and output types of a tool, command or query.
+func (n component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
+	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
+	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
-		taken = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
-		given.logged = true
+		input = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
+		output.logged = true
 	}
-	if taken.fields, err = gen.ParseFields(fields); err != nil {
-		return taken, given, err
+	if input.fields, err = gen.ParseFields(inputFields); err != nil {
+		return input, output, err
 	}
-	if given.fields, err = gen.ParseFields(output); err != nil {
-		return taken, given, err
+	if output.fields, err = gen.ParseFields(outputFields); err != nil {
+		return input, output, err
 	}
 	result := map[string]string{"tool": "The result", "query": "The answer"}[n.kind]
-	if len(given.fields) == 0 && result != "" {
-		given.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
+	if len(output.fields) == 0 && result != "" {
+		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}
-	return taken, given, n.apart(taken, given)
+	return input, output, n.checkEnumNames(input, output)
 }
 
-// methods adds what refuses a command, and what it does to the state.
-func (n named) methods(p gen.Project, file gen.GoFile, output string) {
+func (n component) writeCommandMethods(p gen.Project, file gen.GoFile, output string) {
 	check, apply := "return nil", "return "+output+"{}"
 	switch {
 	case n.check != nil:
@@ -83,55 +82,56 @@ func (n named) methods(p gen.Project, file gen.GoFile, output string) {
 	case n.isWritten():
 		apply = n.body.text
 	default:
-		check = "return " + n.unwritten(file)
+		check = "return " + n.unwrittenError(file)
 	}
-	file.Text(`// Check says why it cannot be done now. It changes nothing.
+	file.Text(`// Check returns an error if the command is not possible now. It does not change s.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 `+check+`
 }
 
-// Apply does it, by what is in s, c and e alone: it is done again whenever the log is read, and has to come to
-// the same. The id of something new is e.ID, and now is e.Time.
+// Apply changes s. It runs again on replay, so it depends on s, c and e alone: use e.ID as the id of
+// something new, and e.Time as the current time.
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
 }`, "context", p.Import("core/app"))
 }
 
-// QueryInput is what the generator of queries takes.
+// QueryInput is the input of Query.
 type QueryInput struct {
 	Name        string   `json:"name"`                              // Feature and name, such as posts/count
-	Fields      []string `json:"fields,omitempty"`                  // Fields of its input, as of generate_tool
-	Output      []string `json:"output,omitempty"`                  // The answer, likewise; a text called result if left out
-	Description string   `json:"description,omitempty"`             // What it answers, such as: Counts posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and change nothing. ctx, q (the query) and s (*State) are there
-	Examples    []Step   `json:"examples,omitempty"`                // As of generate_command
+	Fields      []string `json:"fields,omitempty"`                  // Input fields, as in generate_tool
+	Output      []string `json:"output,omitempty"`                  // Output fields, as in generate_tool; default: one string field, result
+	Description string   `json:"description,omitempty"`             // What it returns, such as: Counts posts.
+	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
+	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as in generate_command
 }
 
-// Query makes a query of a feature, or of a new one: a tool that reads its state, with its test.
+// Query creates a query: a tool that reads the state of a feature, with a test. It creates the feature
+// too if it does not exist.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
-	n, err := inFeature(p, "query", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "query", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.tried(in.Body, in.Examples); err != nil {
+	if err := n.setSteps(in.Body, in.Examples); err != nil {
 		return gen.Draft{}, err
 	}
-	asked, given, err := n.structures(in.Fields, in.Output)
+	input, output, err := n.inputOutput(in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.apartFrom(asked.fields, "Answer"); err != nil {
+	if err := n.checkMethodNames(input.fields, "Answer"); err != nil {
 		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
-	asked.write(file)
-	given.write(file)
-	file.Text(`// Answer says what s has of it. It changes nothing.
-func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+given.name+`, error) {
-`+n.block(file, given.name+"{}")+`
+	input.write(file)
+	output.write(file)
+	file.Text(`// Answer reads s and does not change it.
+func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+output.name+`, error) {
+`+n.statements(file, output.name+"{}")+`
 }`, "context")
 
-	test, err := n.toolTest(p, asked, given)
+	test, err := n.toolTest(p, input, output)
 	return n.draft(p, file, test, err)
 }

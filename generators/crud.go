@@ -11,20 +11,20 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A crud is a feature in the making that keeps items.
+// A crud describes a feature that stores items.
 type crud struct {
 	p       gen.Project
 	feature string
-	all     string // the field of the state that holds the items
+	all     string // field of State that holds the items: Posts
 	one     string // an item in plain words: post
-	typ     string // its type
-	item    string // variables that hold one
+	typ     string // type of an item: Post
+	item    string // name of variables that hold an item: post
 	fields  []gen.Field
 }
 
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
 	if len(fields) == 0 {
-		return gen.Draft{}, errors.New("crud needs the fields of an item: title:string, for instance")
+		return gen.Draft{}, errors.New("crud needs the fields of an item, such as title:string")
 	}
 	c, err := newCRUD(p, in, fields)
 	if err != nil {
@@ -34,7 +34,7 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft.Files, err = rendered(featureDir(c.feature), append([]source{
+	draft.Files, err = renderFiles(featureDir(c.feature), append([]source{
 		{"state.go", c.state()},
 		{"create.go", c.create()},
 		{"update.go", c.update()},
@@ -46,7 +46,7 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
-		fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete; %[2]s is in %[3]s.", c.feature, c.typ, featureDir(c.feature)+"/state.go"),
+		fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete; the type %[2]s is in %[3]s.", c.feature, c.typ, featureDir(c.feature)+"/state.go"),
 		"go test ./" + featureDir(c.feature),
 	}
 	return draft, nil
@@ -63,7 +63,7 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		if one, ok := singular(in.Name); ok && !c.takes(goName(one)) {
+		if one, ok := singular(in.Name); ok && !isCRUDName(goName(one)) {
 			text = one
 		}
 	}
@@ -72,17 +72,17 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		return c, err
 	}
 	c.one, c.typ = name.Human(), name.Go()
-	if c.takes(c.typ) {
-		return c, fmt.Errorf("an item called %q would be a type %s, which is the name of something else in a feature; give it another", in.Item, c.typ)
+	if isCRUDName(c.typ) {
+		return c, fmt.Errorf("the type name %s, from item %q, is reserved in a feature; choose another name", c.typ, in.Item)
 	}
-	c.item = variable(c.typ)
+	c.item = variableName(c.typ)
 	for _, f := range fields {
-		if err := c.free(f); err != nil {
+		if err := checkItemField(f); err != nil {
 			return c, err
 		}
 	}
-	n := named{kind: "feature", feature: c.feature, goName: "State"}
-	return c, n.apart(c.structure(fields), structure{name: "Create"}, structure{name: "Update"}, structure{name: "Delete"}, structure{name: "Get"},
+	n := component{kind: "feature", feature: c.feature, goName: "State"}
+	return c, n.checkEnumNames(c.structure(fields), structure{name: "Create"}, structure{name: "Update"}, structure{name: "Delete"}, structure{name: "Get"},
 		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
 }
 
@@ -94,60 +94,56 @@ func goName(word string) string {
 	return name.Go()
 }
 
-// takes reports whether the feature declares a name otherwise than for its items.
-func (c crud) takes(name string) bool {
+// isCRUDName reports whether a feature with crud uses a Go name for something other than its items.
+func isCRUDName(name string) bool {
 	return slices.Contains([]string{"", "Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
 }
 
-// variable is what something of a type is called in a function: post. Where that means something else there, it is item.
-func variable(typ string) string {
+// variableName returns the name of a variable of a type: post, or item if that name is taken.
+func variableName(typ string) string {
 	name := strings.ToLower(typ[:1]) + typ[1:]
 	taken := []string{"app", "cmp", "slices", "sort", "fmt", "context", "time", "ctx", "ids", "out", "page", "rest", "err"}
-	if len(name) == 1 || slices.Contains(taken, name) || isGo(name) || strings.ToUpper(typ[:2]) == typ[:2] {
+	if len(name) == 1 || slices.Contains(taken, name) || isKeywordOrBuiltin(name) || strings.ToUpper(typ[:2]) == typ[:2] {
 		return "item"
 	}
 	return name
 }
 
-// free refuses fields whose names something else has that every item has.
-func (c crud) free(f gen.Field) error {
-	for _, other := range []struct{ name, is string }{
-		{"id", "an id"}, {"seq", "a number that says where it stands in the order of all"}, {"created_at", "the time at which it was created"}, {"updated_at", "the time at which it was changed last"},
-	} {
-		if strings.EqualFold(strings.ReplaceAll(f.Name, "_", ""), strings.ReplaceAll(other.name, "_", "")) {
-			return fmt.Errorf("field %q: each item has %s by itself, as %s; leave the field out, or give it another name", f.Name, other.is, other.name)
+// checkItemField refuses a field that every item has, or that has the name of a method.
+func checkItemField(f gen.Field) error {
+	for _, name := range []string{"id", "seq", "created_at", "updated_at"} {
+		if strings.EqualFold(strings.ReplaceAll(f.Name, "_", ""), strings.ReplaceAll(name, "_", "")) {
+			return fmt.Errorf("field %q: every item already has the field %s; omit yours, or rename it", f.Name, name)
 		}
 	}
-	return named{kind: "command"}.apartFrom([]gen.Field{f}, "Check", "Apply")
+	return component{kind: "command"}.checkMethodNames([]gen.Field{f}, "Check", "Apply")
 }
 
 func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
 
-// text adds Go source to a file. In it $type is the type of items, $all the field of the state that
-// holds them, $item a variable, $one an item in plain words, $feature the feature, and ' a
-// backquote.
+// text adds Go source to a file. It replaces $type, $all, $item, $one and $feature by the fields of c,
+// $key by the JSON key of $all, and ' by a backquote.
 func (c crud) text(file gen.GoFile, source string, imports ...string) {
 	file.Text(strings.NewReplacer("$type", c.typ, "$all", c.all, "$key", strings.ToLower(c.all), "$item", c.item, "$one", c.one,
 		"$feature", c.feature, "'", "`").Replace(source), imports...)
 }
 
-// state is what is kept.
 func (c crud) state() gen.GoFile {
 	file := c.file()
-	c.text(file, `// State is what the log says of $feature. Commands change it, and nothing else does.
+	c.text(file, `// State is the state of $feature, rebuilt from the event log. Only commands change it.
 type State struct {
 	$all map[string]*$type 'json:"$key"' // By id
-	Order []string 'json:"order"' // Their ids, in the order in which they were created
+	Order []string 'json:"order"' // Ids in order of creation
 }`)
 	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", gen.Capitalize(article(c.one)), c.typ, c.feature))
 	bare := c.structure(nil)
 	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
 		g.Id("ID").String().Op("`json:\"id\"`")
-		g.Id("Seq").Int64().Op("`json:\"seq\"`").Comment("// Place in the order of creation")
+		g.Id("Seq").Int64().Op("`json:\"seq\"`").Comment("// Position in the order of creation")
 		for _, f := range c.fields {
-			f.Min, f.Max = "", "" // they are checked where it is made and changed
+			f.Min, f.Max = "", "" // create and update check limits
 			g.Id(f.Go).Add(bare.typeCode(f)).Op("`" + bare.tags(f) + "`").Do(func(s *jen.Statement) {
 				if f.Description != "" {
 					s.Comment("// " + f.Description)
@@ -157,21 +153,21 @@ type State struct {
 		g.Id("CreatedAt").Qual("time", "Time").Op("`json:\"created_at\"`")
 		g.Id("UpdatedAt").Qual("time", "Time").Op("`json:\"updated_at\"`")
 	})
-	c.structure(c.fields).enumerations(file)
-	c.text(file, `// NewState is the state before the first command.
+	c.structure(c.fields).writeEnums(file)
+	c.text(file, `// NewState returns the state before the first command.
 func NewState() *State {
 	return &State{$all: map[string]*$type{}}
 }
 
-// known refuses an id that no $one has.
-func (s *State) known(id string) error {
+// checkID returns an error if no $one has the id.
+func (s *State) checkID(id string) error {
 	if s.$all[id] == nil {
-		return fmt.Errorf("there is no $one %q; $feature_list has those that there are", id)
+		return fmt.Errorf("no $one %q; $feature_list lists $feature", id)
 	}
 	return nil
 }
 
-// after is the place in Order behind those whose number is at most seq.
+// after returns the index in Order of the first $one with a Seq above seq.
 func (s *State) after(seq int64) int {
 	return sort.Search(len(s.Order), func(i int) bool {
 		return s.$all[s.Order[i]].Seq > seq
@@ -190,9 +186,9 @@ func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
 
-// command writes the type of a command, or of a query. The types of enumerations are those of the items.
+// command writes the type of a command or query, which shares the enumerations of the items.
 func (c crud) command(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
-	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.declare(file)
+	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.writeType(file)
 }
 
 func (c crud) create() gen.GoFile {
@@ -202,12 +198,12 @@ func (c crud) create() gen.GoFile {
 	for _, f := range c.fields {
 		set += fmt.Sprintf("%s: c.%[1]s,\n", f.Go)
 	}
-	c.text(file, `// Check refuses nothing: what the fields may hold is checked by their tags.
+	c.text(file, `// Check accepts every $one: the schema validates the fields.
 func (c Create) Check(ctx context.Context, s *State) error {
 	return nil
 }
 
-// Apply adds the $one.
+// Apply adds the $one to s.
 func (c Create) Apply(s *State, e app.Event) $type {
 	$item := &$type{
 		ID: e.ID,
@@ -233,7 +229,7 @@ func (c crud) updateFields() []gen.Field {
 
 func (c crud) update() gen.GoFile {
 	file := c.file()
-	c.command(file, "Update", fmt.Sprintf("changes %s %s: the fields that are given, and no others.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
+	c.command(file, "Update", fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
 	set := ""
 	for _, f := range c.fields {
 		star := "*"
@@ -242,9 +238,9 @@ func (c crud) update() gen.GoFile {
 		}
 		set += fmt.Sprintf("if c.%s != nil {\n$item.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
 	}
-	c.text(file, `// Check refuses an id that is not known.
+	c.text(file, `// Check refuses an unknown id.
 func (c Update) Check(ctx context.Context, s *State) error {
-	return s.known(c.ID)
+	return s.checkID(c.ID)
 }
 
 // Apply changes the $one.
@@ -258,22 +254,22 @@ func (c Update) Apply(s *State, e app.Event) $type {
 
 func (c crud) remove() gen.GoFile {
 	file := c.file()
-	c.command(file, "Delete", fmt.Sprintf("takes %s %s away, and gives it back as it was.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
-	c.text(file, `// Check refuses an id that is not known.
+	c.command(file, "Delete", fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
+	c.text(file, `// Check refuses an unknown id.
 func (c Delete) Check(ctx context.Context, s *State) error {
-	return s.known(c.ID)
+	return s.checkID(c.ID)
 }
 
-// Apply takes the $one away.
+// Apply removes the $one from s.
 func (c Delete) Apply(s *State, e app.Event) $type {
 	$item := s.$all[c.ID]
-	s.drop(s.after($item.Seq) - 1)
+	s.removeID(s.after($item.Seq) - 1)
 	delete(s.$all, c.ID)
 	return *$item
 }
 
-// drop takes the id at a place out of Order. It moves the shorter side: the oldest go as quickly as the newest.
-func (s *State) drop(at int) {
+// removeID removes an index from Order. It moves the shorter side, so the oldest is as cheap as the newest.
+func (s *State) removeID(at int) {
 	if at < len(s.Order)/2 {
 		copy(s.Order[1:at+1], s.Order[:at])
 		s.Order = s.Order[1:]
@@ -287,9 +283,9 @@ func (s *State) drop(at int) {
 func (c crud) get() gen.GoFile {
 	file := c.file()
 	c.command(file, "Get", "returns one "+c.one+".", nil, c.idField())
-	c.text(file, `// Answer finds it.
+	c.text(file, `// Answer returns the $one.
 func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
-	if err := s.known(q.ID); err != nil {
+	if err := s.checkID(q.ID); err != nil {
 		return $type{}, err
 	}
 	return *s.$all[q.ID], nil
@@ -297,22 +293,22 @@ func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
 	return file
 }
 
-// list is the query for all items, in pages. It looks at those of the page alone.
+// list returns the query that lists items in pages. Its cost depends on the page, not on the number of items.
 func (c crud) list() gen.GoFile {
 	file := c.file()
-	c.text(file, `// List lists $feature in the order in which they were created, a page at a time.
+	c.text(file, `// List lists $feature in order of creation, in pages.
 type List struct {
-	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // How many at most
-	After int64 'json:"after,omitempty" schema:"min=0"' // What next was on the page before; left out for the first one
+	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // Maximum number of items
+	After int64 'json:"after,omitempty" schema:"min=0"' // next of the previous page; omit for the first page
 }
 
 // ListOutput is one page.
 type ListOutput struct {
-	Items []$type 'json:"items"' // Those on the page
-	Next int64 'json:"next,omitempty"' // What to give as after for the next page; left out on the last one
+	Items []$type 'json:"items"' // Items of this page
+	Next int64 'json:"next,omitempty"' // Value of after for the next page; absent on the last page
 }
 
-// Answer finds the page. It stays where it is when others are deleted.
+// Answer returns a page. Deleting other items does not shift it.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	rest := s.Order[s.after(q.After):]
 	page := rest[:min(max(q.Limit, 1), len(rest))]

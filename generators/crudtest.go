@@ -10,13 +10,13 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// crudTests are the tests of a feature that keeps items, in the making. Each stands next to what it
-// tests, and calls nothing but that and create, so that other components can be destroyed.
+// crudTests describes the tests of a feature that stores items. Each component has its own test file,
+// which only calls that component and create, so that the others can be destroyed.
 type crudTests struct {
 	crud
-	inputs     map[string]*jen.Statement // of commands, by the words for them in the source of tests
-	items      map[string][]jen.Code     // fields of the items that the commands make, likewise
-	wrongField string                    // that create refuses in the input wrong; empty if it refuses none
+	inputs     map[string]*jen.Statement // inputs of commands, by placeholder
+	items      map[string][]jen.Code     // fields of expected items, by placeholder
+	wrongField string                    // field that create refuses in the input wrong; may be empty
 }
 
 func (c crud) tests() ([]source, error) {
@@ -36,11 +36,11 @@ func (c crud) tests() ([]source, error) {
 			`+wrong)),
 		t.file("update", created+itemOf("changed", 1, 2, "changed")+checksOf("update", `
 			{Name: "one field", Input: ${changes}, Output: changed},
-			{Name: "unknown id", Input: ${pkg}.Update{ID: "id9"}, Error: 'there is no ${one}'},`)),
-		// The second test goes if list is destroyed.
+			{Name: "unknown id", Input: ${pkg}.Update{ID: "id9"}, Error: 'no ${one}'},`)),
+		// Destroying list removes the second test.
 		t.file("delete", created+itemOf("first", 1, 1, "required")+checksOf("delete", `
 			{Name: "delete", Input: ${pkg}.Delete{ID: "id1"}, Output: first},
-			{Name: "delete again", Input: ${pkg}.Delete{ID: "id1"}, Error: 'there is no ${one}'},`)+`}
+			{Name: "delete again", Input: ${pkg}.Delete{ID: "id1"}, Error: 'no ${one}'},`)+`}
 
 func TestListAfterDelete(t *testing.T) {
 	${serve}`+created+created+`client.Given("${feature}_delete", ${pkg}.Delete{ID: "id1"})
@@ -49,7 +49,7 @@ func TestListAfterDelete(t *testing.T) {
 			{Name: "after the deleted one", Input: ${pkg}.List{Limit: 20, After: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},`)),
 		t.file("get", created+itemOf("first", 1, 1, "required")+checksOf("get", `
 			{Name: "get", Input: ${pkg}.Get{ID: "id1"}, Output: first},
-			{Name: "unknown id", Input: ${pkg}.Get{ID: "id9"}, Error: 'there is no ${one}'},`)),
+			{Name: "unknown id", Input: ${pkg}.Get{ID: "id9"}, Error: 'no ${one}'},`)),
 		t.file("list", created+created+itemOf("first", 1, 1, "required")+itemOf("second", 2, 2, "required")+checksOf("list", `
 			{Name: "default limit", Input: '{}', Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first, second}}},
 			{Name: "first page", Input: ${pkg}.List{Limit: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first}, Next: 1}},
@@ -59,7 +59,8 @@ func TestListAfterDelete(t *testing.T) {
 	}, nil
 }
 
-// itemOf is the source of a variable that holds an item, created and updated by these events.
+// itemOf returns the declaration of a variable that holds an item. created and updated are the
+// numbers of its events.
 func itemOf(variable string, created, updated int, fields string) string {
 	return fmt.Sprintf(`%s := ${pkg}.${type}{
 		ID: "id%d",
@@ -70,7 +71,7 @@ func itemOf(variable string, created, updated int, fields string) string {
 	`, variable, created, updated, fields)
 }
 
-// checksOf is the source of a loop over calls of a command or query.
+// checksOf returns a loop over calls of a command or query.
 func checksOf(name, examples string) string {
 	return `for _, example := range []mcptest.Example{` + examples + `
 	} {
@@ -81,8 +82,8 @@ func checksOf(name, examples string) string {
 	`
 }
 
-// file is the test file of a command or query. In the body of the test, ${WORD} stands for what
-// expand returns, and ' for a backquote.
+// file returns the test file of a command or query. It replaces ${WORD} in body by expand(WORD), and '
+// by a backquote.
 func (t crudTests) file(name, body string) source {
 	file := featureTest(t.p, t.feature)
 	text := "func Test" + gen.Capitalize(name) + "(t *testing.T) {\n${serve}" + strings.ReplaceAll(body, "'", "`") + "}"
@@ -122,11 +123,11 @@ func (c crud) newTests() (t crudTests, err error) {
 		if failed != nil {
 			err = failed
 		}
-		made, ok := structure{name: name, prefix: c.typ, fields: fields, logged: true}.shape(t.path()).literal(object)
+		literal, ok := structure{name: name, prefix: c.typ, fields: fields, logged: true}.shape(t.path()).literal(object)
 		if !ok {
-			made = rawLit(string(object)) // no Go value encodes to it
+			literal = rawLit(string(object)) // no Go value encodes to it
 		}
-		t.inputs[word] = made
+		t.inputs[word] = literal
 	}
 	item := func(word string, value func(gen.Field) (any, bool)) {
 		object, failed := encodeFields(c.fields, value)
@@ -139,12 +140,12 @@ func (c crud) newTests() (t crudTests, err error) {
 		}
 		t.items[word] = set
 	}
-	other, value := c.other()
+	other, value := c.changedField()
 	input("created", "Create", c.fields, requiredSample)
 	input("createdWhole", "Create", c.fields, anySample)
 	if bad, value, ok := wrongField(c.fields); ok {
 		t.wrongField = bad.Name
-		input("wrong", "Create", c.fields, samplesWith(bad, value))
+		input("wrong", "Create", c.fields, samplesExcept(bad, value))
 	}
 	input("changes", "Update", c.updateFields(), func(f gen.Field) (any, bool) {
 		switch f.Name {
@@ -157,14 +158,14 @@ func (c crud) newTests() (t crudTests, err error) {
 	})
 	item("required", requiredSample)
 	item("whole", anySample)
-	item("changed", samplesWith(other, value))
+	item("changed", samplesExcept(other, value))
 	return t, err
 }
 
-// other is a field that update changes, with its new value.
-func (c crud) other() (gen.Field, any) {
+// changedField returns a field that the test of update changes, with its new value.
+func (c crud) changedField() (gen.Field, any) {
 	for _, f := range c.fields {
-		if value, ok := f.Other(); ok {
+		if value, ok := f.OtherSample(); ok {
 			return f, value
 		}
 	}

@@ -17,21 +17,22 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// FeatureInput is what the generator of features takes.
+// FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // With crud, those of an item, as of generate_tool; id, created_at and updated_at are there anyway
-	CRUD   bool     `json:"crud,omitempty"`   // Also make create, update, delete, get and list (in pages)
-	Item   string   `json:"item,omitempty"`   // What an item is called, such as post, if the name does not tell
+	Fields []string `json:"fields,omitempty"` // Fields of an item, as in generate_tool; requires crud. Every item also has id, seq, created_at and updated_at
+	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update and delete and the queries get and list
+	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; requires crud. Default: the singular of the name
 }
 
-// Feature makes a feature: a state on a durable log, for commands, queries and workers. With crud it is finished, with tests.
+// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud the
+// feature is complete, including tests.
 func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	if err := checkFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
 	}
-	if there := p.Packages[featureDir(in.Name)]; there != "" {
-		return gen.Draft{}, fmt.Errorf("there is a feature %s already; add to it with command, query and worker, such as %s/publish", in.Name, in.Name)
+	if p.Packages[featureDir(in.Name)] != "" {
+		return gen.Draft{}, fmt.Errorf("feature %s already exists; add to it with command, query and worker, such as command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
 	fields, err := gen.ParseFields(in.Fields)
@@ -41,39 +42,39 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	case in.CRUD:
 		return crudFeature(p, draft, in, fields)
 	case len(fields) > 0 || in.Item != "":
-		return gen.Draft{}, errors.New("fields, and what an item is called, are for a feature with crud; ask for crud, or leave them out")
+		return gen.Draft{}, errors.New("fields and item require crud; set crud, or omit them")
 	}
 	if draft.Files, err = plainFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
-		fmt.Sprintf("Say in %s what there is to be kept.", path.Join(featureDir(in.Name), "state.go")),
+		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
 		fmt.Sprintf("Add commands and queries: command %s/create, query %s/get.", in.Name, in.Name),
 		"go test ./" + featureDir(in.Name),
 	}
 	return draft, nil
 }
 
-// plainFeature is a state that holds nothing yet, with its test.
+// plainFeature returns the files of a feature with an empty state.
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := gen.NewGoFile(p.Import(dir), feature)
-	file.Text(`// State is what the log says of ` + feature + `. Commands change it, and nothing else does. It is kept as JSON at times, so
-// fields are exported.
+	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
+// fields: snapshots are JSON.
 type State struct{}
 
-// NewState is the state before the first command.
+// NewState returns the state before the first command.
 func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// The log gives the same state whenever it is read: when a test ends, apptest reads it twice, and once more through a
-// snapshot, and compares.
+	test.Text(`// Replay must always give the same state: at the end of a test, apptest replays the event log twice,
+// once more from a snapshot, and compares the states.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Call here what changes the state: client.Given("`+feature+`_create", `+feature+`.Create{Title: "example"}).
+	`+serveFeature(p, test, feature)+`// Call commands here: client.Given("`+feature+`_create", `+feature+`.Create{Title: "example"}).
 	client.Work(t.Context())
 }`, "testing")
-	return rendered(dir, source{"state.go", file}, source{"state_test.go", test})
+	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {
@@ -85,7 +86,7 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	return test
 }
 
-// serveFeature begins a test: client := apptest.Serve(t, posts.Feature()).
+// serveFeature returns the first statement of a test: client := apptest.Serve(t, posts.Feature()).
 func serveFeature(p gen.Project, file gen.GoFile, features ...string) string {
 	text := "client := " + file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
 	for _, feature := range features {
@@ -94,13 +95,13 @@ func serveFeature(p gen.Project, file gen.GoFile, features ...string) string {
 	return text + ")\n"
 }
 
-// A source is a Go file in the making, under its name.
+// A source is a Go file that is not rendered yet.
 type source struct {
 	name string
 	file gen.GoFile
 }
 
-func rendered(dir string, sources ...source) ([]gen.File, error) {
+func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	var files []gen.File
 	for _, s := range sources {
 		text, err := s.file.Bytes()
@@ -112,19 +113,19 @@ func rendered(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// createsFeature is the notice that a feature is created, with the other features and one whose
-// name is close.
-func createsFeature(p gen.Project, feature string) string {
+// newFeatureNotice tells the user that a feature is created. It lists the other features and suggests
+// one with a similar name.
+func newFeatureNotice(p gen.Project, feature string) string {
 	var others []string
-	meant := ""
+	suggestion := ""
 	for _, dir := range slices.Sorted(maps.Keys(p.Packages)) {
 		name := path.Base(dir)
 		if path.Dir(dir) != "features" || p.Packages[dir] == "" || name == feature {
 			continue
 		}
 		others = append(others, name)
-		if meant == "" && isNear(name, feature) {
-			meant = fmt.Sprintf("; did you mean %s? Then undo this", name)
+		if suggestion == "" && isSimilar(name, feature) {
+			suggestion = fmt.Sprintf("; did you mean %s? Then undo this", name)
 		}
 	}
 	notice := "creates the feature " + feature
@@ -135,13 +136,12 @@ func createsFeature(p gen.Project, feature string) string {
 	if len(others) > most {
 		others = append(others[:most], "…")
 	}
-	return fmt.Sprintf("%s; other features: %s%s", notice, strings.Join(others, ", "), meant)
+	return fmt.Sprintf("%s; other features: %s%s", notice, strings.Join(others, ", "), suggestion)
 }
 
-// isNear reports whether one name may be a slip of the pen for the other: two letters are different, missing or too many at
-// most.
-func isNear(a, b string) bool {
-	row := make([]int, len(b)+1) // how far the beginning of a is from each beginning of b
+// isSimilar reports whether the Levenshtein distance of two names is at most 2.
+func isSimilar(a, b string) bool {
+	row := make([]int, len(b)+1) // distances of a prefix of a from each prefix of b
 	for j := range row {
 		row[j] = j
 	}
@@ -149,12 +149,12 @@ func isNear(a, b string) bool {
 		before := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			swapped := before
+			replaced := before
 			if a[i] != b[j] {
-				swapped++
+				replaced++
 			}
 			before = row[j+1]
-			row[j+1] = min(swapped, before+1, row[j]+1)
+			row[j+1] = min(replaced, before+1, row[j]+1)
 		}
 	}
 	return row[len(b)] <= 2
@@ -162,47 +162,47 @@ func isNear(a, b string) bool {
 
 func featureDir(feature string) string { return path.Join("features", feature) }
 
-// checkFeature says why a feature cannot have a name, and what would do. The name is that of a folder, of a package, and of the
-// beginning of what clients see, so it is one word.
+// checkFeature checks the name of a feature, which is also the name of its folder and package, and the
+// prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
 	const most = 30
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%q cannot be the name of a feature: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
+		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
 	}
 	switch {
 	case name == "":
-		return errors.New("a feature needs a name: posts, for instance")
+		return errors.New("a feature needs a name, such as posts")
 	case len(name) > most:
-		return refuse("it has %d characters, and %d is the most; choose a shorter one", len(name), most)
+		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), most)
 	case !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name):
 		better := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(name), ""), "0123456789")
 		if checkFeature(p, better) != nil {
 			better = "posts"
 		}
-		return refuse("it is that of a package of Go too, so it is one word of small letters of English and digits; try %s", better)
+		return refuse("use lower-case letters and digits, as for a Go package; try %s", better)
 	case len(name) == 1:
-		return refuse("one letter says too little, and is what variables are called; try posts")
+		return refuse("one letter is too short; try posts")
 	case token.IsKeyword(name):
-		return refuse("it is a keyword of Go; try %ss", name)
+		return refuse("Go keyword; try %ss", name)
 	case types.Universe.Lookup(name) != nil:
-		return refuse("it means something to Go already; try my%s", name)
+		return refuse("predeclared in Go; try my%s", name)
 	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
-		return refuse("Go, git or Windows keep it for something of their own; take another, such as posts")
-	case isImported(name):
-		return refuse("it is the name of something that the code around features uses; take another, such as my%s", name)
+		return refuse("reserved by Go, git or Windows; try posts")
+	case isReservedPackage(name):
+		return refuse("used by generated code; try my%s", name)
 	}
 	if err := gen.CheckWireName(name, p.Name); err != nil {
 		return err
 	}
-	if there := p.Packages[featureDir(name)]; there != "" && there != name {
-		return refuse("the package in %s is called %s; give the package the name of its folder", featureDir(name), there)
+	if pkg := p.Packages[featureDir(name)]; pkg != "" && pkg != name {
+		return refuse("the package in %s is named %s; rename the package to %s", featureDir(name), pkg, name)
 	}
 	return nil
 }
 
-// isImported reports whether a package of a name would be in the way: of what derived files and tests import, and of
-// what the program declares that imports all features.
-func isImported(name string) bool {
+// isReservedPackage reports whether a package name conflicts with imports or declarations of derived
+// files and tests.
+func isReservedPackage(name string) bool {
 	return slices.Contains([]string{
 		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
 		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
@@ -210,52 +210,54 @@ func isImported(name string) bool {
 	}, name)
 }
 
-func inFeature(p gen.Project, kind, text, description string) (named, error) {
+// newFeatureComponent returns a component of a feature, from a name such as posts/publish.
+func newFeatureComponent(p gen.Project, kind, text, description string) (component, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
-		return named{}, fmt.Errorf("the name of a %s is that of its feature, a slash, and its own, such as posts/publish; %q is not", kind, text)
+		return component{}, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
 	}
 	if err := checkFeature(p, feature); err != nil {
-		return named{}, err
+		return component{}, err
 	}
 	name, err := gen.ParseName(rest)
 	if err != nil {
-		return named{}, err
+		return component{}, err
 	}
-	n := named{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*gen.Feature{}}
+	n := component{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*gen.Feature{}}
 	n.wire = feature + "_" + name.Wire()
 	if kind == "worker" {
 		n.wire = feature + "/" + name.Wire() // no client sees it
 	} else if err := gen.CheckWireName(n.wire, p.Name); err != nil {
-		return named{}, err
+		return component{}, err
 	}
-	if !name.Exact() {
-		return named{}, fmt.Errorf("of the name %q Go makes %s, in which the words are not to be found again; take one with longer words", rest, n.goName)
+	if !name.IsExact() {
+		return component{}, fmt.Errorf("the name %q cannot be recovered from its Go name %s; choose a name with longer words", rest, n.goName)
 	}
 	if isReserved(n.goName) {
-		return named{}, fmt.Errorf("the name %q would make a type %s, which is the name of something else in a feature; take another", rest, n.goName)
+		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
 	}
-	n.description, err = gen.Sentence(description)
+	n.description, err = gen.ParseDescription(description)
 	return n, err
 }
 
-// isReserved reports whether a name of Go has a meaning of its own in the package of a feature.
+// isReserved reports whether the package of a feature uses a Go name for something else.
 func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
-// called is what a component is called in messages: as the log has it, if it has it.
-func (n named) called() string {
+// label returns the name of the component in messages: posts/publish in a feature, else as clients use it.
+func (n component) label() string {
 	if n.feature != "" {
 		return n.feature + "/" + n.name.Wire()
 	}
 	return n.wire
 }
 
-func (n named) apartFrom(fields []gen.Field, methods ...string) error {
+// checkMethodNames refuses fields that have the Go name of a method.
+func (n component) checkMethodNames(fields []gen.Field, methods ...string) error {
 	for _, f := range fields {
 		if slices.Contains(methods, f.Go) {
-			return fmt.Errorf("field %q: in Go a %s has a method %s, so that no field can be called that; give it another name", f.Name, n.kind, f.Go)
+			return fmt.Errorf("field %q: a %s has a method %s; rename the field", f.Name, n.kind, f.Go)
 		}
 	}
 	return nil
@@ -270,29 +272,31 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	}
 }
 
-// served are the features that a test of a component needs: its own, and those of what is called before.
-func (n named) served(p gen.Project) []string {
+// servedFeatures returns the features that the component's test needs: its own, and those of the
+// tools that the test calls.
+func (n component) servedFeatures(p gen.Project) []string {
 	all := []string{n.feature}
 	for _, c := range n.given {
-		all = add(all, featureOf(p, c.tool))
+		all = addFeature(all, featureOf(p, c.tool))
 	}
 	for _, tool := range n.tools {
-		all = add(all, featureOf(p, tool))
+		all = addFeature(all, featureOf(p, tool))
 	}
 	for _, feature := range n.others {
-		all = add(all, feature)
+		all = addFeature(all, feature)
 	}
 	return all
 }
 
-func add(features []string, feature string) []string {
+// addFeature appends a feature, unless it is empty or in the list.
+func addFeature(features []string, feature string) []string {
 	if feature == "" || slices.Contains(features, feature) {
 		return features
 	}
 	return append(features, feature)
 }
 
-// featureOf is the feature of the project that a tool is part of, by its name; empty if it is not to be told.
+// featureOf returns the feature of a tool, from its prefix, or "" if there is none.
 func featureOf(p gen.Project, tool string) string {
 	feature, _, _ := strings.Cut(tool, "_")
 	if p.Packages[featureDir(feature)] == "" {
@@ -301,13 +305,13 @@ func featureOf(p gen.Project, tool string) string {
 	return feature
 }
 
-// serve begins a test with a client of the features, and with what was done before.
+// testSetup returns the first statements of a test:
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "example"})
-func (n named) serve(p gen.Project, file gen.GoFile) string {
+func (n component) testSetup(p gen.Project, file gen.GoFile) string {
 	file.ImportName(p.Import("core/app/apptest"), "apptest")
-	features := n.served(p)
+	features := n.servedFeatures(p)
 	for _, feature := range features {
 		importFeature(p, file, feature)
 	}
@@ -318,17 +322,17 @@ func (n named) serve(p gen.Project, file gen.GoFile) string {
 	return text
 }
 
-// argument is the input of a call of a tool: a Go value, or JSON text if no Go value is known that encodes to it.
-func (n named) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
-	if made, ok := n.inputOf(p, tool).literal(input); ok {
-		return made
+// argument returns the input of a tool call: a Go value if one encodes to it, else JSON text.
+func (n component) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
+	if value, ok := n.inputOf(p, tool).literal(input); ok {
+		return value
 	}
 	return rawLit(string(input))
 }
 
-// inputOf is the type of the input of a tool: the component itself, or a command or query of a feature. It has no name
-// if it is not known.
-func (n named) inputOf(p gen.Project, tool string) shape {
+// inputOf returns the input type of a tool: the component itself, or a command or query of a feature.
+// The name is empty if the type is unknown.
+func (n component) inputOf(p gen.Project, tool string) shape {
 	if tool == n.wire {
 		return n.input
 	}

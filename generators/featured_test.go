@@ -15,12 +15,12 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// withPosts is a project that has a feature.
+// withPosts returns a project with a feature.
 func withPosts() gen.Project {
 	return gen.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts"}}
 }
 
-// Names that a feature cannot have are refused, with the way out.
+// Invalid feature names are refused with a remedy.
 func TestFeatureNames(t *testing.T) {
 	for name, says := range map[string]string{
 		"":                                   "needs a name",
@@ -37,31 +37,31 @@ func TestFeatureNames(t *testing.T) {
 		"type":                               "keyword",
 		"go":                                 "keyword",
 		"import":                             "keyword",
-		"string":                             "means something to Go",
-		"error":                              "means something to Go",
-		"len":                                "means something to Go",
-		"nil":                                "means something to Go",
+		"string":                             "predeclared in Go",
+		"error":                              "predeclared in Go",
+		"len":                                "predeclared in Go",
+		"nil":                                "predeclared in Go",
 		"a":                                  "one letter",
-		"internal":                           "keep it",
-		"vendor":                             "keep it",
-		"testdata":                           "keep it",
-		"con":                                "keep it",
-		"com1":                               "keep it",
-		"app":                                "around features",
-		"appmcp":                             "around features",
-		"mcp":                                "around features",
-		"errors":                             "around features",
-		"json":                               "around features",
-		"time":                               "around features",
-		"context":                            "around features",
-		"features":                           "around features",
-		"main":                               "around features",
-		"init":                               "around features",
-		"serve":                              "around features",
-		"tools":                              "around features",
-		"core":                               "around features",
-		"register":                           "around features",
-		"testing":                            "around features",
+		"internal":                           "reserved by Go, git or Windows",
+		"vendor":                             "reserved by Go, git or Windows",
+		"testdata":                           "reserved by Go, git or Windows",
+		"con":                                "reserved by Go, git or Windows",
+		"com1":                               "reserved by Go, git or Windows",
+		"app":                                "used by generated code",
+		"appmcp":                             "used by generated code",
+		"mcp":                                "used by generated code",
+		"errors":                             "used by generated code",
+		"json":                               "used by generated code",
+		"time":                               "used by generated code",
+		"context":                            "used by generated code",
+		"features":                           "used by generated code",
+		"main":                               "used by generated code",
+		"init":                               "used by generated code",
+		"serve":                              "used by generated code",
+		"tools":                              "used by generated code",
+		"core":                               "used by generated code",
+		"register":                           "used by generated code",
+		"testing":                            "used by generated code",
 		"itisaverylongnameforafeatureofmine": "choose a shorter one",
 	} {
 		for _, crud := range []bool{false, true} {
@@ -74,12 +74,12 @@ func TestFeatureNames(t *testing.T) {
 			}
 		}
 		if _, err := generators.Command(withPosts(), generators.CommandInput{Name: name + "/publish"}); err == nil {
-			t.Errorf("a command of the feature %q is made", name)
+			t.Errorf("a command of the feature %q is accepted", name)
 		}
 	}
 }
 
-// What components of a feature cannot be called, and what their fields cannot be, is refused with the way out.
+// Invalid names and fields of components of a feature are refused with a remedy.
 func TestFeatureRefusals(t *testing.T) {
 	command := func(name string, fields ...string) error {
 		_, err := generators.Command(withPosts(), generators.CommandInput{Name: name, Fields: fields})
@@ -106,13 +106,13 @@ func TestFeatureRefusals(t *testing.T) {
 		{command("/publish"), "such as posts/publish"},
 		{command("posts/a/b"), "such as posts/publish"},
 		{command("posts/../x"), "such as posts/publish"},
-		{command("posts/.."), "cannot be a name"},
-		{command("posts/state"), "something else in a feature"},
-		{command("posts/new-state"), "something else in a feature"},
-		{command("posts/feature"), "something else in a feature"},
-		{query("posts/map"), "something else in a feature"},
-		{query("posts/event"), "something else in a feature"},
-		{worker("posts/register"), "something else in a feature"},
+		{command("posts/.."), "invalid name"},
+		{command("posts/state"), "is reserved in a feature"},
+		{command("posts/new-state"), "is reserved in a feature"},
+		{command("posts/feature"), "is reserved in a feature"},
+		{query("posts/map"), "is reserved in a feature"},
+		{query("posts/event"), "is reserved in a feature"},
+		{worker("posts/register"), "is reserved in a feature"},
 		{command("posts/a_b_c"), "longer words"},
 		{command("users/replay"), "TestReplay"},
 		{command("posts/" + strings.Repeat("long", 20)), "choose a shorter one"},
@@ -122,22 +122,22 @@ func TestFeatureRefusals(t *testing.T) {
 		{worker("posts/x", "every"), "a method Every"},
 		{worker("posts/x", "on_create"), "a method OnCreate"},
 		{worker("posts/x", "runs:int"), "a field Runs"},
-		{command("posts/x", "a:string; evil"), "is no type"},
-		{command("posts/x", "a:string\n}\nfunc init() { panic(1) }\ntype Z struct {"), "is no type"},
-		{query("posts/x", "A:string", "a:int"), "differ in case alone"},
-		{query("posts/x", "_"), "cannot be the name of a field"},
-		{command("posts/x", "a:../../x"), "is no type"},
-		{crud("", "id"), "an id by itself"},
-		{crud("", "ID:int"), "an id by itself"},
-		{crud("", "createdAt:time"), "by itself, as created_at"},
-		{crud("", "updated_at:time"), "by itself, as updated_at"},
-		{crud("", "seq:int"), "by itself, as seq"},
+		{command("posts/x", "a:string; evil"), "is not a type"},
+		{command("posts/x", "a:string\n}\nfunc init() { panic(1) }\ntype Z struct {"), "is not a type"},
+		{query("posts/x", "A:string", "a:int"), "differs only in case"},
+		{query("posts/x", "_"), "invalid field name"},
+		{command("posts/x", "a:../../x"), "is not a type"},
+		{crud("", "id"), "already has the field id"},
+		{crud("", "ID:int"), "already has the field id"},
+		{crud("", "createdAt:time"), "already has the field created_at"},
+		{crud("", "updated_at:time"), "already has the field updated_at"},
+		{crud("", "seq:int"), "already has the field seq"},
 		{crud("", "check"), "a method Check"},
 		{crud(""), "crud needs the fields"},
-		{crud("state", "title"), "something else in a feature"},
-		{crud("list-output", "title"), "something else in a feature"},
-		{crud("a b", "title"), "cannot be a name"},
-		{crud("new", "state:enum(a,b)"), "give the field another name"},
+		{crud("state", "title"), "is reserved in a feature"},
+		{crud("list-output", "title"), "is reserved in a feature"},
+		{crud("a b", "title"), "invalid name"},
+		{crud("new", "state:enum(a,b)"), "rename the field"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
 			t.Errorf("it says %v; want %q in it", test.err, test.says)
@@ -145,8 +145,7 @@ func TestFeatureRefusals(t *testing.T) {
 	}
 }
 
-// Names of components become files that every build takes, types that hold all their words, and tools of the same words;
-// no name means more than another.
+// A component has a file that every build includes, and a type and a tool with all words of its name.
 func TestNamesInFeatures(t *testing.T) {
 	for _, test := range []struct{ name, file, typ, tool string }{
 		{"publish-now", "publish_now", "PublishNow", "publish_now"},
@@ -173,7 +172,7 @@ func TestNamesInFeatures(t *testing.T) {
 			if kind == "worker" {
 				input = fmt.Sprintf(`{"name":"posts/%s","on":["posts/create"]}`, test.name)
 			}
-			draft, err := make(t, kind, []byte(input), withPosts().Packages)
+			draft, err := runGenerator(t, kind, []byte(input), withPosts().Packages)
 			if err != nil {
 				t.Errorf("%s %s says %v", kind, test.name, err)
 				continue
@@ -193,8 +192,8 @@ func TestNamesInFeatures(t *testing.T) {
 	}
 }
 
-// Whatever the module and the feature are called, the same input gives the same bytes, in files of the feature alone, which
-// are Go of its package and import nothing but what is there.
+// The same input gives the same bytes for every module name. The files are in the feature's folder, are
+// valid Go of its package, and import only existing packages.
 func TestFeaturesAreTheSameEachTime(t *testing.T) {
 	for _, module := range []string{"example.com/posts/created", "posts", "example.com/features/posts"} {
 		for kind, input := range map[string]string{
@@ -204,13 +203,13 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 		} {
 			var before gen.Draft
 			for i := range 12 {
-				draft := made(t, module, kind, input)
+				draft := generate(t, module, kind, input)
 				for at, file := range draft.Files {
 					if i > 0 && !bytes.Equal(file.Text, before.Files[at].Text) {
 						t.Fatalf("%s of %s differs:\n%s\n%s", kind, module, file.Text, before.Files[at].Text)
 					}
 					if i == 0 {
-						sound(t, module, file)
+						checkFile(t, module, file)
 					}
 				}
 				before = draft
@@ -219,8 +218,8 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// made is what a generator makes for a module without features.
-func made(t *testing.T, module, kind, input string) gen.Draft {
+// generate runs a generator for a module without features.
+func generate(t *testing.T, module, kind, input string) gen.Draft {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name == kind {
@@ -235,8 +234,9 @@ func made(t *testing.T, module, kind, input string) gen.Draft {
 	return gen.Draft{}
 }
 
-// sound checks that a file is Go of the feature posts, and imports the standard library, core and the feature alone.
-func sound(t *testing.T, module string, file gen.File) {
+// checkFile checks that a file is valid Go of the feature posts, and imports only the standard library,
+// core and the feature.
+func checkFile(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
 	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {
@@ -252,8 +252,7 @@ func sound(t *testing.T, module string, file gen.File) {
 	}
 }
 
-// What the program of a project declares that imports all features cannot be the name of one: the names are known, or have a
-// capital in them.
+// Features cannot have the names of declarations in the server's package main, which imports them.
 func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 	files, err := filepath.Glob("../skeleton/base/cmd/server/*.go")
 	if err != nil || len(files) == 0 {
@@ -270,14 +269,14 @@ func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 					continue
 				}
 				if _, err := generators.Feature(withPosts(), generators.FeatureInput{Name: declared}); err == nil {
-					t.Errorf("%s declares %s, and a feature may be called that too", filepath.Base(name), declared)
+					t.Errorf("%s declares %s, which is accepted as the name of a feature", filepath.Base(name), declared)
 				}
 			}
 		}
 	}
 }
 
-// declaredBy are the names that a declaration puts into its package.
+// declaredBy returns the names that a declaration adds to its package.
 func declaredBy(decl ast.Decl) (names []string) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:

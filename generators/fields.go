@@ -2,7 +2,6 @@ package generators
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/parser"
 	"slices"
@@ -19,22 +18,22 @@ import (
 type structure struct {
 	name   string // of the type
 	prefix string // of the types of its enumerations
-	about  string // its doc comment, after the name
+	about  string // doc comment after the name
 	fields []gen.Field
 
-	directives []string // behind the doc comment
-	logged     bool     // it goes through a log, and has to come back as it was: empty is not the same as nothing
+	directives []string
+	logged     bool // stored in the event log, so that null and empty must stay distinct
 }
 
-// write adds the type to a file, with the types of its enumerations.
+// write adds the type and its enums to a file.
 func (s structure) write(file gen.GoFile) {
-	s.declare(file)
-	s.enumerations(file)
+	s.writeType(file)
+	s.writeEnums(file)
 }
 
-func (s structure) declare(file gen.GoFile) {
+func (s structure) writeType(file gen.GoFile) {
 	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
-	direct(file, s.directives)
+	writeDirectives(file, s.directives)
 	var members []jen.Code
 	for _, f := range s.fields {
 		members = append(members, jen.Id(f.Go).Add(s.typeCode(f)).Op("`"+s.tags(f)+"`").Comment("// "+f.Comment()))
@@ -42,15 +41,26 @@ func (s structure) declare(file gen.GoFile) {
 	file.Type().Id(s.name).Struct(members...)
 }
 
-func (s structure) enumerations(file gen.GoFile) {
+// writeEnums writes the types of enum fields and their constants.
+func (s structure) writeEnums(file gen.GoFile) {
 	for _, f := range s.fields {
-		if enum, ok := enumOf(f.Type); ok {
-			s.enumeration(file, f, enum)
+		enum, ok := enumOf(f.Type)
+		if !ok {
+			continue
 		}
+		name := s.prefix + f.Go
+		file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
+		file.Type().Id(name).String()
+		file.Comment(fmt.Sprintf("// The values of %s.", f.Name))
+		file.Const().DefsFunc(func(g *jen.Group) {
+			for _, value := range enum.Values {
+				g.Id(name + value.Go).Id(name).Op("=").Lit(value.Text)
+			}
+		})
 	}
 }
 
-func direct(file gen.GoFile, directives []string) {
+func writeDirectives(file gen.GoFile, directives []string) {
 	if len(directives) > 0 {
 		file.Comment("//")
 	}
@@ -59,22 +69,9 @@ func direct(file gen.GoFile, directives []string) {
 	}
 }
 
-// enumeration writes the type of a field that has one of several values, and their constants.
-func (s structure) enumeration(file gen.GoFile, f gen.Field, enum gen.FieldType) {
-	name := s.prefix + f.Go
-	file.Comment(fmt.Sprintf("// %s is one of the values of %s.", name, f.Name))
-	file.Type().Id(name).String()
-	file.Comment(fmt.Sprintf("// The values of %s.", f.Name))
-	file.Const().DefsFunc(func(g *jen.Group) {
-		for _, value := range enum.Values {
-			g.Id(name + value.Go).Id(name).Op("=").Lit(value.Text)
-		}
-	})
-}
-
-// apart refuses a field with an enumeration whose names in Go something else has: the function, the
-// types of its input and output, or another enumeration.
-func (n named) apart(structures ...structure) error {
+// checkEnumNames refuses an enum field whose Go names conflict with the function, its input and output
+// types, or another enum.
+func (n component) checkEnumNames(structures ...structure) error {
 	taken := map[string]string{n.goName: "the function"}
 	if n.feature != "" {
 		taken = map[string]string{n.goName: "the " + n.kind}
@@ -94,9 +91,9 @@ func (n named) apart(structures ...structure) error {
 			}
 			for _, name := range names {
 				if other := taken[name]; other != "" {
-					return fmt.Errorf("field %q: the type of its values, or one of them, would be called %s in Go, which is the name of %s; give the field another name", f.Name, name, other)
+					return fmt.Errorf("field %q: its enum needs the Go name %s, which is that of %s; rename the field", f.Name, name, other)
 				}
-				taken[name] = "what the field " + f.Name + " needs"
+				taken[name] = "the enum of the field " + f.Name
 			}
 		}
 	}
@@ -110,27 +107,27 @@ func enumOf(t gen.FieldType) (gen.FieldType, bool) {
 	return t, t.Kind == gen.KindEnum
 }
 
-// shape is the type as literals of it are written. path is the import path of its package.
+// shape returns the type for writing literals. path is the import path of its package.
 func (s structure) shape(path string) shape {
-	made := shape{path: path, name: s.name}
+	typ := shape{path: path, name: s.name}
 	for _, f := range s.fields {
-		made.fields = append(made.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
+		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
 		if _, ok := enumOf(f.Type); ok {
-			made.strings = append(made.strings, s.prefix+f.Go)
+			typ.strings = append(typ.strings, s.prefix+f.Go)
 		}
 	}
-	return made
+	return typ
 }
 
 func (s structure) typeCode(f gen.Field) *jen.Statement {
 	t, err := parser.ParseExpr(s.fieldType(f))
 	if err != nil {
-		panic(err) // fieldType writes types alone
+		panic(err) // fieldType always returns a valid type
 	}
 	return shape{}.typeCode(t)
 }
 
-// fieldType is the Go type of a field. An optional field is a pointer, unless its type has nil anyway.
+// fieldType returns the Go type of a field. An optional field is a pointer, unless its type can be nil.
 func (s structure) fieldType(f gen.Field) string {
 	if f.Optional && !mayBeNil(f.Type) {
 		return "*" + s.goType(f, f.Type)
@@ -138,7 +135,6 @@ func (s structure) fieldType(f gen.Field) string {
 	return s.goType(f, f.Type)
 }
 
-// mayBeNil reports whether nothing is nothing in a type anyway.
 func mayBeNil(t gen.FieldType) bool {
 	return slices.Contains([]gen.FieldKind{gen.KindList, gen.KindMap, gen.KindBytes, gen.KindAny}, t.Kind)
 }
@@ -160,7 +156,7 @@ func (s structure) goType(f gen.Field, t gen.FieldType) string {
 	case gen.KindBytes:
 		return "[]byte"
 	case gen.KindAny:
-		if s.logged { // what any was would not come back
+		if s.logged { // decoding into any would change the value
 			return "json.RawMessage"
 		}
 		return "any"
@@ -196,7 +192,7 @@ func (s structure) tags(f gen.Field) string {
 	return text
 }
 
-// encodeFields is an object of JSON: the fields that value has something for, in their order.
+// encodeFields returns a JSON object of the fields for which value reports true.
 func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.RawMessage, error) {
 	var members []string
 	for _, f := range fields {
@@ -217,8 +213,8 @@ func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
 func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
 
-// samplesWith is requiredSample, but for one field, which has a value of its own.
-func samplesWith(other gen.Field, value any) func(gen.Field) (any, bool) {
+// samplesExcept returns requiredSample with another value for one field.
+func samplesExcept(other gen.Field, value any) func(gen.Field) (any, bool) {
 	return func(f gen.Field) (any, bool) {
 		if f.Name == other.Name {
 			return value, true
@@ -227,18 +223,18 @@ func samplesWith(other gen.Field, value any) func(gen.Field) (any, bool) {
 	}
 }
 
-// wrongField is the first field that must not have some value, with that value.
+// wrongField returns the first field that has an invalid value, with that value.
 func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 	for _, f := range fields {
-		if wrong, ok := f.Wrong(); ok {
+		if wrong, ok := f.InvalidSample(); ok {
 			return f, wrong, true
 		}
 	}
 	return gen.Field{}, nil, false
 }
 
-// A Step is a call in the test of a component of a feature, of the component itself if it names no tool. The calls are made one
-// after the other, on one log.
+// A Step is a tool call in the test of a feature's component. Without Tool it calls the component itself.
+// All steps of a test use one event log.
 type Step struct {
 	Tool   string                     `json:"tool,omitempty"`
 	Name   string                     `json:"name,omitempty"`
@@ -247,15 +243,15 @@ type Step struct {
 	Error  string                     `json:"error,omitempty"`
 }
 
-// A call is that of a tool which has to succeed.
+// A call is a tool call that must succeed.
 type call struct {
 	tool  string
 	input json.RawMessage
 }
 
-// tried notes what is written of a component, and the calls that show that it works. Those at the beginning that are of other
-// tools, and of which nothing is said but that they are made, are what is given.
-func (n *named) tried(body string, steps []Step) error {
+// setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
+// expected result set up the test.
+func (n *component) setSteps(body string, steps []Step) error {
 	w, given := Written{Body: body}, true
 	for i, s := range steps {
 		tool := s.Tool
@@ -263,7 +259,7 @@ func (n *named) tried(body string, steps []Step) error {
 			tool = n.wire
 		}
 		if _, err := gen.ParseName(tool); err != nil {
-			return fmt.Errorf("example %d calls %q, which is no tool; name one as clients do, such as posts_create", i+1, tool)
+			return fmt.Errorf("example %d: invalid tool name %q; use the name that clients use, such as posts_create", i+1, tool)
 		}
 		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
 		if !given {
@@ -271,19 +267,19 @@ func (n *named) tried(body string, steps []Step) error {
 			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
-		made, err := Example{Input: s.Input}.check(i)
+		example, err := Example{Input: s.Input}.check(i)
 		if err != nil {
 			return err
 		}
-		n.given = append(n.given, call{tool, made.Input})
+		n.given = append(n.given, call{tool, example.Input})
 	}
 	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
-		return errors.New("there are examples and no body: nothing could come of them; send the statements of the function as its body too")
+		return errExamplesWithoutBody
 	}
-	return n.take(w, false)
+	return n.setWritten(w, false)
 }
 
-func (n named) steps(p gen.Project) ([]step, error) {
+func (n component) steps(p gen.Project) ([]step, error) {
 	var all []step
 	for i, e := range n.examples {
 		input, output, err := n.toolRow(p, n.tools[i], e)
@@ -295,21 +291,21 @@ func (n named) steps(p gen.Project) ([]step, error) {
 	return all, nil
 }
 
-func (n named) toolRow(p gen.Project, tool string, e gen.Example) (input, output *jen.Statement, err error) {
+func (n component) toolRow(p gen.Project, tool string, e gen.Example) (input, output *jen.Statement, err error) {
 	if e.Output != nil {
 		text, err := compact(e.Output)
 		if err != nil {
 			return nil, nil, err
 		}
 		output = rawLit(text)
-		if made, ok := n.output.literal(e.Output); ok && tool == n.wire {
-			output = made
+		if value, ok := n.output.literal(e.Output); ok && tool == n.wire {
+			output = value
 		}
 	}
 	return n.argument(p, tool, e.Input), output, nil
 }
 
-func (n named) trial() gen.Trial {
+func (n component) trial() gen.Trial {
 	if len(n.examples)+len(n.given) == 0 {
 		return gen.Trial{}
 	}

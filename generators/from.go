@@ -18,16 +18,16 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// toolFrom makes a tool of a function of the project: its parameters are the input, its results the
-// output, its doc comment the description.
+// toolFrom creates a tool that wraps a function of the project. The parameters are the input, the
+// results the output, the doc comment the description.
 func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	switch {
 	case len(in.Fields)+len(in.Output) > 0:
-		return gen.Draft{}, fmt.Errorf("a tool that is made of %s takes and returns what that does; leave fields and output out", in.From)
+		return gen.Draft{}, fmt.Errorf("a tool from %s has the parameters and results of that function; omit fields and output", in.From)
 	case in.Body != "":
-		return gen.Draft{}, fmt.Errorf("a tool that is made of %s does what that does; leave the body out", in.From)
+		return gen.Draft{}, fmt.Errorf("a tool from %s calls that function; omit body", in.From)
 	case p.Function == nil:
-		return gen.Draft{}, errors.New("the functions of the project cannot be looked up here")
+		return gen.Draft{}, errors.New("cannot look up functions of the project here")
 	}
 	f, err := p.Function(in.From)
 	if err != nil {
@@ -36,29 +36,29 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		in.Name = f.Name()
 	}
-	n, err := names(p, "tool", "tools", in.Name, in.Description)
+	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
-		if _, wrong := gen.Sentence(in.Description); in.Name == f.Name() && wrong == nil {
-			err = fmt.Errorf("%w: the tool of %s can have a name of its own", err, f.Ref)
+		if _, wrong := gen.ParseDescription(in.Description); in.Name == f.Name() && wrong == nil {
+			err = fmt.Errorf("%w; set \"name\" for the tool of %s", err, f.Ref)
 		}
 		return gen.Draft{}, err
 	}
-	if err := n.take(in.Written, true); err != nil {
+	if err := n.setWritten(in.Written, true); err != nil {
 		return gen.Draft{}, err
 	}
-	takes, err := takenBy(f, p.Module)
+	params, err := paramsOf(f, p.Module)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	gives, err := givenBy(f)
+	results, err := resultsOf(f)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
-	w := &wrapper{named: n, function: f, takes: takes, gives: gives}
+	w := &wrapper{component: n, function: f, params: params, results: results}
 	w.write(file)
-	test := n.refusedTest(p, takes.required())
+	test := n.requiredTest(p, params.required())
 	if len(n.examples) > 0 {
 		test, err = n.toolExamples(p)
 	}
@@ -69,47 +69,46 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 
 // A wrapper is a tool that calls a function of the project.
 type wrapper struct {
-	named
+	component
 	function *gen.Function
-	takes    taken
-	gives    given
+	params   params
+	results  results
 }
 
-// write writes the tool: types for its parameters and results, and a function that calls the one of
-// the project.
+// write writes the tool: its input and output types, and a function that calls the wrapped one.
 func (w *wrapper) write(file gen.GoFile) {
-	spelled := speller{packages: map[string]string{w.function.Path: w.function.Package}}
+	types := typeWriter{packages: map[string]string{w.function.Path: w.function.Package}}
 	input, output := jen.Id(w.goName+"Input"), jen.Id(w.goName+"Output")
-	if w.takes.whole != nil {
-		input = spelled.write(w.takes.whole)
+	if w.params.whole != nil {
+		input = types.write(w.params.whole)
 	} else {
-		w.structure(file, &spelled, "Input", "is what "+w.wire+" takes.", w.takes.parts)
+		w.writeStruct(file, &types, "Input", "is the input of "+w.wire+".", w.params.fields)
 	}
-	if w.gives.whole != nil {
-		output = spelled.write(w.gives.whole)
+	if w.results.whole != nil {
+		output = types.write(w.results.whole)
 	} else {
-		w.structure(file, &spelled, "Output", "is what "+w.wire+" returns.", w.gives.parts)
+		w.writeStruct(file, &types, "Output", "is the output of "+w.wire+".", w.results.fields)
 	}
-	local := spelled.declare(file, append([]string{"context", "ctx", "in", "err", w.goName, w.goName + "Input", w.goName + "Output"}, w.function.Taken...))
+	imported := types.declare(file, append([]string{"context", "ctx", "in", "err", w.goName, w.goName + "Input", w.goName + "Output"}, w.function.Taken...))
 
-	w.comment(file)
-	file.Text(fmt.Sprintf("func %s(%s %s, %s %s) (%s, error) {\n%s\n}", w.goName, w.takes.named("ctx"), file.Ref("context", "Context"),
-		w.takes.named("in"), file.Code(input), file.Code(output), w.call(file, local)))
+	w.writeComment(file)
+	file.Text(fmt.Sprintf("func %s(%s %s, %s %s) (%s, error) {\n%s\n}", w.goName, w.params.nameIfUsed("ctx"), file.Ref("context", "Context"),
+		w.params.nameIfUsed("in"), file.Code(input), file.Code(output), w.call(file, imported)))
 }
 
-func (w *wrapper) structure(file gen.GoFile, spelled *speller, what, about string, parts []part) {
-	file.Comment(fmt.Sprintf("// %s%s %s", w.goName, what, about))
+func (w *wrapper) writeStruct(file gen.GoFile, types *typeWriter, suffix, about string, fields []wrapperField) {
+	file.Comment(fmt.Sprintf("// %s%s %s", w.goName, suffix, about))
 	var members []jen.Code
-	for _, p := range parts {
-		f := gen.Field{Name: p.name, Go: p.goName, Optional: p.optional, Description: p.about}
-		members = append(members, jen.Id(f.Go).Add(spelled.write(p.held)).Op("`"+structure{}.tags(f)+"`").Comment("// "+f.Comment()))
+	for _, field := range fields {
+		f := gen.Field{Name: field.name, Go: field.goName, Optional: field.optional, Description: field.about}
+		members = append(members, jen.Id(f.Go).Add(types.write(field.typ)).Op("`"+structure{}.tags(f)+"`").Comment("// "+f.Comment()))
 	}
-	file.Type().Id(w.goName + what).Struct(members...)
+	file.Type().Id(w.goName + suffix).Struct(members...)
 }
 
-// comment writes the doc comment of the function: the description that was given, or else the comment
-// of the function that it calls, under its own name.
-func (w *wrapper) comment(file gen.GoFile) {
+// writeComment writes the doc comment of the tool: the description if one is set, else the doc comment
+// of the wrapped function under the tool's name.
+func (w *wrapper) writeComment(file gen.GoFile) {
 	text := w.goName + " " + w.about()
 	if doc := strings.TrimRight(w.function.Doc, "\n"); w.description == "" && doc != "" {
 		text = doc
@@ -123,48 +122,48 @@ func (w *wrapper) comment(file gen.GoFile) {
 		}
 		file.Comment("//" + line)
 	}
-	direct(file, w.directives)
+	writeDirectives(file, w.directives)
 }
 
-// call is the statements that call the function, and return what it returns as the output.
+// call returns the statements that call the wrapped function and return its results as the output.
 func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
-	call := file.Ref(w.function.Path, strings.Join(w.function.Call, ".")) + "(" + strings.Join(w.takes.arguments, ", ") + ")"
-	if w.gives.whole != nil && w.gives.fails {
+	call := file.Ref(w.function.Path, strings.Join(w.function.Call, ".")) + "(" + strings.Join(w.params.arguments, ", ") + ")"
+	if w.results.whole != nil && w.results.fails {
 		return "return " + call
 	}
 	output := w.goName + "Output"
 	var names, set []string
-	for _, p := range w.gives.parts {
-		name := p.local(append(names, "context", "ctx", "in", "err", output), imported)
-		names, set = append(names, name), append(set, p.goName+": "+name)
+	for _, f := range w.results.fields {
+		name := f.variable(append(names, "context", "ctx", "in", "err", output), imported)
+		names, set = append(names, name), append(set, f.goName+": "+name)
 	}
 	failed := "err != nil {\nreturn " + output + "{}, err\n}\n"
-	made := "return " + output + "{" + strings.Join(set, ", ") + "}, nil"
+	returned := "return " + output + "{" + strings.Join(set, ", ") + "}, nil"
 	switch {
-	case w.gives.whole != nil:
+	case w.results.whole != nil:
 		return "return " + call + ", nil"
-	case w.gives.nothing && w.gives.fails:
+	case w.results.none && w.results.fails:
 		return "if err := " + call + "; " + failed + "return " + output + "{Done: true}, nil"
-	case w.gives.nothing:
+	case w.results.none:
 		return call + "\nreturn " + output + "{Done: true}, nil"
-	case w.gives.fails:
-		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + made
+	case w.results.fails:
+		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + returned
 	case len(set) == 1:
-		return "return " + output + "{" + w.gives.parts[0].goName + ": " + call + "}, nil"
+		return "return " + output + "{" + w.results.fields[0].goName + ": " + call + "}, nil"
 	}
-	return strings.Join(names, ", ") + " := " + call + "\n" + made
+	return strings.Join(names, ", ") + " := " + call + "\n" + returned
 }
 
 func (w *wrapper) next() []string {
 	var next []string
 	if w.description == "" && w.function.Doc == "" {
-		next = append(next, fmt.Sprintf("Say in the comment of %s what it is for, and derive again (sync, or build): models choose by it.", w.goName))
+		next = append(next, w.describeStep())
 	}
-	if w.takes.whole == nil && len(w.takes.parts) > 0 {
-		next = append(next, fmt.Sprintf("Say in the comments of %sInput, in %s, what its fields mean, and derive again (sync, or build): models fill them in by that.", w.goName, w.path()))
+	if w.params.whole == nil && len(w.params.fields) > 0 {
+		next = append(next, fmt.Sprintf("Describe the fields of %sInput in %s, then run petrock sync: models read the comments.", w.goName, w.path()))
 	}
 	if len(w.examples) == 0 {
-		next = append(next, fmt.Sprintf("Say in its test, %s, what %s returns for an input of yours.", w.testPath(), w.wire))
+		next = append(next, fmt.Sprintf("Write the test of %s in %s.", w.wire, w.testPath()))
 	}
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
@@ -177,8 +176,9 @@ func requiredBy(schema json.RawMessage) string {
 	return document.Required[0]
 }
 
-// structOf is the struct that a type is or points to, with whether it points there; nil if it is none.
-func structOf(t types.Type) (made types.Type, pointer bool) {
+// structOf returns the struct type that t is or points to, and whether t is a pointer. It returns nil
+// for other types.
+func structOf(t types.Type) (structure types.Type, pointer bool) {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t, pointer = p.Elem(), true
 	}
@@ -188,59 +188,57 @@ func structOf(t types.Type) (made types.Type, pointer bool) {
 	return t, pointer
 }
 
-// A part is a parameter or a result of a function, as a field of what a tool takes or returns.
-type part struct {
-	name     string     // in JSON
-	goName   string     // of the field
-	was      string     // in the function, may be empty
-	held     types.Type // of the field
+// A wrapperField is a field of the tool's input or output, for a parameter or result of the function.
+type wrapperField struct {
+	name     string // in JSON
+	goName   string
+	was      string // name of the parameter or result; may be empty
+	typ      types.Type
 	optional bool
-	about    string // what it is, if its name does not say so
+	about    string // description; optional
 }
 
-// parts names the fields that parameters or results become: after them, or after what they are if
-// they have no name, or none that JSON and Go both take. No two are alike but for case.
-type parts struct {
-	list  []part
-	other string // what those without a name are called
-	alone bool   // there is one alone, which needs no number
+// A fieldNamer names fields after parameters or results. Field names differ in more than case.
+type fieldNamer struct {
+	list     []wrapperField
+	fallback string // name for those without a usable name
+	alone    bool   // there is only one, so the fallback needs no number
 }
 
-func (p *parts) add(v *types.Var, at int, held types.Type, optional bool) part {
+func (p *fieldNamer) add(v *types.Var, number int, typ types.Type, optional bool) wrapperField {
 	text := gen.WireName(v.Name())
 	name, err := gen.ParseFieldName(text)
 	if v.Name() == "_" || err != nil {
-		text = p.other
+		text = p.fallback
 		if !p.alone {
-			text = fmt.Sprintf("%s%d", p.other, at)
+			text = fmt.Sprintf("%s%d", p.fallback, number)
 		}
-		name, _ = gen.NameOfValue(text) // it has letters
+		name, _ = gen.NameOfValue(text) // cannot fail: the fallback has letters
 	}
-	for base, number := text, 2; p.has(text, name.Go()); number++ {
+	for base, number := text, 2; p.isTaken(text, name.Go()); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
-		name, _ = gen.NameOfValue(text) // it has letters
+		name, _ = gen.NameOfValue(text) // cannot fail: base is valid
 	}
-	made := part{name: text, goName: name.Go(), was: v.Name(), held: held, optional: optional}
-	p.list = append(p.list, made)
-	return made
+	field := wrapperField{name: text, goName: name.Go(), was: v.Name(), typ: typ, optional: optional}
+	p.list = append(p.list, field)
+	return field
 }
 
-// has reports whether a field has a name, in JSON, where case may not count, or in Go.
-func (p *parts) has(name, goName string) bool {
-	return slices.ContainsFunc(p.list, func(other part) bool {
+// isTaken reports whether a field has the JSON name, ignoring case, or the Go name.
+func (p *fieldNamer) isTaken(name, goName string) bool {
+	return slices.ContainsFunc(p.list, func(other wrapperField) bool {
 		return strings.EqualFold(other.name, name) || other.goName == goName
 	})
 }
 
-// local is the name of a variable that holds the part. It is not one of others, of a package that is
-// imported, or of Go itself.
-func (p part) local(others []string, imported map[string]bool) string {
+// variable returns the name of a variable for the field that conflicts with no other name.
+func (f wrapperField) variable(others []string, imported map[string]bool) string {
 	taken := func(name string) bool {
-		return slices.Contains(others, name) || imported[name] || isGo(name)
+		return slices.Contains(others, name) || imported[name] || isKeywordOrBuiltin(name)
 	}
-	name := p.was
+	name := f.was
 	if !token.IsIdentifier(name) || name == "_" {
-		name = strings.ToLower(p.goName[:1]) + p.goName[1:]
+		name = strings.ToLower(f.goName[:1]) + f.goName[1:]
 	}
 	for base, number := name, 2; taken(name); number++ {
 		name = fmt.Sprintf("%s%d", base, number)
@@ -248,86 +246,89 @@ func (p part) local(others []string, imported map[string]bool) string {
 	return name
 }
 
-func isGo(name string) bool { return token.IsKeyword(name) || types.Universe.Lookup(name) != nil }
-
-// taken is what a tool takes for a function.
-type taken struct {
-	whole     types.Type // a struct of the project that is the input itself; nil if there is none
-	parts     []part     // the fields of the input otherwise
-	arguments []string   // of the call
-	uses      []string   // of ctx and in
-	needs     string     // a property that whole requires, may be empty
+func isKeywordOrBuiltin(name string) bool {
+	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil
 }
 
-// named is a parameter of the tool, which has no name if it is not used.
-func (t taken) named(name string) string {
-	if slices.Contains(t.uses, name) {
+// params maps the input of the tool to the parameters of the function.
+type params struct {
+	whole     types.Type     // a struct of the project that is the input itself, or nil
+	fields    []wrapperField // fields of the input, if whole is nil
+	arguments []string       // of the call
+	used      []string       // of ctx and in
+	needs     string         // a property that whole requires; may be empty
+}
+
+// nameIfUsed returns the name of a parameter of the tool, or _ if it is unused.
+func (p params) nameIfUsed(name string) string {
+	if slices.Contains(p.used, name) {
 		return name
 	}
 	return "_"
 }
 
-func (t taken) required() string {
-	for _, p := range t.parts {
-		if !p.optional {
-			return p.name
+// required returns a required property, or "" if there is none.
+func (p params) required() string {
+	for _, f := range p.fields {
+		if !f.optional {
+			return f.name
 		}
 	}
-	return t.needs
+	return p.needs
 }
 
-// takenBy looks at the parameters of a function. One that is a context gets the tool's. One that is a
-// struct of the project, and the only other one, is the input itself.
-func takenBy(f *gen.Function, module string) (taken, error) {
-	var t taken
-	params := f.Signature.Params()
-	fields := parts{other: "arg"}
+// paramsOf maps the parameters of a function. A context parameter gets the context of the tool. A struct
+// of the project is the input itself if it is the only other parameter.
+func paramsOf(f *gen.Function, module string) (params, error) {
+	var p params
+	vars := f.Signature.Params()
+	fields := fieldNamer{fallback: "arg"}
 	alone := 1
-	for v := range params.Variables() {
+	for v := range vars.Variables() {
 		if derive.IsContext(v.Type()) {
 			alone++
 		}
 	}
-	for i := range params.Len() {
-		v := params.At(i)
+	for i := range vars.Len() {
+		v := vars.At(i)
 		if derive.IsContext(v.Type()) {
-			t.arguments = append(t.arguments, "ctx")
-			t.uses = append(t.uses, "ctx")
+			p.arguments = append(p.arguments, "ctx")
+			p.used = append(p.used, "ctx")
 			continue
 		}
-		t.uses = append(t.uses, "in")
-		held, pointer, schema, err := heldFor(f, v.Type())
+		p.used = append(p.used, "in")
+		typ, pointer, schema, err := fieldTypeFor(f, v.Type())
 		if err != nil {
-			return taken{}, f.Errorf("JSON cannot fill %s: %s", f.Parameter(i), reason(err))
+			return params{}, f.Errorf("JSON cannot fill %s: %s", f.Parameter(i), reason(err))
 		}
 		address := ""
 		if pointer {
 			address = "&"
 		}
-		if params.Len() == alone && isInput(held, schema, module) {
-			t.whole, t.needs = held, requiredBy(schema)
-			t.arguments = append(t.arguments, address+"in")
+		if vars.Len() == alone && isInput(typ, schema, module) {
+			p.whole, p.needs = typ, requiredBy(schema)
+			p.arguments = append(p.arguments, address+"in")
 			continue
 		}
-		last := f.Signature.Variadic() && i == params.Len()-1
-		_, absent := types.Unalias(held).(*types.Pointer)
-		made := fields.add(v, i+1, held, last || absent)
-		argument := address + "in." + made.goName
-		if last {
+		variadic := f.Signature.Variadic() && i == vars.Len()-1
+		field := fields.add(v, i+1, typ, variadic || isPointer(typ))
+		argument := address + "in." + field.goName
+		if variadic {
 			argument += "..."
 		}
-		t.arguments = append(t.arguments, argument)
+		p.arguments = append(p.arguments, argument)
 	}
-	t.parts = fields.list
-	return t, nil
+	p.fields = fields.list
+	return p, nil
 }
 
-// heldFor is the type of what is held for a parameter, whether the parameter is a pointer to that, and
-// its schema. Functions count on pointers to structs, so those are not left out; other pointers may be.
-func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, schema json.RawMessage, err error) {
-	if made, pointer := structOf(t); pointer {
-		if schema, err := f.Input(made); err == nil && derive.IsObject(string(schema)) {
-			return made, true, schema, nil
+// fieldTypeFor returns the type of the field for a parameter, whether the parameter is a pointer to it,
+// and its schema. A pointer to a struct becomes a required struct, since functions expect it not to be
+// nil. Other pointers become optional fields.
+func fieldTypeFor(f *gen.Function, t types.Type) (typ types.Type, pointer bool, schema json.RawMessage, err error) {
+	if elem, pointer := structOf(t); pointer {
+		if schema, err := f.Input(elem); err == nil && derive.IsObject(string(schema)) {
+			return elem, true, schema, nil
 		}
 	}
 	schema, err = f.Input(t)
@@ -335,74 +336,74 @@ func heldFor(f *gen.Function, t types.Type) (held types.Type, pointer bool, sche
 }
 
 // isInput reports whether a type can be the input of a tool itself: a struct of the project without
-// defaults, which only inputs of package tools have.
+// defaults. Only inputs in package tools have defaults.
 func isInput(t types.Type, schema json.RawMessage, module string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
-	if made, pointer := structOf(t); !ok || made == nil || pointer {
+	if structure, pointer := structOf(t); !ok || structure == nil || pointer {
 		return false
 	}
 	return named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path()+"/", module+"/") &&
 		derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
 }
 
-// reason is what is wrong, without the way out, which is another one here.
+// reason returns an error message without its remedy, which does not apply here.
 func reason(err error) string {
 	why, _, _ := strings.Cut(err.Error(), "; ")
 	return why
 }
 
-// given is what a function gives a tool back.
-type given struct {
-	whole   types.Type // what is the output itself; nil if there is none
-	parts   []part     // the fields of the output otherwise
-	nothing bool       // but for an error
-	fails   bool       // its last result is an error
+// results maps the results of the function to the output of the tool.
+type results struct {
+	whole  types.Type     // the output itself, or nil
+	fields []wrapperField // fields of the output, if whole is nil
+	none   bool           // there are no results except an error
+	fails  bool           // the last result is an error
 }
 
-// givenBy looks at the results of a function. A struct with a name is the output itself if
-// it is alone; so is a pointer to one, unless it may be nil without an error.
-func givenBy(f *gen.Function) (given, error) {
-	var g given
-	results := f.Signature.Results()
-	count := results.Len()
-	if count > 0 && derive.IsError(results.At(count-1).Type()) {
-		g.fails = true
+// resultsOf maps the results of a function. A named struct is the output itself if it is the only result
+// besides an error. So is a pointer to one if the function also returns an error.
+func resultsOf(f *gen.Function) (results, error) {
+	var r results
+	vars := f.Signature.Results()
+	count := vars.Len()
+	if count > 0 && derive.IsError(vars.At(count-1).Type()) {
+		r.fails = true
 		count--
 	}
-	fields := parts{other: "result", alone: count == 1}
+	fields := fieldNamer{fallback: "result", alone: count == 1}
 	for i := range count {
-		v := results.At(i)
+		v := vars.At(i)
 		if derive.IsError(v.Type()) {
-			return given{}, f.Errorf("%s is not the last one, and a tool has one error alone", f.Result(i))
+			return results{}, f.Errorf("%s is not the last result; a tool returns one error, last", f.Result(i))
 		}
 		schema, err := f.Output(v.Type())
 		if err != nil {
-			return given{}, f.Errorf("JSON cannot hold %s: %s", f.Result(i), reason(err))
+			return results{}, f.Errorf("JSON cannot hold %s: %s", f.Result(i), reason(err))
 		}
-		made, pointer := structOf(v.Type())
-		if _, named := made.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (g.fails || !pointer)) {
-			g.whole = v.Type()
-			return g, nil
+		structure, pointer := structOf(v.Type())
+		if _, named := structure.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (r.fails || !pointer)) {
+			r.whole = v.Type()
+			return r, nil
 		}
 		if schema == nil {
-			return given{}, f.Errorf("%s decides what the client is told, and so has to be the only one beside an error", f.Result(i))
+			return results{}, f.Errorf("%s is the whole result of a tool, so it must be the only result except an error", f.Result(i))
 		}
 		fields.add(v, i+1, v.Type(), false)
 	}
-	if g.parts = fields.list; count == 0 {
-		g.nothing = true
-		g.parts = []part{{name: "done", goName: "Done", held: types.Typ[types.Bool], about: "It was done"}}
+	if r.fields = fields.list; count == 0 {
+		r.none = true
+		r.fields = []wrapperField{{name: "done", goName: "Done", typ: types.Typ[types.Bool], about: "True on success"}}
 	}
-	return g, nil
+	return r, nil
 }
 
-// A speller writes types down, and keeps which packages that takes.
-type speller struct {
-	packages map[string]string // by import path, their names
+// A typeWriter writes types as Go source and collects the packages they need.
+type typeWriter struct {
+	packages map[string]string // package names by import path
 }
 
-// write is a type as Go source. It is one that JSON can hold, and whose names can be used.
-func (s *speller) write(t types.Type) *jen.Statement {
+// write returns t as Go source. t must have a JSON encoding and use only accessible names.
+func (s *typeWriter) write(t types.Type) *jen.Statement {
 	switch t := t.(type) {
 	case *types.Alias:
 		if t.Obj().Pkg() != nil && !t.Obj().Exported() {
@@ -433,38 +434,38 @@ func (s *speller) write(t types.Type) *jen.Statement {
 			}
 		})
 	case *types.Interface:
-		return jen.Any() // others hold no JSON
+		return jen.Any() // only empty interfaces have a JSON encoding
 	}
 	return jen.Id(t.String())
 }
 
-func (s *speller) name(name *types.TypeName, of *types.TypeList) *jen.Statement {
-	made := jen.Id(name.Name())
+func (s *typeWriter) name(name *types.TypeName, of *types.TypeList) *jen.Statement {
+	code := jen.Id(name.Name())
 	if pkg := name.Pkg(); pkg != nil {
 		s.packages[pkg.Path()] = pkg.Name()
-		made = jen.Qual(pkg.Path(), name.Name())
+		code = jen.Qual(pkg.Path(), name.Name())
 	}
 	var arguments []jen.Code
 	for t := range of.Types() {
 		arguments = append(arguments, s.write(t))
 	}
 	if len(arguments) > 0 {
-		made.Types(arguments...)
+		code.Types(arguments...)
 	}
-	return made
+	return code
 }
 
-// declare tells a file the names of the packages, and returns them. None is one of those that are
-// taken, or Go's own: a package that is called so gets another name.
-func (s *speller) declare(file gen.GoFile, taken []string) map[string]bool {
+// declare declares the imports in a file and returns the package names. It renames a package whose
+// name is taken or predeclared.
+func (s *typeWriter) declare(file gen.GoFile, taken []string) map[string]bool {
 	names := map[string]bool{}
 	for _, imported := range slices.Sorted(maps.Keys(s.packages)) {
 		name := s.packages[imported]
-		for number := 2; names[name] || slices.Contains(taken, name) || isGo(name); number++ {
+		for number := 2; names[name] || slices.Contains(taken, name) || isKeywordOrBuiltin(name); number++ {
 			name = fmt.Sprintf("%s%d", s.packages[imported], number)
 		}
 		names[name] = true
-		if name == lastWord(imported) {
+		if name == defaultName(imported) {
 			file.ImportName(imported, name)
 		} else {
 			file.ImportAlias(imported, name)
@@ -473,8 +474,8 @@ func (s *speller) declare(file gen.GoFile, taken []string) map[string]bool {
 	return names
 }
 
-// lastWord is what a package is called if it goes by its import path.
-func lastWord(imported string) string {
+// defaultName returns the package name that an import path suggests.
+func defaultName(imported string) string {
 	above, base := path.Split(imported)
 	if above != "" && regexp.MustCompile(`^v[0-9]+$`).MatchString(base) {
 		return path.Base(above)

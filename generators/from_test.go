@@ -14,9 +14,9 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Each archive is a project: what it has besides testdata/from/base, and inputs for the generator of
-// tools, one a line, each of which is on top of those before it. What came of them follows: the
-// files, and what was said, or the error. All of it has been derived from and type-checked by then.
+// Each archive is a project: its files in addition to testdata/from/base, and inputs for the generator of
+// tools, one per line, applied in order. The expected files and messages, or the error, follow. The
+// results are derived from and type-checked.
 func TestToolFrom(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -54,7 +54,7 @@ func TestToolFrom(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(archive), want)
+				t.Fatalf("got\n%s\nwant\n%s\n(-update writes the golden file)", txtar.Format(archive), want)
 			}
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 				t.Fatal(err)
@@ -76,8 +76,8 @@ func unpack(t *testing.T, dir string, files []txtar.File) {
 	}
 }
 
-// generateAll makes a tool of each input, and returns the files and what was said: with all, tests
-// and what to do next too.
+// generateAll generates a tool from each input and returns the files and messages. With all, they
+// include tests and next steps.
 func generateAll(t *testing.T, dir, inputs string, all bool) []txtar.File {
 	t.Helper()
 	e, err := engine.Open(dir, generators.All())

@@ -10,61 +10,62 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// GeneratorInput is what the generator of generators takes.
+// GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string `json:"name"`                  // Name of the generator, and of what it makes, such as handler
-	Description string `json:"description,omitempty"` // What the generator makes, such as: Makes a handler of HTTP requests.
+	Name        string `json:"name"`                  // Name of the generator and of the components it creates, such as handler
+	Description string `json:"description,omitempty"` // What the generator does, such as: Creates an HTTP handler.
 }
 
-// Generator makes a generator of the project's own, with its test. It works as it is, making functions with tests;
-// change it to make what you need.
+// Generator creates a project-specific generator with a test. The new generator runs as it is and
+// creates functions with tests; edit it to create what you need.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	name, err := gen.ParseName(in.Name)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n := named{kind: "generator", dir: derive.OwnGenerators, name: name, wire: name.Wire(), goName: name.Go()}
-	if err := n.free(in.Name); err != nil {
+	n := component{kind: "generator", dir: derive.OwnGenerators, name: name, wire: name.Wire(), goName: name.Go()}
+	if err := n.checkGeneratorName(in.Name); err != nil {
 		return gen.Draft{}, err
 	}
-	if n.description, err = gen.Sentence(in.Description); err != nil {
+	if n.description, err = gen.ParseDescription(in.Description); err != nil {
 		return gen.Draft{}, err
 	}
 	if n.description == "" {
-		n.description = fmt.Sprintf("makes %s: functions that answer with their own name, each with its test.", plural(name.Human()))
+		n.description = fmt.Sprintf("creates %s: functions that return their own name, each with a test.", plural(name.Human()))
 	}
-	if !name.Exact() {
+	if !name.IsExact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
 	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
-	draft, err := n.draft(p, n.generator(p, folder), n.generatorTest(p, folder), nil)
+	draft, err := n.draft(p, n.generatorFile(p, folder), n.generatorTest(p, folder), nil)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	draft.Trial = gen.Trial{Program: derive.OwnGenerators + "/run", Test: "Test" + n.goName}
 	draft.Next = []string{
-		fmt.Sprintf("Change what %s makes in %s, and say in its test, %s, what that is.", n.goName, n.path(), n.testPath()),
+		fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()),
 		"go test ./" + n.dir,
 		fmt.Sprintf("go run ./cmd/petrock generate %s first", n.wire),
 	}
 	return draft, nil
 }
 
-func (n named) free(typed string) error {
+// checkGeneratorName refuses a name that petrock or Go already uses.
+func (n component) checkGeneratorName(typed string) error {
 	plain := strings.ReplaceAll(n.wire, "_", "")
 	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {
 		return fmt.Errorf("petrock has a generator %q; choose another name", typed)
 	}
 	if token.IsKeyword(n.wire) {
-		return fmt.Errorf("%q is a keyword of Go; take another name", typed)
+		return fmt.Errorf("%q is a Go keyword; choose another name", typed)
 	}
 	if n.goName == "All" {
-		return fmt.Errorf("the name %q would make a function All, which is the name of something else here; take another", typed)
+		return fmt.Errorf("the function name All, from %q, is reserved; choose another name", typed)
 	}
 	return gen.CheckGeneratorName(n.wire)
 }
 
-// plural is a noun for several of what it is one of, as a rule.
+// plural returns the regular plural of a noun.
 func plural(noun string) string {
 	ends := func(endings ...string) bool {
 		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(noun, ending) })
@@ -78,36 +79,35 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// generator is the file of a generator whose components are in a folder.
-func (n named) generator(p gen.Project, folder string) gen.GoFile {
+// generatorFile returns the source of a generator that writes its components to folder.
+func (n component) generatorFile(p gen.Project, folder string) gen.GoFile {
 	file := n.file(p)
 	file.ImportName(p.Import("generators/gen"), "gen")
 	file.ImportName(jenPath, "jen")
 	what := n.name.Human()
-	file.Text(strings.NewReplacer("$what", what, "$name", n.goName, "'", "`").Replace(`// $nameInput is what the generator of ` + plural(what) + ` takes: words and flags of its command, arguments
-// of its tool. ToolInput in generators/tool.go shows how to take fields.
+	file.Text(strings.NewReplacer("$what", what, "$name", n.goName, "'", "`").Replace(`// $nameInput is the input of $name: arguments and flags on the command line, arguments of its tool.
+// See ToolInput in generators/tool.go for an input with fields.
 type $nameInput struct {
 	Name        string 'json:"name"'                  // Name of the $what, such as first
 	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
 }`))
 	n.body = &body{text: strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody)}
-	n.function(file, "p gen.Project, in "+n.goName+"Input", "gen.Draft", "")
+	n.writeFunction(file, "p gen.Project, in "+n.goName+"Input", "gen.Draft", "")
 	for _, used := range []string{"path", "strings", jenPath, p.Import("generators/gen")} {
 		file.Use(used)
 	}
 	return file
 }
 
-// jenPath is the import path of jennifer, with which generators write Go.
 const jenPath = "github.com/dave/jennifer/jen"
 
 // generatorBody is the body of a new generator.
-const generatorBody = `// One name makes those that Go, files and people need; the error says what is wrong with it.
+const generatorBody = `// A Name converts to the spellings that Go, files and people use.
 name, err := gen.ParseName(in.Name)
 if err != nil {
 	return gen.Draft{}, err
 }
-description, err := gen.Sentence(in.Description)
+description, err := gen.ParseDescription(in.Description)
 if err != nil {
 	return gen.Draft{}, err
 }
@@ -132,14 +132,14 @@ if err != nil {
 //
 //	func TestFirst(t *testing.T) {
 //		if got := $folder.First(); got != "first" {
-//			t.Errorf("it answers %q", got)
+//			t.Errorf("got %q", got)
 //		}
 //	}
 test := gen.NewGoFile(imported+"_test", pkg+"_test")
 test.ImportName(imported, pkg)
 test.Func().Id("Test" + name.Go()).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
 	jen.If(jen.Id("got").Op(":=").Qual(imported, name.Go()).Call(), jen.Id("got").Op("!=").Lit(name.Wire())).Block(
-		jen.Id("t").Dot("Errorf").Call(jen.Lit("it answers %q"), jen.Id("got")),
+		jen.Id("t").Dot("Errorf").Call(jen.Lit("got %q"), jen.Id("got")),
 	),
 )
 tested, err := test.Bytes()
@@ -158,8 +158,7 @@ return gen.Draft{
 	Next: []string{"Write " + name.Go() + " in " + where + ".", "go test ./" + dir},
 }, nil`
 
-// generatorTest is the test of a generator.
-func (n named) generatorTest(p gen.Project, folder string) gen.GoFile {
+func (n component) generatorTest(p gen.Project, folder string) gen.GoFile {
 	imported, pkg, gens := p.Import(n.dir), p.Package(n.dir), p.Import("generators/gen")
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
@@ -175,16 +174,15 @@ func (n named) generatorTest(p gen.Project, folder string) gen.GoFile {
 		{"$folder/first_test.go", "func TestFirst(t *testing.T)"},
 	}
 	if len(draft.Files) != len(wants) {
-		t.Fatalf("it makes %d files, not %d", len(draft.Files), len(wants))
+		t.Fatalf("got %d files, want %d", len(draft.Files), len(wants))
 	}
 	for i, want := range wants {
 		if file := draft.Files[i]; file.Path != want.path || !strings.Contains(string(file.Text), want.text) {
-			t.Errorf("%s is not %s with %q in it:\n%s", file.Path, want.path, want.text, file.Text)
+			t.Errorf("got %s, want %s containing %q:\n%s", file.Path, want.path, want.text, file.Text)
 		}
 	}
-	// What cannot be a name is refused.
 	if _, err := $pkg.$name(project, $pkg.$nameInput{Name: "no name"}); err == nil {
-		t.Error("a name with a space in it is taken")
+		t.Error("a name with a space is accepted")
 	}
 }`), imported, gens, "strings", "testing")
 	return file

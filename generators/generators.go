@@ -1,10 +1,11 @@
-// Package generators holds petrock's generators, one file each: pure functions from a project and an
-// input to files. A project's own are in its internal/generators. The packages below make them a program:
+// Package generators holds petrock's generators, one file each. A generator is a pure function from a
+// project and an input to files. A project's own generators are in its internal/generators. Packages
+// below this one:
 //
-//   - gen: what a generator is made of: project facts, names, fields, writing Go;
-//   - contract: what a project promises to clients and to its event log;
-//   - typecheck: sources with planned files over them, go/types, export data, the go command;
-//   - derive: registration, schemas, wiring and the contract from plain Go;
+//   - gen: the API that generators use: project facts, names, fields, writing Go;
+//   - contract: the recorded schemas and versions that clients and the event log rely on;
+//   - typecheck: sources with planned files overlaid, go/types, export data, the go command;
+//   - derive: derives registration, schemas, wiring and the contract from plain Go;
 //   - imports: adds the imports that a file lacks;
 //   - trial: builds and runs examples over planned files, under limits;
 //   - journal: changes files atomically and records operations for undo;
@@ -31,15 +32,14 @@ import (
 //go:embed *.go */*.go docs/*.md parts/modules.txtar
 var Files embed.FS
 
-// Version is the version of petrock that these generators are of. A project keeps those that
-// it was made with.
+// Version is petrock's version. A project keeps the generators of the version that created it.
 const Version = "0.2.0"
 
-// A step is a call of a tool in a test, and what comes of it.
+// A step is a tool call in a test, with the expected result.
 type step struct {
 	tool, name string
 	input      *jen.Statement
-	output     *jen.Statement // nil if any will do
+	output     *jen.Statement // nil accepts any output
 	error      string
 }
 
@@ -54,8 +54,8 @@ func (s step) example(file gen.GoFile) string {
 	return text + "}"
 }
 
-// calls is a loop over calls of several tools, in order, with what follows each of them.
-func calls(file gen.GoFile, mcptest string, all []step, then string) string {
+// stepLoop returns a loop over calls of several tools. The statements then follow each call.
+func stepLoop(file gen.GoFile, mcptest string, all []step, then string) string {
 	example, rows := file.Ref(mcptest, "Example"), ""
 	for _, s := range all {
 		rows += fmt.Sprintf("{%q, %s%s},\n", s.tool, example, s.example(file))
@@ -71,8 +71,8 @@ func calls(file gen.GoFile, mcptest string, all []step, then string) string {
 	}`
 }
 
-// checks is a loop over calls of one component: client.CheckTool(t, "add", example).
-func checks(file gen.GoFile, mcptest string, all []step, check string) string {
+// exampleLoop returns a loop over calls of one component: client.CheckTool(t, "add", example).
+func exampleLoop(file gen.GoFile, mcptest string, all []step, check string) string {
 	rows := ""
 	for _, s := range all {
 		rows += s.example(file) + ",\n"
@@ -85,40 +85,39 @@ func checks(file gen.GoFile, mcptest string, all []step, check string) string {
 	}`
 }
 
-func checkTool(tool string) string { return fmt.Sprintf("client.CheckTool(t, %q, example)", tool) }
-
-// rawLit is a string literal between backquotes, if possible.
+// rawLit returns a string literal, in backquotes if possible.
 func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }
 
-// listedTest is the test of a component that does something nobody has given an example of. It never runs
-// the function, which may do anything: it looks the component up in a list of the client's.
-func (n named) listedTest(p gen.Project, list string) gen.GoFile {
+// listedTest returns the test of a component without examples. The function may have side effects,
+// so the test only checks that the server lists the component.
+func (n component) listedTest(p gen.Project, list string) gen.GoFile {
 	return n.test(p, func(gen.GoFile) string {
 		return fmt.Sprintf(`for _, offered := range client.%s() {
 			if offered.Name == %q {
 				return
 			}
 		}
-		t.Error("there is no %s %[2]s")`, list, n.wire, n.kind)
+		t.Error("%s %[2]s is not listed")`, list, n.wire, n.kind)
 	})
 }
 
-// refusedTest is the same for a tool that has a property that is required: it leaves that out.
-func (n named) refusedTest(p gen.Project, required string) gen.GoFile {
+// requiredTest is listedTest for a tool with a required property. It calls the tool without the
+// property, which fails before the function runs.
+func (n component) requiredTest(p gen.Project, required string) gen.GoFile {
 	if required == "" {
 		return n.listedTest(p, "Tools")
 	}
 	return n.test(p, func(file gen.GoFile) string {
-		return "// What it needs is asked for before the function runs.\n" +
-			n.refuses(file, "map[string]any{}", "without "+required)
+		return "// Arguments are validated before the function runs.\n" +
+			n.invalidCall(file, "map[string]any{}", "without "+required)
 	})
 }
 
-// refuses is the part of a test that calls a tool with input that its schema refuses.
-func (n named) refuses(file gen.GoFile, input, how string) string {
+// invalidCall returns statements that call the tool with input that its schema refuses.
+func (n component) invalidCall(file gen.GoFile, input, how string) string {
 	file.Use("strings")
 	return fmt.Sprintf(`wrong := client.CallTool(%q, %s)
 		if !wrong.IsError || !strings.Contains(wrong.Text(), "invalid arguments") {
-			t.Errorf("%s, %s says %%s", wrong.Text())
+			t.Errorf("%s, %s returned %%s", wrong.Text())
 		}`, n.wire, input, how, n.wire)
 }

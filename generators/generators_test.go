@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// Each archive is an input, as JSON, and the files that the generator makes of it, or its error. The
-// archive's name begins with that of the generator. A line "features: …" before the first file names features that there are.
+// Each archive is a JSON input and the expected files or error. Its name starts with that of the
+// generator. A line "features: …" before the first file lists existing features.
 func TestGenerators(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -35,7 +35,7 @@ func TestGenerators(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := []txtar.File{archive.Files[0]}
-			draft, err := make(t, kind, archive.Files[0].Data, features(string(archive.Comment)))
+			draft, err := runGenerator(t, kind, archive.Files[0].Data, features(string(archive.Comment)))
 			for _, f := range draft.Files {
 				got = append(got, txtar.File{Name: f.Path, Data: f.Text})
 			}
@@ -64,7 +64,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// features are those that the comment of an archive says are there.
+// features returns the features in the comment of an archive.
 func features(comment string) map[string]string {
 	packages := map[string]string{}
 	for line := range strings.Lines(comment) {
@@ -77,7 +77,7 @@ func features(comment string) map[string]string {
 	return packages
 }
 
-func make(t *testing.T, kind string, input []byte, packages map[string]string) (gen.Draft, error) {
+func runGenerator(t *testing.T, kind string, input []byte, packages map[string]string) (gen.Draft, error) {
 	t.Helper()
 	for _, g := range generators.All() {
 		if g.Name != kind {

@@ -19,16 +19,16 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A shape is a struct type of the project, of which tests write values: posts.Create{Title: "a"}.
+// A shape is a struct type of the project whose values tests write: posts.Create{Title: "a"}.
 type shape struct {
 	path    string // import path of its package
 	name    string
 	fields  []gen.StructField
-	strings []string // types of its package whose values are strings
+	strings []string // string types of its package
 }
 
-// literal is the Go value that encodes to object. It reports false if there is none: the object lacks what is
-// required, has what the type does not know, or has a value of another type.
+// literal returns the Go value that encodes to object. It reports false if there is none: a required
+// field is missing, or a field is unknown or has another type.
 func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	set, ok := s.members(object)
 	return jen.Qual(s.path, s.name).Values(set...), ok
@@ -66,8 +66,8 @@ func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	return set, len(given) == 0
 }
 
-// encodedAs is the key of a field in JSON, empty if it is left out, with the options of its tag. It reports false for
-// a field that is encoded in another way.
+// encodedAs returns the JSON key of a field, empty if it is not encoded, and the options of its tag. It
+// reports false for embedded fields and the option string.
 func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
 	tag := reflect.StructTag(f.Tag).Get("json")
 	if tag == "-" || f.Name != "" && !ast.IsExported(f.Name) {
@@ -91,29 +91,24 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.Ident:
 		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
-		switch name := typeText(t); name {
-		case "time.Duration", "json.RawMessage":
-			return true
-		}
+		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, typeText(t))
 	}
 	return false
 }
 
 func isPredeclared(name string) bool {
-	switch name {
-	case "any", "string", "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"any", "string", "bool", "int", "int8", "int16", "int32", "int64",
+		"uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64"}, name)
 }
 
 type goValue struct {
 	code        *jen.Statement
 	empty, zero bool // omitempty or omitzero would leave it out
-	converts    bool // by itself it is of another type, such as an int that is to be an int64
+	converts    bool // the type of code differs, such as int for int64
 }
 
-// value is the value of a type that encodes to raw. One that is elided stands in a list or map that says its type.
+// value returns the value of type t that encodes to raw. elided omits the type of a composite literal,
+// as inside of a slice or map.
 func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, bool) {
 	if strictjson.First(raw) == 'n' {
 		return goValue{}, false
@@ -212,7 +207,7 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 		kind = "float64"
 	}
 	v, ok := basic(kind, raw)
-	return goValue{code: v.code}, ok // an interface that holds something is neither empty nor zero
+	return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero
 }
 
 func basic(name string, raw json.RawMessage) (goValue, bool) {
@@ -274,7 +269,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 	return goValue{}, false
 }
 
-// timeCode is a time in UTC: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).
+// timeCode returns a time in UTC: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).
 func timeCode(at time.Time) *jen.Statement {
 	return jen.Qual("time", "Date").Call(
 		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
@@ -282,7 +277,7 @@ func timeCode(at time.Time) *jen.Statement {
 	)
 }
 
-// typeCode is a type as jennifer writes it, with the imports that it needs. It knows the types that values can have.
+// typeCode returns a type that value supports, as jennifer code with its imports.
 func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -305,7 +300,7 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	return jen.Null()
 }
 
-// typeText is a type of one or two words as it is written, such as time.Time; it is empty for others.
+// typeText returns the source of an identifier or selector, such as time.Time, and "" for other types.
 func typeText(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.Ident:

@@ -21,7 +21,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// note is a type with a field of every kind that a person may write.
+// note returns a type with a field of every supported kind.
 func note() shape {
 	return shape{path: "example.com/notes", name: "Note", strings: []string{"Mood"}, fields: []gen.StructField{
 		{Name: "ID", Type: "string", Tag: `json:"id"`},
@@ -106,7 +106,7 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// Whatever is sent as an example, a literal is an expression of Go that has every key of the object.
+// A literal is a Go expression that has every key of the object.
 func FuzzLiteral(f *testing.F) {
 	f.Add(`{"id":"a","n":3,"size":-4,"mood":"good","tags":["\\u0000"],"deep":{"a":["b"]},"wait":-1,"raw":[1],"any":{"x":[1e3]},"data":"/w=="}`)
 	f.Add(`{"id":"a","at":"2026-01-02T03:04:05.5Z","price":1e-7,"small":0,"Plain":"\\n"}`)
@@ -126,8 +126,7 @@ func FuzzLiteral(f *testing.F) {
 	})
 }
 
-// Whatever fields a component has, its samples are Go values: compiled and encoded, they are the JSON that they were
-// made of.
+// Samples of all fields are Go values that encode to the original JSON.
 func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	file := gen.NewGoFile("example.com/literals", "main")
@@ -192,7 +191,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	}
 }
 
-// randomField is a field of the grammar.
+// randomField returns a valid field.
 func randomField(random *rand.Rand, number int) string {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	kind := one("string", "int", "int64", "float", "bool", "time", "duration", "bytes", "any", "enum(a b,c)")
@@ -217,7 +216,7 @@ func equalJSON(t *testing.T, a, b string) bool {
 	return reflect.DeepEqual(values[0], values[1])
 }
 
-// The input of another component is a value of its type, if that is known.
+// The input of another component is a value of its type, if the type is known.
 func TestExamplesCallOtherComponents(t *testing.T) {
 	asked := 0
 	p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: map[string]string{"features/posts": "posts", "features/client": "client"}}

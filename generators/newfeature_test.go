@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Who names a feature that is not there is told which there are, and which may be meant.
+// The notice of a new feature lists the existing features and suggests a similar name.
 func TestNewFeatureIsTold(t *testing.T) {
 	some := map[string]string{"features/posts": "posts", "features/users": "users", "tools": "tools", "features/posts/deep": "deep"}
 	for _, c := range []struct {

@@ -7,59 +7,59 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// PromptInput is what the generator of prompts takes.
+// PromptInput is the input of Prompt.
 type PromptInput struct {
 	Name        string   `json:"name"`                  // Name of the prompt, such as review
-	Fields      []string `json:"fields,omitempty"`      // Its arguments, which are text: code, style:enum(short,long)?, as fields of generate_tool
-	Description string   `json:"description,omitempty"` // What the prompt is for, such as: Asks for a review.
+	Fields      []string `json:"fields,omitempty"`      // Arguments, which are strings, in the syntax of generate_tool: code, style:enum(short,long)?
+	Description string   `json:"description,omitempty"` // What the prompt does, such as: Asks for a review.
 	WrittenText
 }
 
-// Prompt makes a prompt: a message for the model that a person can ask for, with its test. Its arguments
-// are text, or one of several texts.
+// Prompt creates a prompt, a message template that users choose in their client, with a test. Its
+// arguments are strings or enums.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
-	n, err := names(p, "prompt", "prompts", in.Name, in.Description)
+	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.take(Written(in.WrittenText), false); err != nil {
+	if err := n.setWritten(Written(in.WrittenText), false); err != nil {
 		return gen.Draft{}, err
 	}
 	arguments, err := gen.ParseFields(in.Fields)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	var given []string
+	var samples []string
 	for _, f := range arguments {
 		switch f.Type.Kind {
 		case gen.KindString, gen.KindEnum, gen.KindTime:
 		default:
-			return gen.Draft{}, fmt.Errorf("the argument %s is of type %s, and a prompt is given text alone; make it string, enum(a,b) or time, and read the text in the function", f.Name, f.Type)
+			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
 		}
 		if !f.Optional {
-			given = append(given, fmt.Sprintf("%q: %q", f.Name, f.Sample()))
+			samples = append(samples, fmt.Sprintf("%q: %q", f.Name, f.Sample()))
 		}
 	}
 
-	filled := structure{name: n.goName + "Input", prefix: n.goName, about: "is what " + n.wire + " is filled in with.", fields: arguments}
-	if err := n.apart(filled); err != nil {
+	input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the arguments of " + n.wire + ".", fields: arguments}
+	if err := n.checkEnumNames(input); err != nil {
 		return gen.Draft{}, err
 	}
 
 	file := n.file(p)
-	filled.write(file)
-	n.function(file, "ctx "+file.Ref("context", "Context")+", in "+filled.name, "string", `""`)
+	input.write(file)
+	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, "string", `""`)
 
-	test, err := n.promptTest(p, given)
+	test, err := n.promptTest(p, samples)
 	return n.draft(p, file, test, err)
 }
 
-func (n named) promptTest(p gen.Project, given []string) (gen.GoFile, error) {
+func (n component) promptTest(p gen.Project, samples []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
 		return n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, example)", n.wire), textRow)
 	case n.isWritten():
 		return n.listedTest(p, "Prompts"), nil
 	}
-	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("prompts/get", map[string]any{"name": %q, "arguments": map[string]string{%s}}, nil)`, n.wire, strings.Join(given, ", "))), nil
+	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("prompts/get", map[string]any{"name": %q, "arguments": map[string]string{%s}}, nil)`, n.wire, strings.Join(samples, ", "))), nil
 }

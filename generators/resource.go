@@ -12,22 +12,22 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// ResourceInput is what the generator of resources takes.
+// ResourceInput is the input of Resource.
 type ResourceInput struct {
 	Name        string `json:"name"`                  // Name of the resource, such as note
-	URI         string `json:"uri"`                   // Its address, such as config://app, or note://{id}, where {id} stands for any text
-	Description string `json:"description,omitempty"` // What is to be found there, such as: The text of a note.
+	URI         string `json:"uri"`                   // URI or URI template, such as config://app or note://{id}
+	Description string `json:"description,omitempty"` // What the resource contains, such as: The text of a note.
 	WrittenText
 }
 
-// Resource makes a resource: something that clients can read under an address, with its test. An
-// address with variables makes it a whole family of resources.
+// Resource creates a resource that clients read at a URI, with a test. A URI with variables, such as
+// note://{id}, creates a resource template.
 func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
-	n, err := names(p, "resource", "resources", in.Name, in.Description)
+	n, err := newComponent(p, "resource", "resources", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.take(Written(in.WrittenText), false); err != nil {
+	if err := n.setWritten(Written(in.WrittenText), false); err != nil {
 		return gen.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
@@ -39,93 +39,81 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	file := n.file(p)
 	params := "ctx " + file.Ref("context", "Context")
 	if len(variables) > 0 {
-		input := structure{name: n.goName + "Input", prefix: n.goName, about: "is what the address of " + n.wire + " holds."}
+		input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the variables of the URI of " + n.wire + "."}
+		var fields []string
 		for _, variable := range variables {
-			name, err := gen.ParseFieldName(variable)
-			if err != nil {
-				return gen.Draft{}, err
+			field := variable + ":string"
+			if slices.Contains(queryVariables(in.URI), variable) {
+				field += "?"
 			}
-			optional := slices.Contains(queryOf(in.URI), variable)
-			input.fields = append(input.fields, gen.Field{Name: variable, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindString}, Optional: optional})
+			fields = append(fields, field)
 		}
-		if err := distinct(in.URI, input.fields); err != nil {
-			return gen.Draft{}, err
+		if input.fields, err = gen.ParseFields(fields); err != nil {
+			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", gen.Shorten(in.URI), err)
 		}
 		input.write(file)
 		params += ", in " + input.name
 	}
-	n.function(file, params, "string", `""`)
+	n.writeFunction(file, params, "string", `""`)
 
 	test, err := n.resourceTest(p, in.URI, variables)
 	return n.draft(p, file, test, err)
 }
 
-func (n named) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
+func (n component) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
 		return n.exampleTest(p, "client.CheckResource(t, example)", func(e gen.Example) (input, output *jen.Statement, err error) {
 			if _, output, err = textRow(e); err != nil {
 				return nil, nil, err
 			}
-			address, err := addressOf(uri, variables, e)
-			return rawLit(address), output, err
+			expanded, err := expandURI(uri, variables, e)
+			return rawLit(expanded), output, err
 		})
 	case n.isWritten() && len(variables) > 0:
 		return n.listedTest(p, "ResourceTemplates"), nil
 	case n.isWritten():
 		return n.listedTest(p, "Resources"), nil
 	}
-	address := uri
 	for _, variable := range variables {
-		address = strings.NewReplacer("{"+variable+"}", "example", "{+"+variable+"}", "example").Replace(address)
+		uri = strings.NewReplacer("{"+variable+"}", "example", "{+"+variable+"}", "example").Replace(uri)
 	}
-	address, _, _ = strings.Cut(address, "{?")
-	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("resources/read", map[string]string{"uri": %q}, nil)`, address)), nil
+	uri, _, _ = strings.Cut(uri, "{?")
+	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("resources/read", map[string]string{"uri": %q}, nil)`, uri)), nil
 }
 
-// addressOf is where the resource of an example is: what the example is given stands for the variables.
-func addressOf(uri string, variables []string, e gen.Example) (string, error) {
+// expandURI returns the URI with the variables replaced by the input of an example.
+func expandURI(uri string, variables []string, e gen.Example) (string, error) {
 	values := map[string]string{}
 	if err := json.Unmarshal(e.Input, &values); err != nil {
 		return "", err
 	}
 	for name := range values {
 		if !slices.Contains(variables, name) {
-			return "", fmt.Errorf("the example %q gives a value for %s, which is no variable of the address %s", e.Name, name, uri)
+			return "", fmt.Errorf("example %q: the URI %s has no variable %s", e.Name, uri, name)
 		}
 	}
-	address, err := derive.Expand(uri, values)
+	expanded, err := derive.Expand(uri, values)
 	if err != nil {
-		return "", fmt.Errorf("the example %q: %w", e.Name, err)
+		return "", fmt.Errorf("example %q: %w", e.Name, err)
 	}
-	return address, nil
+	return expanded, nil
 }
 
-// queryOf are the variables of an address that stand for the parameters of a query.
-func queryOf(uri string) []string {
+// queryVariables returns the variables in the query of a URI: note://{id}{?lang}.
+func queryVariables(uri string) []string {
 	_, query, _ := strings.Cut(uri, "{?")
 	return strings.Split(strings.TrimSuffix(query, "}"), ",")
 }
 
-func distinct(uri string, fields []gen.Field) error {
-	for i, f := range fields {
-		for _, other := range fields[:i] {
-			if f.Go == other.Go || strings.EqualFold(f.Name, other.Name) {
-				return fmt.Errorf("in the address %q, the variables %s and %s are too much alike; rename one", uri, other.Name, f.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// unwrittenTest is the test of a component whose function returns an error until it is written.
-func (n named) unwrittenTest(p gen.Project, call string) gen.GoFile {
+// unwrittenTest returns the test of a component that is not written yet.
+func (n component) unwrittenTest(p gen.Project, call string) gen.GoFile {
 	return n.test(p, func(file gen.GoFile) string {
 		file.Use("strings")
 		return fmt.Sprintf(`err := %s
-			// It is not written yet. When it is, say here what %s returns.
+			// Not written yet. Once it is, check here what %s returns.
 			if err == nil || !strings.Contains(err.Error(), %q) {
-				t.Errorf("%[2]s says %%v", err)
-			}`, call, n.wire, n.where())
+				t.Errorf("%[2]s returned %%v", err)
+			}`, call, n.wire, n.unwrittenMessage())
 	})
 }

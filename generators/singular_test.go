@@ -2,7 +2,7 @@ package generators
 
 import "testing"
 
-// What one of several is called is told where it is plain, and nowhere else.
+// singular knows regular and common irregular plurals, and reports false for others.
 func TestSingular(t *testing.T) {
 	for plural, want := range map[string]string{
 		"posts": "post", "users": "user", "categories": "category", "boxes": "box", "addresses": "address", "batches": "batch",

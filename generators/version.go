@@ -18,18 +18,18 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// VersionInput is the input of the generator of command versions.
+// VersionInput is the input of NewVersion.
 type VersionInput struct {
 	Name    string   `json:"name"`                              // Feature and command, such as posts/create
-	Rename  []string `json:"rename,omitempty"`                  // url=href
+	Rename  []string `json:"rename,omitempty"`                  // Renamed fields, as OLD=NEW: url=href
 	Drop    []string `json:"drop,omitempty"`                    // Fields to ignore in old events
 	Default []string `json:"default,omitempty"`                 // Values of new fields in old events: status=open
-	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command, by old, instead
+	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command from old, for conversions beyond rename, drop and default
 }
 
-// NewVersion makes a new version of a command whose fields change: stored events are read as a type
-// with the old fields, and upgraded. It works before or after the Go type is edited, and renames
-// fields with all references.
+// NewVersion creates a new version of a command whose fields change. Stored events are read into a type
+// with the old fields and then upgraded. Run it before or after editing the Go type. It renames fields
+// with all references.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
@@ -57,9 +57,9 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	if err := u.check(); err != nil {
 		return gen.Draft{}, err
 	}
-	u.canonical()
+	u.canonicalize()
 	if in.Body != "" {
-		if u.body, err = parseBody(in.Body); err != nil {
+		if u.body, err = parseBody("body", in.Body); err != nil {
 			return gen.Draft{}, err
 		}
 	}
@@ -74,7 +74,7 @@ func assignment(flag, text string) (name, value string, err error) {
 	return name, value, nil
 }
 
-// An upgrade writes what reads the events of an older version.
+// An upgrade writes the code that reads events of an older version.
 type upgrade struct {
 	*gen.Migration
 	p         gen.Project
@@ -82,11 +82,11 @@ type upgrade struct {
 	defaults  map[string]string
 	body      *body
 	undecided []string
-	queued    map[string]types.Type // struct types that are upgraded too, by their names in the recorded shape
-	order     []string              // their names, as they were met
+	queued    map[string]types.Type // struct types to upgrade too, by their names in the recorded shape
+	order     []string              // keys of queued, in the order of discovery
 }
 
-// check refuses what does not concern the command.
+// check validates the edit and the defaults against the fields of the command.
 func (u *upgrade) check() error {
 	for old := range u.edit.Rename {
 		if !u.Old.Has(old) {
@@ -95,7 +95,7 @@ func (u *upgrade) check() error {
 	}
 	for _, name := range u.edit.Drop {
 		if _, renamed := u.edit.Rename[name]; renamed {
-			return fmt.Errorf("drop %s: it is renamed too; give one of them", name)
+			return fmt.Errorf("drop %s: the field is also in rename; use one of them", name)
 		}
 		if !u.Old.Has(name) {
 			return fmt.Errorf("drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.EventType, u.Old.Names())
@@ -107,16 +107,16 @@ func (u *upgrade) check() error {
 		}
 	}
 	if len(u.Old.Changes(u.New)) == 0 {
-		return fmt.Errorf("%s: its fields are those of the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.EventType, u.Version)
+		return fmt.Errorf("%s: the fields equal the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.EventType, u.Version)
 	}
 	if taken := u.OldType(""); slices.Contains(u.Declared, taken) {
-		return fmt.Errorf("%s: the package declares %s already; remove it, or rename it", u.EventType, taken)
+		return fmt.Errorf("%s: the package already declares %s; remove or rename it", u.EventType, taken)
 	}
 	return nil
 }
 
-// canonical names all fields by the path under which the command first has them.
-func (u *upgrade) canonical() {
+// canonicalize replaces field names by their first path in the command.
+func (u *upgrade) canonicalize() {
 	renamed, defaults := map[string]string{}, map[string]string{}
 	for old, name := range u.edit.Rename {
 		renamed[u.Old.Canonical(old)] = name[strings.LastIndex(name, ".")+1:]
@@ -136,10 +136,10 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	file.ImportName(u.p.Import("core/app"), "app")
 	old := u.OldType("")
 	file.Paragraph(
-		fmt.Sprintf("%s is version %d of %s: what stored events of %s hold. It never changes.", old, u.Version, u.Type, u.EventType),
+		fmt.Sprintf("%s is version %d of %s, as stored in events of type %s. Do not change it.", old, u.Version, u.Type, u.EventType),
 	)
 	u.declare(file, old, u.Old.Fields)
-	file.Commentf("// Upgrade is the %s that an event of version %d stands for.", u.Type, u.Version)
+	file.Commentf("// Upgrade converts version %d to %s.", u.Version, u.Type)
 	body := ""
 	if u.body != nil {
 		body = u.body.text
@@ -151,27 +151,27 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		if name == u.Type {
 			continue // the command contains itself
 		}
-		file.Commentf("// %s is what version %d of %s had as %s.", u.OldType(name), u.Version, u.Type, name)
+		file.Commentf("// %s is %s as of version %d of %s.", u.OldType(name), name, u.Version, u.Type)
 		u.declare(file, u.OldType(name), u.Old.Types[name])
 	}
-	for i := 0; i < len(u.order); i++ { // it grows on the way
+	for i := 0; i < len(u.order); i++ { // convertNamed appends to order
 		u.convertNamed(file, u.order[i])
 	}
 	if len(u.undecided) > 0 {
 		slices.Sort(u.undecided)
-		return gen.Draft{}, fmt.Errorf("%s: version %d does not say all that version %d needs:\n  %s\nor send the body of the upgrade", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+		return gen.Draft{}, fmt.Errorf("%s: cannot convert version %d to %d:\n  %s\nor send a body that converts it", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
 	name, err := gen.ParseName(gen.WireName(old))
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	where := path.Join(u.Dir, name.File("command"))
-	files, err := rendered("", source{where, file}, source{strings.TrimSuffix(where, ".go") + "_test.go", u.test(imported, pkg)})
+	files, err := renderFiles("", source{where, file}, source{strings.TrimSuffix(where, ".go") + "_test.go", u.test(imported, pkg)})
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	draft := gen.Draft{
-		Kind: "version", Name: u.EventType, Settles: u.EventType, Changes: u.Changes,
+		Kind: "version", Name: u.EventType, NewVersionOf: u.EventType, Changes: u.Changes,
 		Files: files,
 		Trial: gen.Trial{Test: "Test" + old},
 		Next: []string{
@@ -180,10 +180,10 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		},
 	}
 	for _, name := range u.Unbuilt {
-		draft.Next = append(draft.Next, fmt.Sprintf("This system does not build %s, which may use a renamed field; rename it there.", name))
+		draft.Next = append(draft.Next, fmt.Sprintf("%s is not built on this system and may use a renamed field; rename it there by hand.", name))
 	}
 	if u.body != nil {
-		draft.Files[0].Seek, draft.Files[0].Imports = true, u.body.imports
+		draft.Files[0].AddImports, draft.Files[0].Imports = true, u.body.imports
 	}
 	return draft, nil
 }
@@ -207,7 +207,7 @@ func (u *upgrade) declare(file gen.GoFile, name string, fields []contract.Field)
 	file.Text(text + "}")
 }
 
-// recordedGo is the Go name of a recorded field. Those of embedded structs stand in the struct itself.
+// recordedGo returns the Go name of a recorded field. Fields of embedded structs are promoted.
 func recordedGo(f contract.Field) string { return f.Go[strings.LastIndex(f.Go, ".")+1:] }
 
 func (u *upgrade) goType(t contract.Type) *jen.Statement {
@@ -232,7 +232,7 @@ func (u *upgrade) goType(t contract.Type) *jen.Statement {
 	return jen.Id(t.Name)
 }
 
-// opaque is a type of another package, or of the feature's own, that has its own marshalling.
+// opaque returns a type with its own marshalling, from the feature or another package.
 func (u *upgrade) opaque(text string) *jen.Statement {
 	base, arguments, generic := strings.Cut(text, "[")
 	at := strings.LastIndex(base, ".")
@@ -240,26 +240,26 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 	if inside, ok := strings.CutPrefix(imported, "./"); ok {
 		imported = u.p.Import(inside)
 	}
-	made := jen.Qual(imported, name)
+	code := jen.Qual(imported, name)
 	if !generic {
-		return made
+		return code
 	}
 	var list []jen.Code
-	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested lists are split too, and then do not compile
+	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested type arguments do not compile
 		parsed, err := contract.ParseType(argument)
 		if err != nil {
 			u.addUndecided(text, err.Error())
 		}
 		list = append(list, u.goType(parsed))
 	}
-	return made.Types(list...)
+	return code.Types(list...)
 }
 
-func (u *upgrade) addUndecided(field, what string) {
-	u.undecided = append(u.undecided, field+": "+what)
+func (u *upgrade) addUndecided(field, problem string) {
+	u.undecided = append(u.undecided, field+": "+problem)
 }
 
-// convertNamed writes the method upgrade of a struct type that the command uses.
+// convertNamed writes the upgrade method of a struct type that the command uses.
 func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 	target := u.queued[name]
 	structure, _ := target.Underlying().(*types.Struct)
@@ -269,12 +269,12 @@ func (u *upgrade) convertNamed(file gen.GoFile, name string) {
 }
 
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
-	spelled := speller{packages: map[string]string{}}
-	return spelled.write(types.Unalias(t))
+	w := typeWriter{packages: map[string]string{}}
+	return w.write(types.Unalias(t))
 }
 
-// convertStruct is the statements that return a struct of the source made of a recorded one, called
-// old: as a literal, or field by field if it embeds others.
+// convertStruct returns the statements that convert a recorded struct, old, to the current struct: as a
+// literal, or field by field if the struct embeds others.
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
 func (u *upgrade) convertStruct(file gen.GoFile, prefix, target string, fields []contract.Field, structure *types.Struct) string {
@@ -287,7 +287,7 @@ func (u *upgrade) convertStruct(file gen.GoFile, prefix, target string, fields [
 		fallback, hasDefault := u.defaultOf(at)
 		name, value := f.Var.Name(), (*jen.Statement)(nil)
 		if promoted, _, _ := types.LookupFieldOrMethod(structure, true, f.Var.Pkg(), name); promoted != f.Var {
-			name = strings.Join(f.Path, ".") // an embedded struct hides it
+			name = strings.Join(f.Path, ".") // shadowed by an embedded struct
 		}
 		embeds = embeds || len(f.Path) > 1
 		switch {
@@ -297,27 +297,27 @@ func (u *upgrade) convertStruct(file gen.GoFile, prefix, target string, fields [
 		case hasDefault:
 			value = u.literal(at, fallback, f.Var.Type())
 		case f.Omits || isPointer(f.Var.Type()):
-			continue // old events do not say it
+			continue // absent in old events
 		default:
-			u.addUndecided(at, fmt.Sprintf("it is new and required; say what it is in old events (default %s=VALUE), or which field it was (rename OLD=%s)", at, f.Key))
+			u.addUndecided(at, fmt.Sprintf("new required field; set its value in old events (default %s=VALUE) or its old name (rename OLD=%s)", at, f.Key))
 			continue
 		}
 		if f.Indirect {
-			u.addUndecided(at, "it is in an embedded pointer, which only a body can make")
+			u.addUndecided(at, "field of an embedded pointer; send a body")
 		}
 		names, values = append(names, name), append(values, value)
 	}
 	for _, was := range fields {
 		if at := prefix + was.Name; !used[was.Name] && !slices.Contains(u.edit.Drop, at) {
-			u.addUndecided(at, fmt.Sprintf("no field takes it; say what it is called now (rename %s=NEW), or that it is ignored (drop %[1]s)", at))
+			u.addUndecided(at, fmt.Sprintf("no such field now; set its new name (rename %s=NEW), or ignore it (drop %[1]s)", at))
 		}
 	}
 	if embeds {
-		text := "var made " + target + "\n"
+		text := "var upgraded " + target + "\n"
 		for i, name := range names {
-			text += "made." + name + " = " + file.Code(values[i]) + "\n"
+			text += "upgraded." + name + " = " + file.Code(values[i]) + "\n"
 		}
-		return text + "return made"
+		return text + "return upgraded"
 	}
 	between, end := ", ", ""
 	if len(names) > 3 {
@@ -339,7 +339,7 @@ func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) 
 	return contract.Field{}, false
 }
 
-// defaultOf is what a field is in events that do not have it, as JSON or as plain text.
+// defaultOf returns the value of a field in events that lack it, as JSON or plain text.
 func (u *upgrade) defaultOf(at string) (string, bool) {
 	if value, ok := u.defaults[at]; ok {
 		return value, true
@@ -356,29 +356,29 @@ func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField
 	}
 	value, target := jen.Id("old").Dot(recordedGo(was)), f.Var.Type()
 	if !was.Optional || f.Omits || isPointer(target) {
-		made, ok := u.convert(value, old, target)
+		converted, ok := u.convert(value, old, target)
 		if !ok {
 			return u.mismatch(at, was, f)
 		}
-		return made
+		return converted
 	}
 	switch {
 	case !hasDefault:
-		u.addUndecided(at, fmt.Sprintf("it was optional and is required now; say what it is in events that lack it (default %s=VALUE)", at))
+		u.addUndecided(at, fmt.Sprintf("was optional, is required now; set its value in events that lack it (default %s=VALUE)", at))
 		return jen.Nil()
 	case old.Kind != contract.Pointer:
-		u.addUndecided(at, "it was optional and is required now, and an empty one is stored like none; only a body can tell what is meant")
+		u.addUndecided(at, "was optional, is required now, and events do not distinguish empty from absent; send a body")
 		return jen.Nil()
 	}
-	made, ok := u.convert(jen.Id("v"), *old.Elem, target)
+	converted, ok := u.convert(jen.Id("v"), *old.Elem, target)
 	if !ok {
 		return u.mismatch(at, was, f)
 	}
-	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, made))
+	return jen.Qual(u.p.Import("core/app"), "UpgradeOr").Call(value, u.literal(at, fallback, target), u.function(*old.Elem, target, converted))
 }
 
 func (u *upgrade) mismatch(at string, was contract.Field, f derive.JSONField) *jen.Statement {
-	u.addUndecided(at, fmt.Sprintf("it changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
+	u.addUndecided(at, fmt.Sprintf("type changed from %s to %s", was.Type, types.TypeString(f.Var.Type(), func(p *types.Package) string { return p.Name() })))
 	return jen.Nil()
 }
 
@@ -387,7 +387,8 @@ func isPointer(t types.Type) bool {
 	return ok
 }
 
-// convert is a value of a recorded type as one of a Go type, if there is a way that loses nothing.
+// convert returns the expression that converts a value of a recorded type to a Go type. It reports false
+// if the conversion could lose data.
 func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
 	target = types.Unalias(target)
 	named, isNamed := target.(*types.Named)
@@ -396,10 +397,10 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	}
 	if pointer, ok := target.(*types.Pointer); ok {
 		if old.Kind != contract.Pointer {
-			made, ok := u.convert(value, old, pointer.Elem())
-			return jen.New(made), ok
+			converted, ok := u.convert(value, old, pointer.Elem())
+			return jen.New(converted), ok
 		}
-		return u.each("UpgradePointer", value, *old.Elem, pointer.Elem())
+		return u.convertElems("UpgradePointer", value, *old.Elem, pointer.Elem())
 	}
 	switch under := target.Underlying().(type) {
 	case *types.Interface:
@@ -419,14 +420,14 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 		if old.Kind != contract.Slice {
 			return nil, false
 		}
-		return u.each("UpgradeList", value, *old.Elem, under.Elem())
+		return u.convertElems("UpgradeList", value, *old.Elem, under.Elem())
 	case *types.Array:
 		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && !u.differs(*old.Elem, under.Elem())
 	case *types.Map:
 		if old.Kind != contract.Map || u.differs(*old.Key, under.Key()) {
 			return nil, false
 		}
-		return u.each("UpgradeMap", value, *old.Elem, under.Elem())
+		return u.convertElems("UpgradeMap", value, *old.Elem, under.Elem())
 	case *types.Struct:
 		if old.Kind != contract.Struct || !isNamed {
 			return nil, false
@@ -446,34 +447,35 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	return nil, false
 }
 
-// each is convert for a pointer, list or map, by a function of core that converts what it holds.
-func (u *upgrade) each(function string, value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
-	made, ok := u.convert(jen.Id("v"), old, target)
+// convertElems is convert for a pointer, slice or map. It calls the named function of core/app.
+func (u *upgrade) convertElems(function string, value *jen.Statement, old contract.Type, target types.Type) (*jen.Statement, bool) {
+	converted, ok := u.convert(jen.Id("v"), old, target)
 	if !ok || !u.differs(old, target) {
 		return value, ok
 	}
-	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, made)), true
+	return jen.Qual(u.p.Import("core/app"), function).Call(value, u.function(old, target, converted)), true
 }
 
-// function is one that converts v, a value of a recorded type, to a Go type.
-func (u *upgrade) function(old contract.Type, target types.Type, made *jen.Statement) *jen.Statement {
+// function returns a function that converts a value of a recorded type to a Go type. converted is its result
+// for v.
+func (u *upgrade) function(old contract.Type, target types.Type, converted *jen.Statement) *jen.Statement {
 	if old.Kind == contract.Struct && old.Name == u.Type {
 		return jen.Id(u.OldType("")).Dot("Upgrade")
 	}
 	if old.Kind == contract.Struct {
 		return jen.Id(u.OldType(old.Name)).Dot("upgrade")
 	}
-	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(made))
+	return jen.Func().Params(jen.Id("v").Add(u.goType(old))).Add(u.typeOf(target)).Block(jen.Return(converted))
 }
 
-// differs reports whether a value of a recorded type has to be converted to be one of a Go type.
+// differs reports whether a value of a recorded type must be converted to be assigned to a Go type.
 func (u *upgrade) differs(old contract.Type, target types.Type) bool {
 	_, isNamed := types.Unalias(target).(*types.Named)
-	made, ok := u.convert(jen.Id("v"), old, target)
-	return !ok || made.GoString() != "v" || isNamed && old.Kind != contract.Opaque
+	converted, ok := u.convert(jen.Id("v"), old, target)
+	return !ok || converted.GoString() != "v" || isNamed && old.Kind != contract.Opaque
 }
 
-// isOpaque reports whether a type is the one that a shape names.
+// isOpaque reports whether t is the type with the recorded name.
 func (u *upgrade) isOpaque(t *types.Named, name string) bool {
 	if t.Obj().Pkg() == nil {
 		return false
@@ -485,17 +487,17 @@ func (u *upgrade) isOpaque(t *types.Named, name string) bool {
 	return base == t.Obj().Pkg().Path()+"."+t.Obj().Name()
 }
 
-// literal is a default as Go has it: JSON, or plain text for a string.
+// literal returns a default value as Go code. text is JSON, or plain text for a string.
 func (u *upgrade) literal(at, text string, t types.Type) *jen.Statement {
-	made, ok := u.literalOf(json.RawMessage(text), t)
+	code, ok := u.literalOf(json.RawMessage(text), t)
 	if !ok && isText(t) {
-		made, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
+		code, ok = u.literalOf(json.RawMessage(strconv.Quote(text)), t)
 	}
 	if !ok {
 		u.addUndecided(at, fmt.Sprintf("the default %s does not fit %s", text, types.TypeString(t, func(p *types.Package) string { return p.Name() })))
 		return jen.Nil()
 	}
-	return made
+	return code
 }
 
 func isText(t types.Type) bool {
@@ -506,7 +508,7 @@ func isText(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// test is one that reads an event of the old version, and compares the command that it is read as.
+// test returns a test that replays an event of the old version and compares the upgraded command.
 func (u *upgrade) test(imported, pkg string) gen.GoFile {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
@@ -518,7 +520,7 @@ func (u *upgrade) test(imported, pkg string) gen.GoFile {
 		data = "[]byte(" + gen.RawString(event) + ")"
 	} else {
 		want = jen.Id("old").Dot("Upgrade").Call()
-		old := file.Code(jen.Qual(imported, u.OldType("")).Values(u.examples()...))
+		old := file.Code(jen.Qual(imported, u.OldType("")).Values(u.exampleFields()...))
 		before = "old := " + old + "\ndata, err := json.Marshal(old)\nif err != nil {\nt.Fatal(err)\n}\n"
 		file.Use("encoding/json")
 	}
@@ -534,7 +536,7 @@ func Test%s(t *testing.T) {
 	return file
 }
 
-// expected is what the example event stands for, written out; nil if that cannot be.
+// expected returns the command that the example event is upgraded to, or nil if it has no literal.
 func (u *upgrade) expected(imported string) *jen.Statement {
 	event, ok := u.Old.Example()
 	var data map[string]json.RawMessage
@@ -564,7 +566,7 @@ func (u *upgrade) expected(imported string) *jen.Statement {
 	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
 }
 
-func (u *upgrade) examples() []jen.Code {
+func (u *upgrade) exampleFields() []jen.Code {
 	var set []jen.Code
 	for _, was := range u.Old.Fields {
 		switch was.Type {
@@ -577,7 +579,7 @@ func (u *upgrade) examples() []jen.Code {
 	return set
 }
 
-// literalOf is a JSON value as a Go literal that can be assigned to a type, if there is one.
+// literalOf returns a JSON value as a Go literal that is assignable to a type, and false if there is none.
 func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
 	own := shape{path: u.p.Import(u.Dir)}
 	text := types.TypeString(t, func(pkg *types.Package) string {
@@ -587,12 +589,12 @@ func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement
 		return pkg.Name()
 	})
 	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == own.path && !derive.IsOpaque(named) {
-		text = named.Underlying().String() // a constant without a type fits
+		text = named.Underlying().String() // an untyped constant is assignable
 	}
 	written, err := parser.ParseExpr(text)
 	if err != nil {
 		return nil, false
 	}
-	made, ok := own.value(written, value, false)
-	return made.code, ok
+	literal, ok := own.value(written, value, false)
+	return literal.code, ok
 }

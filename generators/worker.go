@@ -10,98 +10,99 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// WorkerInput is what the generator of workers takes.
+// WorkerInput is the input of Worker.
 type WorkerInput struct {
 	Name        string   `json:"name"`                              // Feature and name, such as posts/digest
-	Fields      []string `json:"fields,omitempty"`                  // What it remembers, in w, as of generate_tool
-	On          []string `json:"on,omitempty"`                      // Commands that it follows, such as posts/create
-	Every       string   `json:"every,omitempty"`                   // How often it runs by the clock, such as 5m
+	Fields      []string `json:"fields,omitempty"`                  // Fields of the worker's saved state w, as in generate_tool
+	On          []string `json:"on,omitempty"`                      // Commands that trigger it, such as posts/create
+	Every       string   `json:"every,omitempty"`                   // Interval at which it runs, such as 5m
 	Description string   `json:"description,omitempty"`             // What it does, such as: Mails new posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error, if it is to be done again. ctx, w and, of a command, c and e are there; app.Do(ctx, Publish{…}) executes a command
-	Examples    []Step   `json:"examples,omitempty"`                // Its test: calls of tools, after each of which it works
+	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error to retry later. In scope: ctx, w; with on, also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
+	Examples    []Step   `json:"examples,omitempty"`                // Test cases: tool calls, with a run of the worker after each
 }
 
-type duty struct {
+// A trigger is a command or an interval that runs a worker.
+type trigger struct {
 	method  string
-	feature string // of the command that it follows; empty if it follows the clock
-	command string // its type
-	label   string // what it follows: posts/create, 5m
+	feature string // of the command; empty for an interval
+	command string // type of the command
+	label   string // posts/create, or 5m
 }
 
-// Worker makes a worker of a feature: it follows commands, or the clock, does work outside, and answers with commands. After a
-// crash it goes on where it was.
+// Worker creates a worker of a feature. Commands or a timer trigger it; it calls external systems and
+// executes commands. After a crash it resumes where it stopped.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
-	n, err := inFeature(p, "worker", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "worker", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	duties, err := n.duties(p, in)
+	triggers, err := n.parseTriggers(p, in)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.tried(in.Body, in.Examples); err != nil {
+	if err := n.setSteps(in.Body, in.Examples); err != nil {
 		return gen.Draft{}, err
 	}
-	if n.isWritten() && len(duties) > 1 {
-		return gen.Draft{}, fmt.Errorf("the body is for one of the %d things that the worker follows; ask for one of them, and write the other methods by hand", len(duties))
+	if n.isWritten() && len(triggers) > 1 {
+		return gen.Draft{}, fmt.Errorf("a body is for one trigger, and the worker has %d; send one, and write the other methods by hand", len(triggers))
 	}
 	fields, err := gen.ParseFields(in.Fields)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	var methods []string
-	for _, d := range duties {
-		methods = append(methods, d.method)
+	for _, t := range triggers {
+		methods = append(methods, t.method)
 	}
-	if err := n.apartFrom(fields, methods...); err != nil {
+	if err := n.checkMethodNames(fields, methods...); err != nil {
 		return gen.Draft{}, err
 	}
 	if !n.isWritten() {
-		if fields, err = counted(fields); err != nil {
+		if fields, err = addRunCounter(fields); err != nil {
 			return gen.Draft{}, err
 		}
 	}
 
 	file := n.file(p)
 	file.ImportName(p.Import("core/app"), "app")
-	kept := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
-	if err := n.apart(kept); err != nil {
+	state := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
+	if err := n.checkEnumNames(state); err != nil {
 		return gen.Draft{}, err
 	}
-	kept.write(file)
-	for _, d := range duties {
-		n.duty(p, file, d)
+	state.write(file)
+	for _, t := range triggers {
+		n.writeMethod(p, file, t)
 	}
-	test, err := n.workerTest(p, duties)
+	test, err := n.workerTest(p, triggers)
 	return n.draft(p, file, test, err)
 }
 
-// counted adds to the fields of a worker that is left to be written how often it was called.
-func counted(fields []gen.Field) ([]gen.Field, error) {
+// addRunCounter adds a field that counts the runs of a worker without a body.
+func addRunCounter(fields []gen.Field) ([]gen.Field, error) {
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, "runs") {
-			return nil, fmt.Errorf("field %q: as long as there is no body, the worker has a field Runs that counts how often it was called; give yours another name, or send a body", f.Name)
+			return nil, fmt.Errorf("field %q: a worker without a body already has a field Runs; rename yours, or send a body", f.Name)
 		}
 	}
-	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "How often it was called; what is here is kept with how far in the log it is"}), nil
+	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "Number of calls. The fields are saved with the worker's position in the event log"}), nil
 }
 
-func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
+func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, error) {
 	if len(in.On) == 0 && in.Every == "" {
 		return nil, errors.New("a worker needs \"on\", a command such as posts/create, or \"every\", an interval such as 5m")
 	}
-	var all []duty
+	var all []trigger
 	for _, text := range in.On {
-		d, err := n.follows(p, text)
+		t, err := n.parseCommand(p, text)
 		if err != nil {
 			return nil, err
 		}
 		for _, other := range all {
-			if other.method == d.method {
-				return nil, fmt.Errorf("the worker is to follow %s and %s, which is too much of one; name each command once", other.label, d.label)
+			if other.method == t.method {
+				return nil, fmt.Errorf("commands %s and %s have the same method %s; name each command once", other.label, t.label, t.method)
 			}
 		}
-		all = append(all, d)
+		all = append(all, t)
 	}
 	if in.Every == "" {
 		return all, nil
@@ -109,109 +110,110 @@ func (n named) duties(p gen.Project, in WorkerInput) ([]duty, error) {
 	interval, err := time.ParseDuration(in.Every)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("every %q is no length of time; write it as 30s, 5m or 1h30m", in.Every)
+		return nil, fmt.Errorf("every %q: not a duration; write 30s, 5m or 1h30m", in.Every)
 	case interval < time.Second:
-		return nil, fmt.Errorf("every %q is less than a second; give it at least 1s", in.Every)
+		return nil, fmt.Errorf("every %q: the minimum is 1s", in.Every)
 	}
-	return append(all, duty{method: "Every", label: in.Every}), nil
+	return append(all, trigger{method: "Every", label: in.Every}), nil
 }
 
-// follows is the duty to follow a command: posts/create, or create of the worker's own feature.
-func (n named) follows(p gen.Project, text string) (duty, error) {
+// parseCommand parses the name of a command: posts/create, or create in the worker's own feature.
+func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok {
 		feature, rest = n.feature, text
 	}
 	name, err := gen.ParseName(rest)
 	if err != nil {
-		return duty{}, fmt.Errorf("on %q: a command is named by its feature, a slash and its own name, such as posts/create", text)
+		return trigger{}, fmt.Errorf("on %q: write FEATURE/COMMAND, such as posts/create", text)
 	}
 	if p.Packages[featureDir(feature)] == "" {
-		return duty{}, fmt.Errorf("on %q: there is no feature %s; make it and its command first: command %s", text, feature, feature+"/"+rest)
+		return trigger{}, fmt.Errorf("on %q: the project has no feature %s; create the command %s/%s first", text, feature, feature, rest)
 	}
-	d := duty{feature: feature, command: name.Go(), label: feature + "/" + name.Wire()}
+	t := trigger{feature: feature, command: name.Go(), label: feature + "/" + name.Wire()}
 	if p.Feature != nil {
-		if d.command, err = commandOf(p.Feature(feature), d); err != nil {
-			return duty{}, fmt.Errorf("on %q: %w", text, err)
+		if t.command, err = commandType(p.Feature(feature), t); err != nil {
+			return trigger{}, fmt.Errorf("on %q: %w", text, err)
 		}
 	}
-	d.method = "On" + d.command
+	t.method = "On" + t.command
 	if feature != n.feature {
 		owner, err := gen.ParseName(feature)
 		if err != nil {
-			return duty{}, err
+			return trigger{}, err
 		}
-		d.method = "On" + owner.Go() + d.command
+		t.method = "On" + owner.Go() + t.command
 	}
-	return d, nil
+	return t, nil
 }
 
-// commandOf is the type of the command of a feature that is to be followed.
-func commandOf(f *gen.Feature, d duty) (string, error) {
+// commandType returns the Go type of the command of t.
+func commandType(f *gen.Feature, t trigger) (string, error) {
 	if f == nil {
-		return d.command, nil
+		return t.command, nil
 	}
 	var names []string
 	for _, c := range f.Commands {
-		if c.EventType == d.label || c.Type == d.command {
+		if c.EventType == t.label || c.Type == t.command {
 			return c.Type, nil
 		}
 		names = append(names, c.EventType)
 	}
-	if slices.Contains(f.Declared, d.command) && len(names) == 0 { // nothing more is known, and the compiler will tell
-		return d.command, nil
+	if slices.Contains(f.Declared, t.command) && len(names) == 0 { // not derived yet; the compiler checks it
+		return t.command, nil
 	}
 	if len(names) == 0 {
-		return "", fmt.Errorf("the feature %s has no commands yet; make one first: command %s", d.feature, d.label)
+		return "", fmt.Errorf("the feature %s has no commands; create the command %s first", t.feature, t.label)
 	}
-	return "", fmt.Errorf("the feature %s has no such command; it has %s", d.feature, strings.Join(names, ", "))
+	return "", fmt.Errorf("the feature %s has no such command; it has %s", t.feature, strings.Join(names, ", "))
 }
 
-// duty adds a method, such as OnCreate.
-func (n named) duty(p gen.Project, file gen.GoFile, d duty) {
+// writeMethod adds the method of a trigger, such as OnCreate.
+func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
 	params := "ctx context.Context"
-	if d.feature == "" {
-		file.Comment("// Every is called by the clock. After an error it is called again, later.")
-		direct(file, []string{"every " + d.label})
+	if t.feature == "" {
+		file.Comment("// Every runs at the interval below. After an error it runs again later.")
+		writeDirectives(file, []string{"every " + t.label})
 	} else {
 		file.Paragraph(
-			fmt.Sprintf("%s is called with each %s, in the order of the log: at least once, and again if it returns an error.", d.method, d.label),
+			fmt.Sprintf("%s is called for each %s, in the order of the event log, at least once. After an error it is called again.", t.method, t.label),
 		)
-		command := d.command
-		if d.feature != n.feature {
-			file.ImportName(p.Import(featureDir(d.feature)), d.feature)
-			command = file.Ref(p.Import(featureDir(d.feature)), d.command)
+		command := t.command
+		if t.feature != n.feature {
+			file.ImportName(p.Import(featureDir(t.feature)), t.feature)
+			command = file.Ref(p.Import(featureDir(t.feature)), t.command)
 		}
 		params += ", c " + command + ", e " + file.Ref(p.Import("core/app"), "Event")
 	}
-	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) answers a query.
+	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) runs a query.
 		w.Runs++
 		return nil`
 	if n.isWritten() {
 		body = n.body.text
 	}
-	file.Text("func (w *"+n.goName+") "+d.method+"("+params+") error {\n"+body+"\n}", "context")
+	file.Text("func (w *"+n.goName+") "+t.method+"("+params+") error {\n"+body+"\n}", "context")
 }
 
-// workerTest is the test of a worker. It never runs work that nobody has given an example of: that may do anything.
-func (n named) workerTest(p gen.Project, duties []duty) (gen.GoFile, error) {
-	for _, d := range duties {
-		n.others = add(n.others, d.feature)
+// workerTest returns the test of a worker. Without examples the test does not run a body, which may
+// have side effects.
+func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, error) {
+	for _, t := range triggers {
+		n.others = addFeature(n.others, t.feature)
 	}
 	all, err := n.steps(p)
 	const work = "client.Work(t.Context())"
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// It does nothing yet. Execute here what it follows, with client.Given, and say what comes of it.\n" + work
+			return "// Not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
 		case len(n.given)+len(all) == 0:
 			file.Use("strings")
-			return fmt.Sprintf(`// client.Given executes what it follows, client.Work(t.Context()) has it work. Say here what comes of it.
+			return fmt.Sprintf(`// Execute commands with client.Given, run the worker with client.Work(t.Context()), and check the effects here.
 				if offered := client.ReadResource("app://features")[0].Text; !strings.Contains(offered, %q) {
-					t.Errorf("there is no worker %s: %%s", offered)
+					t.Errorf("worker %s is not listed: %%s", offered)
 				}`, n.name.Wire(), n.wire)
 		case len(all) > 0:
-			return work + "\n" + calls(file, p.Import("core/mcptest"), all, "\n"+work)
+			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), all, "\n"+work)
 		}
 		return work
 	}), err

@@ -1,6 +1,5 @@
-// Package templates holds the texts of a new project that are not Go. They are in the form of
-// text/template, named after what they become, without a leading dot: a live .gitignore or
-// go.mod in this place would act on petrock itself.
+// Package templates holds the files of a new project that are not Go, as text/template. Their names have
+// no leading dot, since a .gitignore here would apply to petrock itself.
 package templates
 
 import "embed"

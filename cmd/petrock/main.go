@@ -55,7 +55,7 @@ asks first.`,
 	}
 	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
 	cli.AddCommands(root, env)
-	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewMCP(env, devserver.Options{CanMake: true}, addNewProject(env)))
+	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewMCP(env, devserver.Options{CanCreate: true}, addNewProject(env)))
 	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(cli.CallEnv(env))...)
 	return root
 }

@@ -16,7 +16,7 @@ import (
 // serveMCP runs the dev server of petrock mcp in a folder, and returns a client of it.
 func serveMCP(t *testing.T, dir string) *mcptest.Client {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanMake: true})
+	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanCreate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

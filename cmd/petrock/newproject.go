@@ -55,7 +55,7 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 	if in.Dir == "" {
 		in.Dir = in.Name
 	}
-	dir, err := tools.Place(in.Dir)
+	dir, err := tools.ResolveDir(in.Dir)
 	if err != nil {
 		return newProjectOutput{}, err
 	}
@@ -72,7 +72,7 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 	if err != nil {
 		return newProjectOutput{}, err
 	}
-	tools.Use(result.Dir)
+	tools.SetCurrent(result.Dir)
 	return newProjectOutput{
 		OK: true, Name: result.Name, Module: result.Module, Dir: result.Dir,
 		Files: len(result.Files), Programs: result.Programs, Notes: result.Notes,

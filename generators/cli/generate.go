@@ -120,7 +120,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "command":
 		return []string{
 			`generate command posts/publish id --description 'Publishes a post.'`,
-			`generate command posts/publish id --check 'return s.known(c.ID)' --body 's.Posts[c.ID].Public = true; return PublishOutput{}'`,
+			`generate command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].Public = true; return PublishOutput{}'`,
 		}
 	case "query":
 		return []string{`generate query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`}

@@ -92,7 +92,7 @@ func TestFindTarget(t *testing.T) {
 		if got != nil || want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("with PETROCK_HANDOVER=%s: %+v, %v", value, got, err)
 		}
-		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cmd/petrock is not run: PETROCK_HANDOVER=off is set\n"
+		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cannot run cmd/petrock: PETROCK_HANDOVER=off\n"
 		if value == "off" && said.String() != notice {
 			t.Errorf("with PETROCK_HANDOVER=off: got %q, want %q", said.String(), notice)
 		}

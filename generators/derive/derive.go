@@ -1,16 +1,15 @@
-// Package derive makes of plain Go what a server needs besides: the registration of tools,
-// resources, prompts and features, the JSON Schema of what they take and return, and the wiring of
-// the program that ships. The pages in generators/docs say which Go that is, and which
-// directives doc comments may have.
+// Package derive derives code from plain Go: the registration of tools, resources, prompts and
+// features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages in
+// generators/docs document the Go code and directives that it reads.
 //
-// A schema describes what encoding/json reads and writes. It is the one that [schema.Infer] infers
-// by reflection, with what only source has: comments are descriptions, and a type with constants is
-// an enum of them. The methods JSONSchema and SchemaEnum do not run when code is derived: a type
-// that has one needs the directive schema, or constants.
+// A schema describes what encoding/json reads and writes. It equals the schema that [schema.Infer]
+// infers by reflection, plus facts from source: comments are descriptions, and a type with constants is
+// an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a type that has one
+// needs the directive schema, or constants.
 //
-// Derived files are called *_gen.go and begin with a line that says so. They are made of the other
-// files of their package, without the bodies of functions and without tests. The same source gives
-// the same bytes. What is nearly a component is an error, so that none is missing without a word.
+// Derived files are named *_gen.go and start with a generated-code line. They depend on the other files
+// of their package, except tests and function bodies. The same source gives the same bytes. An exported
+// function that is almost a component is an error, so that no component is missing silently.
 package derive
 
 import (
@@ -34,126 +33,120 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Component is one thing that a package offers.
+// A Component is a tool, resource, prompt, generator, feature, command, query or worker.
 type Component struct {
-	Kind        Kind            `json:"kind"`                   // What it is
-	Name        string          `json:"name"`                   // What clients call it
-	Title       string          `json:"title,omitempty"`        // What people are shown
-	Description string          `json:"description,omitempty"`  // What it is for
-	Func        string          `json:"func"`                   // The Go function, or Type.Method, or the type of a part of a feature
-	File        string          `json:"file"`                   // Where it is written, from the project's root
-	Line        int             `json:"line"`                   // In that file
-	URI         string          `json:"uri,omitempty"`          // Of a resource, maybe with variables
-	MIMEType    string          `json:"mimeType,omitempty"`     // Of a resource
-	Input       json.RawMessage `json:"inputSchema,omitempty"`  // Schema of what it takes
-	Output      json.RawMessage `json:"outputSchema,omitempty"` // Schema of what it returns
-	Feature     string          `json:"feature,omitempty"`      // The feature that it belongs to
-	EventType   string          `json:"eventType,omitempty"`    // Of a command: the type of its events, such as posts/create
-	Internal    bool            `json:"internal,omitempty"`     // It is a command or query that is no tool, which only Go code executes
+	Kind        Kind            `json:"kind"`                   // Kind of component
+	Name        string          `json:"name"`                   // Name that clients use
+	Title       string          `json:"title,omitempty"`        // Title for people
+	Description string          `json:"description,omitempty"`  // Description for models
+	Func        string          `json:"func"`                   // Go function, Type.Method, or the type of a command, query or worker
+	File        string          `json:"file"`                   // Source file, from the project's root
+	Line        int             `json:"line"`                   // Line in the source file
+	URI         string          `json:"uri,omitempty"`          // URI or URI template of a resource
+	MIMEType    string          `json:"mimeType,omitempty"`     // MIME type of a resource
+	Input       json.RawMessage `json:"inputSchema,omitempty"`  // JSON Schema of the input
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // JSON Schema of the output
+	Feature     string          `json:"feature,omitempty"`      // Feature that it belongs to
+	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
+	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
 
-	arguments []string // the fields of the input of a prompt or resource
-	ownSchema bool     // a directive gives a part of its schemas
+	arguments []string // fields of the input of a prompt or resource
+	ownSchema bool     // a directive sets part of its schemas
 	hints     []hint
-	scopes    []string // what a caller must be allowed
-	version   int      // of a command
-	duties    []duty   // of a worker
-	fromStart bool     // a worker begins with the first event of the log
-	completer string   // the function, or Type.Method, that completes its arguments
+	scopes    []string  // OAuth scopes that a call requires
+	version   int       // of a command
+	triggers  []trigger // of a worker
+	fromStart bool      // the worker starts at the first event of the log
+	completer string    // function, or Type.Method, that completes its arguments
 
-	stored contract.Shape // of a command: what its events hold
-	olders []older        // of a command: the types of its older versions
+	stored      contract.Shape // fields of a command's events
+	oldVersions []oldVersion   // types of a command's older versions
 }
 
-// Tool is what clients are told of a tool.
+// Tool returns the list entry of a tool.
 func (c Component) Tool() mcp.Tool {
 	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes}
 	if len(c.hints) == 0 {
 		return t
 	}
-	t.Annotations = &mcp.ToolAnnotations{}
-	for _, h := range c.hints {
-		value := h.value
-		switch h.field {
-		case "ReadOnlyHint":
-			t.Annotations.ReadOnlyHint = &value
-		case "DestructiveHint":
-			t.Annotations.DestructiveHint = &value
-		case "IdempotentHint":
-			t.Annotations.IdempotentHint = &value
-		case "OpenWorldHint":
-			t.Annotations.OpenWorldHint = &value
-		}
+	a := &mcp.ToolAnnotations{}
+	fields := map[string]**bool{
+		"ReadOnlyHint": &a.ReadOnlyHint, "DestructiveHint": &a.DestructiveHint, "IdempotentHint": &a.IdempotentHint, "OpenWorldHint": &a.OpenWorldHint,
 	}
+	for _, h := range c.hints {
+		*fields[h.field] = new(h.value)
+	}
+	t.Annotations = a
 	return t
 }
 
 // IsTool reports whether clients see the component as a tool.
 func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.Internal }
 
-// IsCalled reports whether a name means the component: the one that clients have for it, or Go, or the log.
-func (c Component) IsCalled(name string) bool {
+// Matches reports whether name is a name of the component: for clients, in Go, or in the event log.
+func (c Component) Matches(name string) bool {
 	if c.Kind == Feature {
 		return c.Name == name
 	}
 	return c.Name == name || c.Func == name || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
-		c.Feature != "" && name == c.Feature+"/"+c.local()
+		c.Feature != "" && name == c.Feature+"/"+c.localName()
 }
 
-// method is the name of the function or method, and whether it is a method.
+// method returns the name of the function or method, and whether it is a method.
 func (c Component) method() (string, bool) {
-	if _, name, is := strings.Cut(c.Func, "."); is {
+	if _, name, isMethod := strings.Cut(c.Func, "."); isMethod {
 		return name, true
 	}
 	return c.Func, false
 }
 
-// A Package is what was derived from one.
+// A Package is the result of deriving from a package.
 type Package struct {
 	Place
 	Components []Component // sorted by name
-	File       string      // the path of the derived file
-	Text       []byte      // what it holds; nil if there are no components, and none is needed
+	File       string      // path of the derived file
+	Text       []byte      // its content; nil if the package has no components
 
-	// Problems are why nothing could be derived: the derived file stays as it is.
+	// Problems are errors. If there are any, the derived file does not change.
 	Problems []typecheck.Diagnostic
-	// Warnings are what had better be otherwise.
 	Warnings []typecheck.Diagnostic
 
-	maker      maker
-	completers []completer
-	begins     map[string]begin // how workers are made, by their types
-	maps       bool             // there is a func Map
-	olders     []older          // types that may be older versions of commands
+	constructor   constructor
+	completers    []completer
+	constructions map[string]construction // of workers, by type
+	hasMap        bool                    // the package has func Map
+	oldVersions   []oldVersion            // types that may be older versions of commands
 }
 
-// A maker is how the type whose methods are components is made.
-type maker struct {
-	known   bool // there is a func New
-	context bool // that takes a context
-	server  bool // that takes the server, after it
+// A constructor describes func New, which returns the type whose methods are components.
+type constructor struct {
+	exists  bool
+	context bool // takes a context
+	server  bool // takes the server, after the context
 }
 
-// A Project is what deriving has to know of it.
+// A Project describes the project to derive from.
 type Project struct {
-	Name    string // of the project, and of its server's program
-	Core    string // the import path of core
+	Name    string // of the project and its server
+	Core    string // import path of core
 	Checker *typecheck.Checker
 }
 
 // A finder finds the components of one package.
 type finder struct {
 	Project
-	place  Place
-	view   *typecheck.View
-	fset   *token.FileSet
-	pkg    *types.Package
-	found  *Package
-	fields map[*typecheck.File]map[token.Pos]ast.Node // declarations by the place of their name
+	place Place
+	view  *typecheck.View
+	fset  *token.FileSet
+	pkg   *types.Package
+	found *Package
 
-	constants map[*types.Package]map[*types.TypeName][]*types.Const // by their type
+	declarations map[*typecheck.File]map[token.Pos]ast.Node            // by the position of their name
+	constants    map[*types.Package]map[*types.TypeName][]*types.Const // by type
 }
 
-// Packages derives from the packages in places, those that are there, without their derived files.
+// Packages derives from the packages in places. It ignores places that do not exist and existing
+// derived files.
 func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Place) ([]*Package, error) {
 	var dirs []string
 	for _, place := range places {
@@ -167,25 +160,25 @@ func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Pl
 	}
 	var all []*Package
 	for _, place := range places {
-		f := p.finder(view, place)
+		f := p.newFinder(view, place)
 		f.find(pass)
 		all = append(all, f.found)
 	}
 	return all, pass.Err()
 }
 
-func (p Project) finder(view *typecheck.View, place Place) *finder {
+func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
-	f.fields = map[*typecheck.File]map[token.Pos]ast.Node{}
+	f.declarations = map[*typecheck.File]map[token.Pos]ast.Node{}
 	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
-	f.found = &Package{Place: place, File: place.derived()}
+	f.found = &Package{Place: place, File: place.derivedFile()}
 	return f
 }
 
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.refuse(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("it has the name of a derived file, and no line %q; rename it, or remove it if it was derived", typecheck.DerivedMark+" …")})
+		f.refuse(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("the file has the name of a derived file, but lacks the line %q; rename it, or remove it if it was derived", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {
@@ -203,11 +196,11 @@ func (f *finder) find(pass *typecheck.Pass) {
 		return
 	}
 	f.pkg = pkg
-	f.components(files)
-	f.complete()
-	f.clashes()
+	f.findComponents(files)
+	f.linkCompleters()
+	f.checkClashes()
 	if len(f.found.Problems) > 0 {
-		for _, d := range wrong { // the problems may have come of it
+		for _, d := range wrong { // may be the cause of the problems
 			if !strings.HasPrefix(d.Message, "\t") {
 				f.found.Problems = append(f.found.Problems, d)
 			}
@@ -250,38 +243,38 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck
 
 func (f *finder) name(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
-		if f.isHere(p) {
+		if f.isThisPackage(p) {
 			return ""
 		}
 		return p.Path()
 	})
 }
 
-// isHere reports whether a package is the one in hand, of which there may be several values.
-func (f *finder) isHere(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
+// isThisPackage reports whether p is the package of f. There may be several values of one package.
+func (f *finder) isThisPackage(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
 
-// function looks at a function or method: is it a component, and a good one?
-func (f *finder) function(file *typecheck.File, decl *ast.FuncDecl) {
+// visitFunc adds a function or method to the components if it is one, and reports what is wrong with it.
+func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
 		receiver = receiverName(decl.Recv.List[0].Type)
 	}
 	switch {
-	case f.completes(decl, receiver):
+	case f.visitCompleter(decl, receiver):
 		return
-	case !decl.Name.IsExported(), decl.Recv != nil && receiver != f.place.receiver(), ignored(decl.Doc):
+	case !decl.Name.IsExported(), decl.Recv != nil && receiver != f.place.receiver(), isIgnored(decl.Doc):
 		return
 	case receiver == "" && name == "New" && f.place.receiver() != "":
-		f.maker(decl)
+		f.checkConstructor(decl)
 		return
-	case f.place.Kind == Generator && receiver == "" && !f.makesDraft(decl):
-		return // the package has other functions too
-	case constrained(file):
-		f.problem(decl.Name.Pos(), "%s is in a file that not every build takes, and a %s has to be in all of them; move it to another file, and let it call what differs, or put //petrock:ignore into its doc comment", name, f.place.Kind)
+	case f.place.Kind == Generator && receiver == "" && !f.returnsDraft(decl):
+		return // other functions are allowed
+	case isConstrained(file):
+		f.problem(decl.Name.Pos(), constrainedProblem, name, f.place.Kind)
 		return
-	case name == f.place.offer():
-		f.problem(decl.Name.Pos(), "%s is the name of what is derived; call the function otherwise", name)
+	case name == f.place.derivedFunc():
+		f.problem(decl.Name.Pos(), "%s is the name of a derived function; rename yours", name)
 		return
 	}
 	c := Component{Kind: f.place.Kind, Func: name, Name: gen.WireName(name), File: file.Path, Line: f.fset.PositionFor(decl.Name.Pos(), false).Line}
@@ -289,20 +282,25 @@ func (f *finder) function(file *typecheck.File, decl *ast.FuncDecl) {
 		c.Func = receiver + "." + name
 	}
 	c.Description = describe(decl.Doc, name)
-	f.direct(&c, directives(decl.Doc))
+	f.applyDirectives(&c, directives(decl.Doc))
 	if c.Description == "" {
-		f.warn(decl.Name.Pos(), "%s has no doc comment; models choose by what it says", name)
+		f.warn(decl.Name.Pos(), undocumented, name)
 	}
 	if err := f.checkName(c.Name); err != nil {
 		f.problem(decl.Name.Pos(), "%v", err)
 		return
 	}
 	before := len(f.found.Problems)
-	f.shape(&c, decl)
+	f.checkSignature(&c, decl)
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)
 	}
 }
+
+const (
+	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
+	undocumented       = "%s has no doc comment; models choose by it"
+)
 
 func (f *finder) checkName(name string) error {
 	switch f.place.Kind {
@@ -314,7 +312,7 @@ func (f *finder) checkName(name string) error {
 	return nil
 }
 
-func constrained(file *typecheck.File) bool {
+func isConstrained(file *typecheck.File) bool {
 	if gen.HasBuildSuffix(path.Base(file.Path)) {
 		return true
 	}
@@ -344,49 +342,49 @@ func receiverName(e ast.Expr) string {
 	return ""
 }
 
-// clashes finds components that clients would take for one, and sorts them.
-func (f *finder) clashes() {
+// checkClashes sorts the components and refuses those with the same name or URI.
+func (f *finder) checkClashes() {
 	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	keys := map[string]Component{}
 	for _, c := range f.found.Components {
 		if c.Kind == Feature || c.Internal {
-			continue // it is no tool, and may be called as one
+			continue // clients do not see the name
 		}
-		if isKept(c.URI) {
-			f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the address %s, at which a program with features shows its log, its features or its workers; give it another with a directive: //petrock:uri", c.Func, c.URI)})
+		if isReservedURI(c.URI) {
+			f.problemAt(c.File, c.Line, "%s has the URI %s, which is reserved for a server with features; change it with //petrock:uri", c.Func, c.URI)
 		}
-		for _, key := range []string{"name " + c.Name, "address " + c.URI} {
+		for _, key := range []string{"name " + c.Name, "URI " + c.URI} {
 			family := withoutVariables(key)
 			other, taken := keys[family]
-			if taken && key != "address " {
+			if taken && key != "URI " {
 				like := ""
 				if other.URI != c.URI && family != key {
-					like = ", as " + other.URI
+					like = " as " + other.URI
 				}
-				f.refuse(typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the %s, and so has %s in %s%s; give one of them another with a directive", c.Func, key, other.Func, other.File, like)})
+				f.problemAt(c.File, c.Line, "%s has the %s, which %s in %s already has%s; change one of them with a directive", c.Func, key, other.Func, other.File, like)
 			}
 			keys[family] = c
 		}
 	}
-	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, is := c.method(); return is })
-	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.maker.known {
+	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, isMethod := c.method(); return isMethod })
+	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.constructor.exists {
 		c := f.found.Components[at]
-		f.problemAt(c.File, c.Line, "%s is a method, and nothing makes a %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())
+		f.problemAt(c.File, c.Line, "%s is a method, and the package has no constructor of %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())
 	}
 }
 
-// withoutVariables is an address without the names of its variables: those that differ by them
-// alone stand for the same resources.
-func withoutVariables(address string) string {
-	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(address, "{$1}")
+// withoutVariables returns a URI template without the names of its variables. Templates that differ
+// only in them match the same URIs.
+func withoutVariables(uri string) string {
+	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
 }
 
-// isKept reports whether an address is that of a resource that comes with features.
-func isKept(uri string) bool {
+// isReservedURI reports whether every server with features has a resource at a URI.
+func isReservedURI(uri string) bool {
 	return slices.Contains([]string{"app://log", "app://log{?}", "app://features", "app://workers"}, withoutVariables(uri))
 }
 
-// fileOf is the file of the project that a place is in, nil if it is in none.
+// fileOf returns the file of the project at a position, or nil.
 func (f *finder) fileOf(pos token.Pos) *typecheck.File {
 	if file := f.fset.File(pos); file != nil {
 		return f.view.File(file.Name())
@@ -399,13 +397,13 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 	if file == nil {
 		return nil
 	}
-	index, ok := f.fields[file]
+	index, ok := f.declarations[file]
 	if !ok {
 		index = map[token.Pos]ast.Node{}
 		ast.Inspect(file.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BlockStmt:
-				return false // what is in a function is nobody else's business
+				return false // only package-level declarations matter
 			case *ast.GenDecl:
 				if len(n.Specs) == 1 && n.Doc != nil {
 					if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && spec.Doc == nil {
@@ -430,12 +428,12 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 			}
 			return true
 		})
-		f.fields[file] = index
+		f.declarations[file] = index
 	}
 	return index[pos]
 }
 
-// embeddedPos is where go/types says that an embedded field is.
+// embeddedPos returns the position that go/types has for an embedded field.
 func embeddedPos(e ast.Expr) token.Pos {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -450,7 +448,7 @@ func embeddedPos(e ast.Expr) token.Pos {
 	return e.Pos()
 }
 
-// field is the declaration of a struct's field, nil if it is not in the project's source.
+// field returns the declaration of a struct field, or nil if it is not in the project's source.
 func (f *finder) field(pos token.Pos) *ast.Field {
 	field, _ := f.declaration(pos).(*ast.Field)
 	return field
@@ -462,7 +460,7 @@ func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 		return nil
 	}
 	docs := []*ast.CommentGroup{spec.Doc}
-	if group, ok := f.fields[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
+	if group, ok := f.declarations[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
 		docs = append(docs, group.Doc)
 	}
 	return docs

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// Each archive is a module; what is derived from it follows its files: derived files, then
-// problems and warnings in want.
+// Each archive is a module. The expected derived files follow its files, then problems and warnings in
+// want.
 func TestDerive(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -43,12 +43,12 @@ func TestDerive(t *testing.T) {
 				given = append(given, f)
 				write(t, filepath.Join(dir, f.Name), f.Data)
 			}
-			got := run(t, dir)
+			got := deriveTwice(t, dir)
 			if string(txtar.Format(&txtar.Archive{Files: got})) == string(txtar.Format(&txtar.Archive{Files: want})) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(&txtar.Archive{Files: got}), txtar.Format(&txtar.Archive{Files: want}))
+				t.Fatalf("got\n%s\nwant\n%s\n(-update writes the golden file)", txtar.Format(&txtar.Archive{Files: got}), txtar.Format(&txtar.Archive{Files: want}))
 			}
 			archive.Files = append(given, got...)
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -58,22 +58,22 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// run derives twice, which gives the same, and returns all that came of it.
-func run(t *testing.T, dir string) []txtar.File {
+// deriveTwice derives twice, compares, and returns the derived files, problems and warnings.
+func deriveTwice(t *testing.T, dir string) []txtar.File {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	first, second := once(t, root), once(t, root)
+	first, second := deriveOnce(t, root), deriveOnce(t, root)
 	if a, b := txtar.Format(&txtar.Archive{Files: first}), txtar.Format(&txtar.Archive{Files: second}); string(a) != string(b) {
-		t.Errorf("twice it is not the same:\n%s\n%s", a, b)
+		t.Errorf("two runs differ:\n%s\n%s", a, b)
 	}
 	return first
 }
 
-func once(t *testing.T, root *os.Root) []txtar.File {
+func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 	t.Helper()
 	cache := typecheck.NewExportCache(root)
 	system, err := cache.System(t.Context())
@@ -110,7 +110,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 		for _, c := range p.Components {
 			for _, text := range []string{string(c.Input), string(c.Output)} {
 				if _, err := schema.Compile(text); text != "" && err != nil {
-					t.Errorf("a schema of %s is none: %v\n%s", c.Name, err, text)
+					t.Errorf("invalid schema of %s: %v\n%s", c.Name, err, text)
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func once(t *testing.T, root *os.Root) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran, err := project.RunGenerators(view)
+	ran, err := project.GeneratorProgram(view)
 	if err != nil {
 		t.Fatal(err)
 	}

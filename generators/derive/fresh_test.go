@@ -13,7 +13,7 @@ import (
 // A home is a folder of this repository with packages that have derived files.
 type home struct{ dir, module, name string }
 
-// homes are those of the generators, of the dev server, and of the skeleton with its examples.
+// homes returns the folders of the generators, the dev server, and the skeleton with its examples.
 func homes() []home {
 	return []home{
 		{".", petrock, "petrock"},
@@ -24,8 +24,8 @@ func homes() []home {
 	}
 }
 
-// opened is a folder to derive from.
-func opened(t *testing.T, dir string, h home, core string) (derive.Project, *typecheck.View) {
+// openHome opens a folder to derive from.
+func openHome(t *testing.T, dir string, h home, core string) (derive.Project, *typecheck.View) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -46,10 +46,10 @@ func opened(t *testing.T, dir string, h home, core string) (derive.Project, *typ
 	return derive.Project{Name: h.name, Core: core, Checker: checker}, view
 }
 
-// derivedIn derives from the packages in a folder.
-func derivedIn(t *testing.T, dir string, h home, core string) []*derive.Package {
+// deriveHome derives from the packages in a folder.
+func deriveHome(t *testing.T, dir string, h home, core string) []*derive.Package {
 	t.Helper()
-	project, view := opened(t, dir, h, core)
+	project, view := openHome(t, dir, h, core)
 	var places []derive.Place
 	all := derive.Places(view)
 	if h.module == petrock {
@@ -67,7 +67,7 @@ func derivedIn(t *testing.T, dir string, h home, core string) []*derive.Package 
 	return packages
 }
 
-// The derived files of this repository, which new projects get, are as they would be derived today.
+// The derived files of this repository are up to date.
 func TestOursAreFresh(t *testing.T) {
 	for _, home := range homes() {
 		dir, err := filepath.Abs(filepath.Join("../..", home.dir))
@@ -75,7 +75,7 @@ func TestOursAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		var files []derive.File
-		packages := derivedIn(t, dir, home, petrock+"/core")
+		packages := deriveHome(t, dir, home, petrock+"/core")
 		for _, pkg := range packages {
 			for _, d := range append(pkg.Problems, pkg.Warnings...) {
 				t.Errorf("%s", d)
@@ -85,7 +85,7 @@ func TestOursAreFresh(t *testing.T) {
 			}
 		}
 		if home.name == "server" {
-			project, view := opened(t, dir, home, petrock+"/core")
+			project, view := openHome(t, dir, home, petrock+"/core")
 			wired, err := project.Wire(view)
 			if err != nil {
 				t.Fatal(err)

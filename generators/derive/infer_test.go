@@ -21,17 +21,17 @@ import (
 // petrock is the path of this module.
 const petrock = "github.com/petrock/petrock"
 
-// A twin is a component whose schemas are derived from source here, and inferred from its compiled types by
-// the program that [TestInferenceAgrees] runs.
+// A twin is a component with two schemas: one derived from source, and one that the program of
+// [TestInferenceAgrees] infers from its compiled types.
 type twin struct {
 	derived   derive.Component
 	in, out   string // Go expressions of type reflect.Type; out is empty if there is no schema
 	directive bool   // a type has a schema that only source has
 }
 
-// Schemas that are inferred by reflection are those that are derived from source, but for descriptions and enums that
-// only source has. The types are those of the archives in testdata, and of the packages of this repository that
-// have derived files. All derived schemas fit their types.
+// Schemas inferred by reflection equal those derived from source, except for descriptions and enums that
+// only source has. The types come from the archives in testdata and the packages of this repository with
+// derived files. All derived schemas fit their types.
 func TestInferenceAgrees(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -79,7 +79,7 @@ func TestInferenceAgrees(t *testing.T) {
 				t.Errorf("%s: %s", key, got.Error)
 				continue
 			}
-			if derived, inferred := decoded(t, side.derived), decoded(t, []byte(got.Schema)); !agree(derived, inferred) {
+			if derived, inferred := decode(t, side.derived), decode(t, []byte(got.Schema)); !agree(derived, inferred) {
 				t.Errorf("%s: the %s schemas differ\nderived  %s\ninferred %s", key, side.name, side.derived, got.Schema)
 			}
 			if strings.HasPrefix(key, "inferred ") && got.Schema != string(side.derived) {
@@ -89,11 +89,10 @@ func TestInferenceAgrees(t *testing.T) {
 	}
 }
 
-// An answer is what the program says about one schema.
+// An answer is the program's result for one schema.
 type answer struct{ Schema, Error, Misfit string }
 
-// A program infers the schemas of compiled types. Its source, and that of archives, is laid over this
-// module.
+// A program infers the schemas of compiled types. Its source and that of archives overlay this module.
 type program struct {
 	dir, at string
 	overlay map[string]string
@@ -122,19 +121,19 @@ func (p *program) addArchive(t *testing.T, file string) {
 		if strings.HasSuffix(f.Name, ".go") && !strings.HasSuffix(f.Name, "_gen.go") {
 			source := bytes.ReplaceAll(f.Data, []byte(`"example.com/hello/core`), []byte(`"`+core))
 			source = bytes.ReplaceAll(source, []byte(`"example.com/hello/`), []byte(`"`+module+"/"))
-			p.lay(t, filepath.Join(name, f.Name), source)
+			p.addFile(t, filepath.Join(name, f.Name), source)
 		}
 	}
-	p.addPackages(t, name, module, derivedIn(t, dir, home{module: "example.com/hello", name: "hello"}, "example.com/hello/core"))
+	p.addPackages(t, name, module, deriveHome(t, dir, home{module: "example.com/hello", name: "hello"}, "example.com/hello/core"))
 }
 
 // addHome adds the components of packages of this module.
 func (p *program) addHome(t *testing.T, dir string, h home) {
-	p.addPackages(t, h.name, h.module, derivedIn(t, dir, h, petrock+"/core"))
+	p.addPackages(t, h.name, h.module, deriveHome(t, dir, h, petrock+"/core"))
 }
 
-// lay puts a file over the module.
-func (p *program) lay(t *testing.T, name string, data []byte) {
+// addFile adds a file to the overlay of the module.
+func (p *program) addFile(t *testing.T, name string, data []byte) {
 	real := filepath.Join(p.dir, name)
 	write(t, real, data)
 	p.overlay[filepath.Join(p.at, name)] = real
@@ -190,7 +189,7 @@ func (p *program) run(t *testing.T, root string) map[string]answer {
 			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Output, %q, %t)\n", key+" output", twin.out, twin.derived.Output, twin.directive)
 		}
 	}
-	p.lay(t, "main.go", fmt.Appendf(nil, `package main
+	p.addFile(t, "main.go", fmt.Appendf(nil, `package main
 
 import (
 	"encoding/json"
@@ -244,7 +243,7 @@ func main() {
 	return said
 }
 
-func decoded(t *testing.T, raw []byte) any {
+func decode(t *testing.T, raw []byte) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -253,8 +252,8 @@ func decoded(t *testing.T, raw []byte) any {
 	return v
 }
 
-// agree compares a derived schema with an inferred one, without descriptions, and without enums that the
-// derived one alone has.
+// agree compares a derived schema with an inferred one. It ignores descriptions, and enums that only the
+// derived schema has.
 func agree(derived, inferred any) bool {
 	switch d := derived.(type) {
 	case []any:
@@ -270,7 +269,7 @@ func agree(derived, inferred any) bool {
 			delete(d, "enum")
 			delete(i, "minimum") // an enum replaces it
 		}
-		// The enum of something that may be null stands in an alternative, and a type that may be null in a list.
+		// A nullable enum is an alternative, and a nullable type is a list.
 		if alternatives, ok := d["anyOf"].([]any); ok && i["anyOf"] == nil && len(alternatives) == 2 {
 			if first, ok := alternatives[0].(map[string]any); ok && first["enum"] != nil {
 				delete(d, "anyOf")
@@ -285,7 +284,7 @@ func agree(derived, inferred any) bool {
 	return reflect.DeepEqual(derived, inferred)
 }
 
-// withoutText is a copy without the description, if that is one and not a property of that name.
+// withoutText returns a copy without the description, unless that is a property with this name.
 func withoutText(schema map[string]any) map[string]any {
 	schema = maps.Clone(schema)
 	if _, ok := schema["description"].(string); ok {

@@ -13,18 +13,18 @@ type JSONField struct {
 	strictjson.Claim
 	Var  *types.Var
 	Tag  reflect.StructTag
-	Path []string // the Go names that lead to it, through embedded structs
+	Path []string // Go names from the root, through embedded structs
 }
 
-// JSONFields returns the fields of a struct that encoding/json reads or, if written is true,
-// writes, in their order. Those of an embedded pointer to an unexported struct are only written.
+// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes, in
+// order. Fields of an embedded pointer to an unexported struct are only written.
 func JSONFields(t *types.Struct, written bool) []JSONField {
 	var claims []JSONField
 	collect(t, JSONField{}, []types.Type{t}, written, &claims)
 	return strictjson.Dominant(claims, func(f JSONField) strictjson.Claim { return f.Claim })
 }
 
-// collect adds the fields of t, which is reached through outer, and of what it embeds.
+// collect adds the fields of t and of its embedded structs. outer is the field that contains t.
 func collect(t *types.Struct, outer JSONField, within []types.Type, written bool, claims *[]JSONField) {
 	for i := range t.NumFields() {
 		field := t.Field(i)
@@ -49,7 +49,7 @@ func collect(t *types.Struct, outer JSONField, within []types.Type, written bool
 		if promotes && !f.Tagged {
 			f.Indirect = f.Indirect || isPointer
 			if !slices.ContainsFunc(within, func(other types.Type) bool {
-				return types.Identical(other, inner) || types.Identical(other, embedded) // the root has no name here
+				return types.Identical(other, inner) || types.Identical(other, embedded) // within has the root as an unnamed struct
 			}) {
 				collect(embedded, f, append(slices.Clip(within), inner), written, claims)
 			}

@@ -32,35 +32,35 @@ const (
 // IsTool reports whether clients see components of the kind as tools, unless they are internal.
 func (k Kind) IsTool() bool { return k == Tool || k == Command || k == Query }
 
-// Features is the folder below which each folder with Go in it is a feature.
+// Features is the folder of features. Each folder with Go files in it is a feature.
 const Features = "features"
 
-// OwnGenerators is the folder of the generators that a project adds to petrock's.
+// OwnGenerators is the folder of a project's own generators.
 const OwnGenerators = "internal/generators"
 
-// A Place is a folder whose package holds components.
+// A Place is a folder whose package contains components.
 type Place struct {
 	Dir   string // from the project's root
 	Kind  Kind   // of its components; Feature if they are of several kinds
-	Wired bool   // the program that ships offers what is there
+	Wired bool   // the server registers its components
 }
 
-// Places are the folders in which a project has components: those that every project may have, and its features.
+// Places returns the folders of a project that may contain components: the fixed ones and its features.
 func Places(view *typecheck.View) []Place {
-	places := fixed()
+	places := fixedPlaces()
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {
-			places = append(places, FeatureIn(dir))
+			places = append(places, FeaturePlace(dir))
 		}
 	}
 	slices.SortFunc(places, func(a, b Place) int { return strings.Compare(a.Dir, b.Dir) })
 	return places
 }
 
-// FeatureIn is the place of a feature.
-func FeatureIn(dir string) Place { return Place{dir, Feature, true} }
+// FeaturePlace returns the place of a feature.
+func FeaturePlace(dir string) Place { return Place{dir, Feature, true} }
 
-func fixed() []Place {
+func fixedPlaces() []Place {
 	return []Place{
 		{OwnGenerators, Generator, false},
 		{"prompts", Prompt, true},
@@ -69,7 +69,7 @@ func fixed() []Place {
 	}
 }
 
-// Kinds are the kinds of components that may be in the place.
+// Kinds returns the kinds of components that may be in the place.
 func (p Place) Kinds() []Kind {
 	if p.Kind == Feature {
 		return []Kind{Command, Feature, Query, Worker}
@@ -77,12 +77,12 @@ func (p Place) Kinds() []Kind {
 	return []Kind{p.Kind}
 }
 
-// HasTools reports whether the program that ships offers tools from the place.
+// HasTools reports whether the server registers tools from the place.
 func (p Place) HasTools() bool { return p.Wired && (p.Kind == Tool || p.Kind == Feature) }
 
-// PlaceOf is the folder to which a project adds components of a kind, for those that have but one.
+// PlaceOf returns the place of a kind that has a fixed folder.
 func PlaceOf(kind Kind) (Place, bool) {
-	for _, place := range fixed() {
+	for _, place := range fixedPlaces() {
 		if place.Kind == kind && (place.Wired || kind == Generator) {
 			return place, true
 		}
@@ -90,8 +90,8 @@ func PlaceOf(kind Kind) (Place, bool) {
 	return Place{}, false
 }
 
-// offer is the name of the derived function that has all components of the place.
-func (p Place) offer() string {
+// derivedFunc returns the name of the derived function that registers or lists the components.
+func (p Place) derivedFunc() string {
 	switch p.Kind {
 	case Generator:
 		return "All"
@@ -101,7 +101,7 @@ func (p Place) offer() string {
 	return "Register"
 }
 
-// receiver is the name of the type whose methods are components, beside functions.
+// receiver returns the name of the type whose methods are components too, or "".
 func (p Place) receiver() string {
 	switch p.Kind {
 	case Tool:
@@ -114,9 +114,9 @@ func (p Place) receiver() string {
 	return ""
 }
 
-// Clashes refuses packages that have a tool of a name that one of the others has too, or one of those before them. Of
-// those from which nothing can be derived nothing is known.
-func Clashes(packages, others []*Package) {
+// CheckToolNames adds a problem to packages with a tool name that others, or an earlier package, already
+// have. It ignores packages with problems.
+func CheckToolNames(packages, others []*Package) {
 	known := map[string]Component{}
 	for _, pkg := range others {
 		for _, c := range pkg.tools() {
@@ -126,14 +126,14 @@ func Clashes(packages, others []*Package) {
 	for _, pkg := range packages {
 		for _, c := range pkg.tools() {
 			if other, taken := known[c.Name]; taken {
-				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, and so has %s in %s; give one of them another with a directive: //petrock:name", c.Func, c.Name, other.Func, other.File)})
+				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
 			}
 			known[c.Name] = c
 		}
 	}
 }
 
-// tools are what the program that ships offers of a package as tools.
+// tools returns the tools of a package that the server registers.
 func (p *Package) tools() []Component {
 	var tools []Component
 	for _, c := range p.Components {
@@ -144,14 +144,14 @@ func (p *Package) tools() []Component {
 	return tools
 }
 
-// EventTypes returns the event types of the commands of a feature, such as posts/create, by its
-// derived file, which may be nil.
+// EventTypes returns the event types of a feature's commands, such as posts/create, from its derived
+// file, which may be nil.
 func EventTypes(derived *typecheck.File) []string { return registeredWith(derived, "CommandOf") }
 
-// Workers are the workers of a feature, such as posts/digest, by its derived file, which may be nil.
+// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may be nil.
 func Workers(derived *typecheck.File) []string { return registeredWith(derived, "WorkerOf") }
 
-// registeredWith returns the names of what a derived file makes of a feature with a function of core.
+// registeredWith returns the first arguments of the calls of a function of core/app in a derived file.
 func registeredWith(derived *typecheck.File, function string) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
@@ -179,22 +179,22 @@ func registeredWith(derived *typecheck.File, function string) []string {
 	return names
 }
 
-// Variables are the names of the variables in the address of a resource, in their order.
+// Variables returns the names of the variables in a URI template, in order.
 func Variables(uri string) ([]string, error) {
 	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
 	parsed, err := url.Parse(plain)
 	switch {
 	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
-		return nil, fmt.Errorf("%q is no address; write one such as note://{id}", uri)
+		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", uri)
 	case parsed.Scheme == "":
-		return nil, fmt.Errorf("the address %q has no scheme; write one such as note://{id}", uri)
+		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", uri)
 	}
 	var names []string
 	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
 		expression := uri[found[2]:found[3]]
 		list, query := strings.CutPrefix(expression, "?")
 		if query && found[1] != len(uri) {
-			return nil, fmt.Errorf("in the address %q, {%s} has to stand at the end", uri, expression)
+			return nil, fmt.Errorf("URI %q: {%s} must be at the end", uri, expression)
 		}
 		parts := []string{strings.TrimPrefix(list, "+")}
 		if query {
@@ -203,9 +203,9 @@ func Variables(uri string) ([]string, error) {
 		for _, name := range parts {
 			switch {
 			case !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name):
-				return nil, fmt.Errorf("in the address %q, {%s} is not understood; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
+				return nil, fmt.Errorf("URI %q: invalid expression {%s}; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
 			case slices.Contains(names, name):
-				return nil, fmt.Errorf("in the address %q, the variable %s stands twice", uri, name)
+				return nil, fmt.Errorf("URI %q: duplicate variable %s", uri, name)
 			}
 			names = append(names, name)
 		}
@@ -217,11 +217,10 @@ func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Expand is the address that a template stands for, with values for its variables. Those of its
-// query may be missing.
+// Expand returns a URI template with the values of its variables. Only query variables are optional.
 func Expand(uri string, values map[string]string) (string, error) {
 	var missing []string
-	address := regexp.MustCompile(`\{([^{}]*)\}`).ReplaceAllStringFunc(uri, func(expression string) string {
+	expanded := regexp.MustCompile(`\{([^{}]*)\}`).ReplaceAllStringFunc(uri, func(expression string) string {
 		expression = strings.Trim(expression, "{}")
 		if list, ok := strings.CutPrefix(expression, "?"); ok {
 			var pairs []string
@@ -246,44 +245,38 @@ func Expand(uri string, values map[string]string) (string, error) {
 		return escape(value, "")
 	})
 	if len(missing) > 0 {
-		return "", fmt.Errorf("the address %s needs %s", uri, strings.Join(missing, ", "))
+		return "", fmt.Errorf("URI %s: no value for %s", uri, strings.Join(missing, ", "))
 	}
-	return address, nil
+	return expanded, nil
 }
 
-// escape writes a value as it stands in an address: letters, digits and a few more characters as
-// they are, and others only if they are allowed.
+// escape percent-encodes a value, except unreserved characters and allowed ones.
 func escape(value, allowed string) string {
-	var out strings.Builder
-	for i := range len(value) {
-		switch c := value[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~"+allowed, c) >= 0:
-			out.WriteByte(c)
-		default:
-			fmt.Fprintf(&out, "%%%02X", c)
-		}
+	escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	for _, c := range allowed {
+		escaped = strings.ReplaceAll(escaped, fmt.Sprintf("%%%02X", c), string(c))
 	}
-	return out.String()
+	return escaped
 }
 
-func (f *finder) scopes(c *Component, d directive) {
+func (f *finder) addScopes(c *Component, d directive) {
 	for word := range strings.FieldsSeq(d.text) {
 		switch {
 		case strings.Contains(word, ","):
-			f.problem(d.pos, "%q is no scope; those of //petrock:scopes have spaces between them, and no commas", word)
+			f.problem(d.pos, "%q is not a scope; separate scopes with spaces, not commas", word)
 		case !auth.IsScope(word):
-			f.problem(d.pos, "%q is no scope; printable characters of ASCII make one, but for quotes and backslashes", word)
+			f.problem(d.pos, "%q is not a scope; use printable ASCII without quotes and backslashes", word)
 		case slices.Contains(c.scopes, word):
-			f.problem(d.pos, "the scope %q stands there twice; leave one", word)
+			f.problem(d.pos, "duplicate scope %q; remove one", word)
 		default:
 			c.scopes = append(c.scopes, word)
 		}
 	}
 }
 
-// lostScopes finds directives for scopes that no component of a file has: what somebody thinks to be closed would be open. The bodies of
-// functions are not looked at.
-func (f *finder) lostScopes(file *typecheck.File, components []Component) {
+// checkScopeDirectives refuses scope directives that apply to no component, since the user would think
+// the component is protected. It ignores function bodies.
+func (f *finder) checkScopeDirectives(file *typecheck.File, components []Component) {
 	nearly := regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 	var bodies []*ast.BlockStmt
 	var docs []*ast.CommentGroup
@@ -293,22 +286,22 @@ func (f *finder) lostScopes(file *typecheck.File, components []Component) {
 				continue
 			}
 			if docs == nil {
-				docs, bodies = f.documented(file, components)
+				docs, bodies = f.docsAndBodies(file, components)
 			}
 			switch inside := func(b *ast.BlockStmt) bool { return b.Pos() < comment.Pos() && comment.Pos() < b.End() }; {
 			case slices.ContainsFunc(bodies, inside):
 			case !strings.HasPrefix(comment.Text, directivePrefix+"scopes"):
-				f.problem(comment.Pos(), "%q is no directive, and asks nobody for scopes; write //petrock:scopes, with nothing between", strings.TrimSpace(comment.Text))
+				f.problem(comment.Pos(), "%q is not a directive and requires no scopes; write //petrock:scopes without spaces", strings.TrimSpace(comment.Text))
 			case !slices.Contains(docs, group):
-				f.problem(comment.Pos(), "//petrock:scopes asks nobody for scopes here; it stands in the doc comment of a tool's function, or of the type that is a command or query")
+				f.problem(comment.Pos(), "//petrock:scopes has no effect here; move it to the doc comment of a tool's function, or of the type of a command or query")
 			}
 		}
 	}
 }
 
-// documented are the doc comments of a file's components, and the bodies of all its functions.
-func (f *finder) documented(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
-	is := func(name *ast.Ident) bool {
+// docsAndBodies returns the doc comments of a file's components and all function bodies.
+func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
+	isComponent := func(name *ast.Ident) bool {
 		line := f.fset.PositionFor(name.Pos(), false).Line
 		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
 	}
@@ -318,12 +311,12 @@ func (f *finder) documented(file *typecheck.File, components []Component) (docs 
 			if decl.Body != nil {
 				bodies = append(bodies, decl.Body)
 			}
-			if is(decl.Name) {
+			if isComponent(decl.Name) {
 				docs = append(docs, decl.Doc)
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && is(spec.Name) {
+				if spec, ok := spec.(*ast.TypeSpec); ok && isComponent(spec.Name) {
 					docs = append(docs, f.typeDocs(spec.Name.Pos())...)
 				}
 			}

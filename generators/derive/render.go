@@ -11,12 +11,12 @@ import (
 
 // render returns the derived file of the package.
 func (f *finder) render() ([]byte, error) {
-	of := "functions"
+	source := "functions"
 	if f.place.Kind == Feature {
-		of = "types"
+		source = "types"
 	}
 	file := gen.NewGoFile(f.pkg.Path(), f.pkg.Name())
-	file.HeaderComment(typecheck.DerivedMark + " from the " + of + " of this package. DO NOT EDIT.")
+	file.HeaderComment(typecheck.DerivedMark + " from the " + source + " of this package. DO NOT EDIT.")
 	for _, name := range []string{"core/app", "core/app/appmcp", "core/mcp", "generators/gen"} {
 		file.ImportName(f.petrockPackage(name), path.Base(name))
 	}
@@ -27,7 +27,7 @@ func (f *finder) render() ([]byte, error) {
 		}
 	}
 	if len(schemas) > 0 {
-		between := "\n" // a new component changes no lines of others
+		between := "\n" // separate groups, so that gofmt does not realign other components
 		if f.place.Kind == Generator {
 			between = ""
 		}
@@ -44,7 +44,7 @@ func (f *finder) render() ([]byte, error) {
 	return file.Bytes()
 }
 
-// schemas are the schemas of a component as constants, one line each: that compiles quicker than
+// schemas returns the schemas of a component as constants, one line each. Constants compile faster than
 // literals.
 //
 //	inputSchemaAdd  = `{"type":"object",…}`
@@ -64,74 +64,56 @@ func (c Component) hasInput() bool {
 	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
 }
 
-// constant is the name of something that is derived from the component. No other component
-// has it, as no other has the name.
-func (c Component) constant(what string) string { return what + strings.ReplaceAll(c.Func, ".", "_") }
+// constant returns the name of a constant of the component, which is unique in the package.
+func (c Component) constant(prefix string) string {
+	return prefix + strings.ReplaceAll(c.Func, ".", "_")
+}
 
-// renderGenerators writes the list of generators.
 func (f *finder) renderGenerators(file gen.GoFile) {
 	list := ""
 	for _, c := range f.found.Components {
 		list += fmt.Sprintf("{\nName: %q,\nDescription: %q,\nInputSchema: json.RawMessage(%s),\nMake: gen.Typed(%s),\n},\n",
 			c.Name, c.Description, c.constant("inputSchema"), c.Func)
 	}
-	file.Text(`// All are the generators, sorted by name.
+	file.Text(`// All returns the generators, sorted by name.
 func All() []gen.Generator {
 	return []gen.Generator{
 `+list+`}
 }`, f.petrockPackage("generators/gen"))
 }
 
-// renderRegister writes the function that offers components, and the method that does, as far as
-// there are any for it.
+// renderRegister writes func Register for functions, and method Register for methods.
 func (f *finder) renderRegister(file gen.GoFile) {
 	holder := f.place.receiver()
 	var functions, methods []Component
 	for _, c := range f.found.Components {
-		if _, is := c.method(); is {
+		if _, isMethod := c.method(); isMethod {
 			methods = append(methods, c)
 		} else {
 			functions = append(functions, c)
 		}
 	}
 	if len(functions) > 0 {
-		f.joined(file, fmt.Sprintf("// Register offers the %s of this package.\nfunc Register(s *mcp.Server)", strings.ToLower(holder)), functions)
+		f.renderCalls(file, fmt.Sprintf("// Register registers the %s of this package.\nfunc Register(s *mcp.Server)", strings.ToLower(holder)), functions)
 	}
 	if len(methods) > 0 {
-		f.joined(file, fmt.Sprintf("// Register offers the %s that are methods of t.\nfunc (t *%s) Register(s *mcp.Server)", strings.ToLower(holder), holder), methods)
+		f.renderCalls(file, fmt.Sprintf("// Register registers the %s that are methods of t.\nfunc (t *%s) Register(s *mcp.Server)", strings.ToLower(holder), holder), methods)
 	}
 }
 
-// joined writes a function that offers components. All are tried, so that the error tells all that
-// is wrong.
-func (f *finder) joined(file gen.GoFile, signature string, all []Component) {
-	calls, hinted := "", map[bool]bool{}
+// renderCalls writes a function that registers components. It joins all errors.
+func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component) {
+	calls := ""
 	for _, c := range all {
-		calls += c.add()
-		for _, h := range c.hints {
-			hinted[h.value] = true
-		}
+		calls += c.registration()
 	}
-	hints := ""
-	for _, value := range []bool{true, false} {
-		if hinted[value] {
-			hints += fmt.Sprintf("%s := %t\n", hintName(value), value)
-		}
-	}
-	file.Text(signature+" error {\n"+hints+"return errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
+	file.Text(signature+" error {\nreturn errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
 }
 
-func hintName(value bool) string {
-	if value {
-		return "yes"
-	}
-	return "no"
-}
-
-// add is the call that offers a component, and the one that completes its arguments.
+// registration returns the call that registers a component, and that of its completer.
 //
 //	mcp.AddDerivedTool(s, mcp.Tool{Name: "add", …}, Add),
-func (c Component) add() string {
+func (c Component) registration() string {
 	function, method := c.method()
 	switch {
 	case method:
@@ -141,19 +123,19 @@ func (c Component) add() string {
 	case c.Kind == Query:
 		function = "appmcp.Ask[" + function + "](a)"
 	}
-	kind, adder, address, complete := "Tool", "AddDerivedTool", "", ""
+	kind, adder, uriField, complete := "Tool", "AddDerivedTool", "", ""
 	switch {
 	case c.Kind == Prompt:
 		kind, adder, complete = "Prompt", "AddPrompt", fmt.Sprintf("s.CompletePrompt(%q", c.Name)
 	case c.isTemplate():
-		kind, adder, address, complete = "ResourceTemplate", "AddResourceTemplate", "URITemplate", fmt.Sprintf("s.CompleteResource(%q", c.URI)
+		kind, adder, uriField, complete = "ResourceTemplate", "AddResourceTemplate", "URITemplate", fmt.Sprintf("s.CompleteResource(%q", c.URI)
 	case c.Kind == Resource:
-		kind, adder, address = "Resource", "AddResource", "URI"
+		kind, adder, uriField = "Resource", "AddResource", "URI"
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "mcp.%s(s, mcp.%s{\n", adder, kind)
 	for _, text := range []struct{ field, value string }{
-		{address, c.URI}, {"Name", c.Name}, {"Title", c.Title}, {"Description", c.Description}, {"MIMEType", c.MIMEType},
+		{uriField, c.URI}, {"Name", c.Name}, {"Title", c.Title}, {"Description", c.Description}, {"MIMEType", c.MIMEType},
 	} {
 		if text.value != "" {
 			fmt.Fprintf(&out, "%s: %q,\n", text.field, text.value)
@@ -170,7 +152,7 @@ func (c Component) add() string {
 	}
 	var hints []string
 	for _, h := range c.hints {
-		hints = append(hints, h.field+": &"+hintName(h.value))
+		hints = append(hints, fmt.Sprintf("%s: new(%t)", h.field, h.value))
 	}
 	if len(hints) > 0 {
 		fmt.Fprintf(&out, "Annotations: &mcp.ToolAnnotations{%s},\n", strings.Join(hints, ", "))
@@ -189,21 +171,20 @@ func (c Component) add() string {
 	return out.String()
 }
 
-// renderFeature writes func Feature, which is what a feature is, and the function that offers its
-// commands and queries as tools.
+// renderFeature writes func Feature, and the function that registers commands and queries as tools.
 func (f *finder) renderFeature(file gen.GoFile) {
 	app, appmcp, mcp := f.Core+"/app", f.Core+"/app/appmcp", f.Core+"/mcp"
 	name := f.place.featureName()
 	lists := map[Kind]string{}
 	var tools []Component
-	why := "there are no commands and queries yet"
+	reason := "the feature has no commands or queries"
 	for _, c := range f.found.Components {
 		if c.Kind != Feature {
-			lists[c.Kind] += f.item(file, c) + ",\n"
+			lists[c.Kind] += f.featureItem(file, c) + ",\n"
 		}
 		switch {
 		case c.Internal:
-			why = "all commands and queries are internal"
+			reason = "all commands and queries are internal"
 		case c.Kind.IsTool():
 			tools = append(tools, c)
 		}
@@ -217,10 +198,10 @@ func (f *finder) renderFeature(file gen.GoFile) {
 			fields += list.field + ": []app." + list.item + "{\n" + lists[list.kind] + "},\n"
 		}
 	}
-	if f.found.maps {
+	if f.found.hasMap {
 		fields += "Map: " + mapFunc + ",\n"
 	}
-	file.Text(`// Feature is `+name+`: its state, commands, queries and workers, and the tools that they are.
+	file.Text(`// Feature returns the state, commands, queries, workers and tools of `+name+`.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -229,38 +210,38 @@ func Feature() appmcp.Feature {
 	}
 }`, app, appmcp)
 	if len(tools) == 0 {
-		file.Text("// register offers nothing: "+why+".\nfunc register(*mcp.Server, *app.App) error {\nreturn nil\n}", mcp)
+		file.Text("// register does nothing: "+reason+".\nfunc register(*mcp.Server, *app.App) error {\nreturn nil\n}", mcp)
 		return
 	}
-	f.joined(file, "// register offers the commands and queries of this package as tools.\nfunc register(s *mcp.Server, a *app.App)", tools)
+	f.renderCalls(file, "// register registers the commands and queries of this package as tools.\nfunc register(s *mcp.Server, a *app.App)", tools)
 }
 
-// item is a command, query or worker in the lists of func Feature.
-func (f *finder) item(file gen.GoFile, c Component) string {
-	arguments := []string{fmt.Sprintf("%q", c.local())}
+// featureItem returns a command, query or worker in the lists of func Feature.
+func (f *finder) featureItem(file gen.GoFile, c Component) string {
+	arguments := []string{fmt.Sprintf("%q", c.localName())}
 	switch c.Kind {
 	case Command:
 		arguments = append(arguments, fmt.Sprint(c.version))
-		for _, o := range c.olders {
+		for _, o := range c.oldVersions {
 			arguments = append(arguments, fmt.Sprintf("app.OlderOf[%s](%d)", o.name, o.version))
 		}
 		return "app.CommandOf[" + c.Func + "](" + strings.Join(arguments, ", ") + ")"
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}
-	switch f.found.begins[c.Func] {
+	switch f.found.constructions[c.Func] {
 	case withContext:
 		arguments = append(arguments, "New"+c.Func)
 	case byFunction:
-		arguments = append(arguments, begins(file, c.Func, "New"+c.Func+"()"))
+		arguments = append(arguments, constructorFunc(file, c.Func, "New"+c.Func+"()"))
 	default:
-		arguments = append(arguments, begins(file, c.Func, "&"+c.Func+"{}, nil"))
+		arguments = append(arguments, constructorFunc(file, c.Func, "&"+c.Func+"{}, nil"))
 	}
-	for _, d := range c.duties {
-		if d.every == 0 {
-			arguments = append(arguments, fmt.Sprintf("app.On((*%s).%s)", c.Func, d.method))
+	for _, t := range c.triggers {
+		if t.every == 0 {
+			arguments = append(arguments, fmt.Sprintf("app.On((*%s).%s)", c.Func, t.method))
 		} else {
-			arguments = append(arguments, fmt.Sprintf("app.Every(%s, (*%s).%s)", file.Code(gen.Duration(d.every)), c.Func, d.method))
+			arguments = append(arguments, fmt.Sprintf("app.Every(%s, (*%s).%s)", file.Code(gen.Duration(t.every)), c.Func, t.method))
 		}
 	}
 	if c.fromStart {
@@ -269,13 +250,13 @@ func (f *finder) item(file gen.GoFile, c Component) string {
 	return "app.WorkerOf(" + strings.Join(arguments, ", ") + ")"
 }
 
-func begins(file gen.GoFile, worker, made string) string {
+func constructorFunc(file gen.GoFile, worker, results string) string {
 	file.Use("context")
-	return "func(context.Context) (*" + worker + ", error) {\nreturn " + made + "\n}"
+	return "func(context.Context) (*" + worker + ", error) {\nreturn " + results + "\n}"
 }
 
-// local is the name of a part of a feature within the feature.
-func (c Component) local() string {
+// localName returns the name of a command, query or worker within its feature.
+func (c Component) localName() string {
 	name := c.Name
 	switch c.Kind {
 	case Command:

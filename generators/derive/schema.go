@@ -19,18 +19,18 @@ import (
 
 func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
 
-// A schemer makes the schema of one type, of what is read or of what is written.
-type schemer struct {
+// A schemaBuilder builds the schema of an input or output type.
+type schemaBuilder struct {
 	finder *finder
 	output bool
-	at     token.Pos // of what the schema is for, where a type has no place of its own
+	at     token.Pos // position of errors in types outside of the project
 
 	schema.Inferred
-	own bool // a directive gives a part of it
+	own bool // a directive sets part of it
 }
 
-// root makes the schema of a type. If there is none, root notes why, and reports false.
-func (s *schemer) root(t types.Type) (string, bool) {
+// build returns the schema of a type. If there is none, build reports a problem and returns false.
+func (s *schemaBuilder) build(t types.Type) (string, bool) {
 	direction := schema.Input
 	if s.output {
 		direction = schema.Output
@@ -39,39 +39,39 @@ func (s *schemer) root(t types.Type) (string, bool) {
 	if s.Inferred, err = schema.InferFrom(s.typeOf(t), direction); err != nil {
 		at := s.at
 		if wrong, ok := errors.AsType[*schema.TypeError](err); ok {
-			at = s.placeOf(wrong)
+			at = s.posOf(wrong)
 		}
 		s.finder.problem(at, "%v", err)
 		return "", false
 	}
 	if _, err := schema.Compile(s.Schema); err != nil {
-		s.finder.problem(s.at, "the schema that was derived is none: %v", err)
+		s.finder.problem(s.at, "the derived schema is invalid: %v", err)
 		return "", false
 	}
 	return s.Schema, true
 }
 
-// placeOf is where an error is: at a directive, or at the innermost field of the project's source.
-func (s *schemer) placeOf(wrong *schema.TypeError) token.Pos {
+// posOf returns the position of an error: that of a directive, or of the innermost field in the project.
+func (s *schemaBuilder) posOf(wrong *schema.TypeError) token.Pos {
 	if wrong.Owner != nil {
 		if _, pos, ok := s.finder.schemaDirective(wrong.Owner.(sourceType).Type.(*types.Named)); ok {
 			return pos
 		}
 	}
 	for _, field := range slices.Backward(wrong.Fields) {
-		if v := field.Source.(*types.Var); s.finder.isOurs(v) {
+		if v := field.Source.(*types.Var); s.finder.isInProject(v) {
 			return v.Pos()
 		}
 	}
 	return s.at
 }
 
-func (s *schemer) typeOf(t types.Type) schema.Type { return sourceType{types.Unalias(t), s} }
+func (s *schemaBuilder) typeOf(t types.Type) schema.Type { return sourceType{types.Unalias(t), s} }
 
-// A sourceType is a type of source code. It is no alias.
+// A sourceType implements [schema.Type] for a type in source code. It is never an alias.
 type sourceType struct {
 	types.Type
-	s *schemer
+	s *schemaBuilder
 }
 
 func (t sourceType) String() string { return t.s.finder.name(t.Type) }
@@ -99,7 +99,7 @@ func (t sourceType) Kind() reflect.Kind {
 		case types.UnsafePointer:
 			return reflect.UnsafePointer
 		}
-		return reflect.Kind(under.Kind()) // go/types and reflect number the others alike
+		return reflect.Kind(under.Kind()) // the other kinds have the same numbers
 	case *types.Pointer:
 		return reflect.Pointer
 	case *types.Struct:
@@ -115,13 +115,13 @@ func (t sourceType) Kind() reflect.Kind {
 			return reflect.Interface
 		}
 	}
-	return reflect.Func // or another kind without a JSON form
+	return reflect.Func // any kind that JSON does not support
 }
 
 func (t sourceType) Reflect() reflect.Type {
 	for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
-		if of := reflect.TypeOf(value); of.Kind() == t.Kind() {
-			return of
+		if basic := reflect.TypeOf(value); basic.Kind() == t.Kind() {
+			return basic
 		}
 	}
 	return reflect.TypeFor[any]()
@@ -153,7 +153,7 @@ func (t sourceType) OwnSchema() (string, bool, error) {
 		return text, true, nil
 	}
 	if returnsOnly(named, "JSONSchema", types.Typ[types.String]) {
-		return "", false, errors.New("the method JSONSchema does not run when code is derived; repeat its schema in its doc comment: //petrock:schema {…}")
+		return "", false, errors.New("the method JSONSchema does not run during derivation; repeat the schema in the doc comment of the type: //petrock:schema {…}")
 	}
 	return "", false, nil
 }
@@ -167,12 +167,12 @@ func (t sourceType) Enum() (string, error) {
 	if isText, _ := t.HasMethod(method); !ok || isText {
 		return "", nil
 	}
-	values := t.s.finder.enumeration(named)
+	values := t.s.finder.enumValues(named)
 	switch {
 	case len(values) > 0:
 		return "[" + strings.Join(values, ",") + "]", nil
 	case returnsOnly(named, "SchemaEnum", types.NewSlice(types.Universe.Lookup("any").Type())):
-		return "", fmt.Errorf("%v has the method SchemaEnum, which does not run when code is derived; declare its values as constants of the type", t)
+		return "", fmt.Errorf("%v has the method SchemaEnum, which does not run during derivation; declare its values as constants of the type", t)
 	}
 	return "", nil
 }
@@ -197,17 +197,16 @@ func (t sourceType) HasMethod(method string) (has, onValue bool) {
 }
 
 func (t sourceType) Remedy() string {
-	if named, ok := t.Type.(*types.Named); ok && t.s.finder.isOurs(named.Obj()) {
-		return "say its schema in its doc comment: //petrock:schema {\"type\":\"string\"}"
+	if named, ok := t.Type.(*types.Named); ok && t.s.finder.isInProject(named.Obj()) {
+		return "put its schema into its doc comment: //petrock:schema {\"type\":\"string\"}"
 	}
-	return "make a type of your own of it, with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another"
+	return "declare your own type of it with //petrock:schema {\"type\":\"string\"} in the doc comment, or use another"
 }
 
-// enumeration lists the constants of a type of the project, as JSON, in the order in which they are
-// declared.
-func (f *finder) enumeration(t *types.Named) []string {
+// enumValues returns the constants of a type of the project, as JSON, in the order of declaration.
+func (f *finder) enumValues(t *types.Named) []string {
 	basic, ok := t.Underlying().(*types.Basic)
-	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isOurs(t.Obj()) {
+	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isInProject(t.Obj()) {
 		return nil
 	}
 	found := slices.DeleteFunc(f.constantsOf(t), f.ignoresConstant)
@@ -233,8 +232,7 @@ func (f *finder) enumeration(t *types.Named) []string {
 	return values
 }
 
-// constantsOf are the constants of a type that its package declares. All of a package are looked
-// through once: large ones have many types with constants.
+// constantsOf returns the constants of a type in its package. It caches the constants of each package.
 func (f *finder) constantsOf(t *types.Named) []*types.Const {
 	pkg := t.Obj().Pkg()
 	byType, ok := f.constants[pkg]
@@ -254,19 +252,20 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 	return slices.Clone(byType[t.Obj()])
 }
 
-func (f *finder) isOurs(object types.Object) bool {
+func (f *finder) isInProject(object types.Object) bool {
 	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
 }
 
-// ignoresConstant reports whether the comment of a constant says that it is no value of its type.
+// ignoresConstant reports whether the comment of a constant has //petrock:ignore.
 func (f *finder) ignoresConstant(c *types.Const) bool {
 	spec, ok := f.declaration(c.Pos()).(*ast.ValueSpec)
-	return ok && ignored(spec.Doc, spec.Comment)
+	return ok && isIgnored(spec.Doc, spec.Comment)
 }
 
-// schemaDirective is what the doc comment of a type says its schema is, on one line or several that each begin with the directive.
+// schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema
+// directives.
 func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok bool) {
-	if !f.isOurs(t.Obj()) {
+	if !f.isInProject(t.Obj()) {
 		return "", 0, false
 	}
 	var lines []string

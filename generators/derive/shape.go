@@ -11,7 +11,8 @@ import (
 	"github.com/petrock/petrock/core/schema"
 )
 
-func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
+// checkSignature checks the signature of a component and derives its schemas.
+func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 	signature := f.signature(decl)
 	if signature == nil {
 		f.problem(decl.Name.Pos(), "%s is declared more than once", decl.Name.Name)
@@ -19,23 +20,23 @@ func (f *finder) shape(c *Component, decl *ast.FuncDecl) {
 	}
 	in, out, ok := inAndOut(c, signature)
 	if !ok {
-		way := "change it"
+		remedy := "change it"
 		if (c.Kind == Prompt || c.Kind == Resource) && isCompleter(signature) {
-			way = "if it completes one, put //petrock:completes and its name into its doc comment"
+			remedy = fmt.Sprintf("if it completes arguments, put //petrock:completes and the name of the %s into its doc comment", c.Kind)
 		}
-		f.problem(decl.Name.Pos(), "%s is exported and is no %s: that is %s; %s, or begin its name with a small letter, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wanted(decl.Name.Name), way)
+		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, %s; %s, unexport it, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wantedSignature(decl.Name.Name), remedy)
 		return
 	}
-	if in != nil && !f.input(c, decl.Name, in) {
+	if in != nil && !f.setInput(c, decl.Name, in) {
 		return
 	}
 	switch c.Kind {
 	case Tool:
-		if !f.isOneOf(out, "ToolResult", "*ToolResult") { // or else it decides for itself
-			f.output(c, decl.Name, out)
+		if !f.isOneOf(out, "ToolResult", "*ToolResult") { // those have no schema
+			f.setOutput(c, decl.Name, out)
 		}
 	case Resource:
-		f.resource(c, decl, in, out)
+		f.checkResource(c, decl, in, out)
 	case Prompt:
 		if !f.isOneOf(out, "string", "[]PromptMessage", "PromptResult", "*PromptResult") {
 			f.problem(decl.Name.Pos(), "%s returns %s; a prompt returns string, []mcp.PromptMessage or *mcp.PromptResult", decl.Name.Name, f.name(out))
@@ -64,17 +65,17 @@ func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
 	return method.Signature()
 }
 
-func (f *finder) wanted(name string) string {
+func (f *finder) wantedSignature(name string) string {
 	switch f.place.Kind {
 	case Resource:
 		return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), or without the input", name)
 	case Generator:
 		return fmt.Sprintf("func %s(gen.Project, %[1]sInput) (gen.Draft, error)", name)
 	}
-	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), %[1]sInput being a struct", name)
+	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error) with a struct %[1]sInput", name)
 }
 
-// inAndOut are the types of what a component takes, which may be nothing, and of what it returns.
+// inAndOut returns the input type of a component, which may be nil, and the output type.
 func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	params, results := s.Params(), s.Results()
 	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !IsError(results.At(1).Type()) {
@@ -94,7 +95,7 @@ func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	}
 	in = params.At(1).Type()
 	if isInvalid(in) || isInvalid(out) {
-		return in, out, true // what is wrong is said where it is looked at
+		return in, out, true // setInput and setOutput report the error
 	}
 	_, isStruct := in.Underlying().(*types.Struct)
 	return in, out, isStruct
@@ -113,7 +114,7 @@ func isNamed(t types.Type, name string) bool {
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil
 }
 
-// isOneOf reports whether a type is one of those names, which are of package mcp, but for string.
+// isOneOf reports whether a type has one of the names, which are predeclared or from package mcp.
 func (f *finder) isOneOf(t types.Type, names ...string) bool {
 	text := types.TypeString(types.Unalias(t), func(p *types.Package) string {
 		if p.Path() == f.Core+"/mcp" {
@@ -124,67 +125,68 @@ func (f *finder) isOneOf(t types.Type, names ...string) bool {
 	return slices.Contains(names, text)
 }
 
-func (f *finder) makesDraft(decl *ast.FuncDecl) bool {
+func (f *finder) returnsDraft(decl *ast.FuncDecl) bool {
 	s := f.signature(decl)
 	return s != nil && s.Results().Len() > 0 && isNamed(s.Results().At(0).Type(), "Draft")
 }
 
-// maker looks at the function that makes the type whose methods are components.
-func (f *finder) maker(decl *ast.FuncDecl) {
+// checkConstructor checks func New.
+func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 	s := f.signature(decl)
 	if s == nil {
-		return // the compiler speaks of it
+		return // the compiler reports it
 	}
 	params, results := s.Params(), s.Results()
 	pointer := ""
 	if results.Len() == 2 {
 		pointer = f.name(results.At(0).Type())
 	}
-	made, takes := maker{known: true}, !s.Variadic()
+	found, valid := constructor{exists: true}, !s.Variadic()
 	for param := range params.Variables() {
 		switch {
-		case isNamed(param.Type(), "Context") && !made.context && !made.server:
-			made.context = true
-		case f.isOneOf(param.Type(), "*Server") && !made.server:
-			made.server = true
+		case isNamed(param.Type(), "Context") && !found.context && !found.server:
+			found.context = true
+		case f.isOneOf(param.Type(), "*Server") && !found.server:
+			found.server = true
 		default:
-			takes = false
+			valid = false
 		}
 	}
-	if !takes || pointer != "*"+f.place.receiver() || !IsError(results.At(1).Type()) {
-		f.problem(decl.Name.Pos(), "New is called when the server starts, and has to be func New() (*%s, error), which may take a context and the *mcp.Server, in this order; what else it needs it finds itself, in the environment for instance", f.place.receiver())
+	if !valid || pointer != "*"+f.place.receiver() || !IsError(results.At(1).Type()) {
+		f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
 		return
 	}
-	f.found.maker = made
+	f.found.constructor = found
 }
 
-func (f *finder) input(c *Component, name *ast.Ident, t types.Type) bool {
-	s := &schemer{finder: f, at: name.Pos()}
-	text, ok := s.root(t)
+// setInput derives the schema of the input. It reports false if there is none.
+func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
+	s := &schemaBuilder{finder: f, at: name.Pos()}
+	text, ok := s.build(t)
 	if !ok {
 		return false
 	}
 	if !IsObject(text) {
-		f.problem(name.Pos(), "%s takes %s, whose schema is no object's; take a plain struct", name.Name, f.name(t))
+		f.problem(name.Pos(), "the input of %s is %s, whose schema is not an object; use a plain struct", name.Name, f.name(t))
 		return false
 	}
 	c.Input, c.ownSchema = json.RawMessage(text), s.own
 	if s.HasDefaults && !c.Kind.IsTool() {
-		f.problem(name.Pos(), "the input of %s has defaults, which only tools have; fill them in in the function", name.Name)
+		f.problem(name.Pos(), "the input of %s has defaults, which only tools support; set them in the function", name.Name)
 	}
 	if s.HasHeaders && !c.Kind.IsTool() {
-		f.problem(name.Pos(), "the input of %s has headers, which only tools have; leave them out", name.Name)
+		f.problem(name.Pos(), "the input of %s has headers, which only tools support; remove them", name.Name)
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
-		f.texts(c, name, t)
+		f.checkStringFields(c, name, t)
 	}
 	if !c.Internal {
-		f.described(t)
+		f.warnUndocumented(t)
 	}
 	return true
 }
 
-// IsObject reports whether a schema is that of an object.
+// IsObject reports whether a schema has the type object.
 func IsObject(text string) bool {
 	var document struct {
 		Type any `json:"type"`
@@ -192,57 +194,57 @@ func IsObject(text string) bool {
 	return json.Unmarshal([]byte(text), &document) == nil && document.Type == "object"
 }
 
-// texts checks that all fields of an input are text, which is all that prompts and resources are given.
-func (f *finder) texts(c *Component, name *ast.Ident, t types.Type) {
+// checkStringFields checks that all fields are strings, as prompts and resources require.
+func (f *finder) checkStringFields(c *Component, name *ast.Ident, t types.Type) {
 	var document struct {
 		Properties map[string]struct{ Type any }
 	}
 	if err := json.Unmarshal(c.Input, &document); err != nil {
-		f.problem(name.Pos(), "reading the schema of %s again: %v", name.Name, err)
+		f.problem(name.Pos(), "parse the schema of %s: %v", name.Name, err)
 		return
 	}
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
 		if !isText(document.Properties[m.Key].Type) {
 			at := name.Pos()
-			if f.isOurs(m.Var) {
+			if f.isInProject(m.Var) {
 				at = m.Var.Pos()
 			}
-			f.problem(at, "%s is %s, and a %s is given text alone; make it a string, and read the text in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
+			f.problem(at, "%s is %s, and a %s supports only strings; make it a string, and parse it in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
 		}
 		c.arguments = append(c.arguments, m.Key)
 	}
 }
 
-// isText reports whether the type that a schema names is text, or text or nothing.
+// isText reports whether the type in a schema is string, or string or null.
 func isText(t any) bool {
 	list, ok := t.([]any)
 	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
 }
 
-// described warns of fields of an input that say nothing about themselves.
-func (f *finder) described(t types.Type) {
+// warnUndocumented warns about fields without a description.
+func (f *finder) warnUndocumented(t types.Type) {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
 		tag, err := schema.ParseTag(m.Tag)
 		if field := f.field(m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
-			f.warn(m.Var.Pos(), "the field %s has no comment; models fill it in by what that says", m.Var.Name())
+			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
 		}
 	}
 }
 
-func (f *finder) output(c *Component, name *ast.Ident, t types.Type) {
-	s := &schemer{finder: f, at: name.Pos(), output: true}
-	made, ok := s.root(t)
+func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {
+	s := &schemaBuilder{finder: f, at: name.Pos(), output: true}
+	text, ok := s.build(t)
 	if !ok {
 		return
 	}
-	c.Output, c.ownSchema = json.RawMessage(made), c.ownSchema || s.own
+	c.Output, c.ownSchema = json.RawMessage(text), c.ownSchema || s.own
 }
 
-// resource checks the address of a resource and what is read there.
-func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) {
+// checkResource checks the URI, input and content type of a resource.
+func (f *finder) checkResource(c *Component, decl *ast.FuncDecl, in, out types.Type) {
 	name := decl.Name.Name
 	if c.URI == "" {
-		f.problem(decl.Name.Pos(), "%s has no address; put one into its doc comment: //petrock:uri %s://{id}", name, strings.ReplaceAll(c.Name, "_", "-"))
+		f.problem(decl.Name.Pos(), "%s has no URI; put //petrock:uri %s://{id} into its doc comment", name, strings.ReplaceAll(c.Name, "_", "-"))
 		return
 	}
 	variables, err := Variables(c.URI)
@@ -254,14 +256,14 @@ func (f *finder) resource(c *Component, decl *ast.FuncDecl, in, out types.Type) 
 	sorted := slices.Sorted(slices.Values(variables))
 	switch {
 	case len(variables) == 0 && in != nil:
-		f.problem(decl.Name.Pos(), "the address %s has no variables, so %s takes nothing but a context; write a field as {name} into the address, or leave the input out", c.URI, name)
+		f.problem(decl.Name.Pos(), "the URI %s has no variables, so %s must not have an input; add a variable such as {name} to the URI, or remove the input", c.URI, name)
 	case !slices.Equal(fields, sorted):
-		f.problem(decl.Name.Pos(), "the address %s has the variables %s, and the input of %s the fields %s: they have to be the same", c.URI, listOr(sorted), name, listOr(fields))
+		f.problem(decl.Name.Pos(), "the URI %s has the variables %s, but the input of %s has the fields %s; they must match", c.URI, joinOrNone(sorted), name, joinOrNone(fields))
 	}
-	f.contents(c, decl, out)
+	f.setMIMEType(c, decl, out)
 }
 
-func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
+func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 	mime := "application/json"
 	switch {
 	case f.isOneOf(out, "string"):
@@ -271,10 +273,10 @@ func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
 	case f.isOneOf(out, "ResourceContents", "*ResourceContents", "[]ResourceContents"):
 		mime = ""
 	default:
-		s := &schemer{finder: f, at: decl.Name.Pos(), output: true}
-		s.root(out)
+		s := &schemaBuilder{finder: f, at: decl.Name.Pos(), output: true}
+		s.build(out)
 		if c.MIMEType != "" && c.MIMEType != mime {
-			f.problem(decl.Name.Pos(), "%s returns %s, which is sent as %s, and not as %s; return a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
+			f.problem(decl.Name.Pos(), "%s returns %s, which is sent as %s, not as %s; return a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
 		}
 	}
 	if c.MIMEType == "" {
@@ -282,7 +284,7 @@ func (f *finder) contents(c *Component, decl *ast.FuncDecl, out types.Type) {
 	}
 }
 
-func listOr(words []string) string {
+func joinOrNone(words []string) string {
 	if len(words) == 0 {
 		return "(none)"
 	}

@@ -15,10 +15,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// describe makes a description of a function's doc comment: its paragraphs, each on a line of its
-// own, without the name that Go's doc comments begin with, and its "is".
+// describe returns a doc comment as a description, without the leading name and "is".
 func describe(doc *ast.CommentGroup, name string) string {
-	text := flow(doc)
+	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
 		for _, article := range []string{"a ", "an ", "the "} {
 			if strings.HasPrefix(rest, "is "+article) {
@@ -30,9 +29,9 @@ func describe(doc *ast.CommentGroup, name string) string {
 	return text
 }
 
-// flow is the text of a comment with the lines of each paragraph joined. Indented lines, which
-// are code or lists, stay lines.
-func flow(doc *ast.CommentGroup) string {
+// commentText returns the text of a comment. It joins the lines of each paragraph, except indented
+// lines, which are code or lists.
+func commentText(doc *ast.CommentGroup) string {
 	if doc == nil {
 		return ""
 	}
@@ -59,18 +58,18 @@ func flow(doc *ast.CommentGroup) string {
 	return out.String()
 }
 
-// fieldText is the description of a field: the comment above it, or else the one behind it.
+// fieldText returns the description of a field: its doc comment, else its line comment.
 func fieldText(field *ast.Field) string {
 	if field == nil {
 		return ""
 	}
-	if text := flow(field.Doc); text != "" {
+	if text := commentText(field.Doc); text != "" {
 		return text
 	}
-	return flow(field.Comment)
+	return commentText(field.Comment)
 }
 
-// A directive is a line of a doc comment that is for petrock.
+// A directive is a line of a doc comment that starts with //petrock:.
 type directive struct {
 	pos        token.Pos
 	name, text string
@@ -94,11 +93,11 @@ func directives(groups ...*ast.CommentGroup) []directive {
 	return found
 }
 
-func ignored(groups ...*ast.CommentGroup) bool {
+func isIgnored(groups ...*ast.CommentGroup) bool {
 	return slices.ContainsFunc(directives(groups...), func(d directive) bool { return d.name == "ignore" })
 }
 
-// A hint is a word of //petrock:hints, and what it means.
+// A hint is a word of //petrock:hints, with the annotation that it sets.
 type hint struct {
 	word  string
 	field string // of mcp.ToolAnnotations
@@ -116,7 +115,7 @@ func hints() []hint {
 	}
 }
 
-func allowed(kind Kind) []string {
+func allowedDirectives(kind Kind) []string {
 	switch kind {
 	case Tool:
 		return []string{"hints", "ignore", "name", "scopes", "title"}
@@ -134,19 +133,19 @@ func allowed(kind Kind) []string {
 	return []string{"ignore", "name"}
 }
 
-func (f *finder) direct(c *Component, found []directive) {
+func (f *finder) applyDirectives(c *Component, found []directive) {
 	seen := map[string]bool{}
 	for _, d := range found {
 		switch {
-		case !slices.Contains(allowed(c.Kind), d.name):
-			f.problem(d.pos, "//petrock:%s means nothing on a %s; it may have %s", d.name, c.Kind, strings.Join(allowed(c.Kind), ", "))
+		case !slices.Contains(allowedDirectives(c.Kind), d.name):
+			f.problem(d.pos, "//petrock:%s is not allowed on a %s; allowed are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
 			continue
 		case seen[d.name]:
-			f.problem(d.pos, "//petrock:%s stands there twice; leave one", d.name)
+			f.problem(d.pos, duplicateDirective, d.name)
 		case d.name == "internal" && d.text != "":
-			f.problem(d.pos, "//petrock:internal stands alone, and is followed by %q; leave that out", d.text)
+			f.problem(d.pos, "//petrock:internal takes no value; remove %q", d.text)
 		case d.text == "" && d.name != "ignore" && d.name != "internal":
-			f.problem(d.pos, "//petrock:%s wants something after it", d.name)
+			f.problem(d.pos, "//petrock:%s needs a value", d.name)
 		}
 		seen[d.name] = true
 		switch d.name {
@@ -159,26 +158,28 @@ func (f *finder) direct(c *Component, found []directive) {
 		case "mime":
 			c.MIMEType = d.text
 		case "hints":
-			f.hint(c, d)
+			f.addHints(c, d)
 		case "scopes":
-			f.scopes(c, d)
+			f.addScopes(c, d)
 		case "from":
 			c.fromStart = d.text == "start"
 			if d.text != "start" && d.text != "" {
-				f.problem(d.pos, "%q is nothing that a worker begins with; write //petrock:from start, so that it follows the log from its first event, or leave it out, and it follows what comes after it was first started", d.text)
+				f.problem(d.pos, "//petrock:from %s is invalid; write //petrock:from start to follow the event log from its first event, or remove it to follow new events only", d.text)
 			}
 		case "internal":
 			c.Internal = true
 		case "version":
-			f.version(c, d)
+			f.setVersion(c, d)
 		}
 	}
 	if c.Internal && len(c.scopes) > 0 {
-		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "clients do not see a %s with //petrock:internal, so nobody is asked for scopes; leave one of the two directives out", c.Kind)
+		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 	}
 }
 
-func (f *finder) hint(c *Component, d directive) {
+const duplicateDirective = "duplicate //petrock:%s; remove one"
+
+func (f *finder) addHints(c *Component, d directive) {
 	var words []string
 	for _, h := range hints() {
 		words = append(words, h.word)
@@ -186,16 +187,16 @@ func (f *finder) hint(c *Component, d directive) {
 	for word := range strings.FieldsSeq(d.text) {
 		at := slices.Index(words, word)
 		if at < 0 {
-			f.problem(d.pos, "%q is no hint; the hints are %s", word, strings.Join(words, ", "))
+			f.problem(d.pos, "%q is not a hint; the hints are %s", word, strings.Join(words, ", "))
 			continue
 		}
 		h := hints()[at]
 		if c.Kind == Command && (h.field == "ReadOnlyHint" || h.field == "OpenWorldHint") {
-			f.problem(d.pos, "%q is no hint for a command, which changes the state and nothing else; it may have destructive or additive, and idempotent", word)
+			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", word)
 			continue
 		}
 		if slices.ContainsFunc(c.hints, func(other hint) bool { return other.field == h.field }) {
-			f.problem(d.pos, "%q contradicts or repeats a hint before it", word)
+			f.problem(d.pos, "%q contradicts or repeats an earlier hint", word)
 			continue
 		}
 		c.hints = append(c.hints, h)
@@ -203,88 +204,87 @@ func (f *finder) hint(c *Component, d directive) {
 	slices.SortFunc(c.hints, func(a, b hint) int { return slices.Index(words, a.word) - slices.Index(words, b.word) })
 }
 
-func (f *finder) components(files []*typecheck.File) {
+func (f *finder) findComponents(files []*typecheck.File) {
 	for _, file := range files {
 		if file.Syntax.Name.Name != f.pkg.Name() {
 			continue // a program in the same folder, which a build constraint excludes
 		}
 		components, problems := len(f.found.Components), len(f.found.Problems)
 		for _, decl := range file.Syntax.Decls {
-			f.declares(file, decl)
+			f.visitDecl(file, decl)
 		}
 		if len(f.found.Problems) == problems {
-			f.lostScopes(file, f.found.Components[components:])
+			f.checkScopeDirectives(file, f.found.Components[components:])
 		}
 	}
 	if f.place.Kind == Feature {
-		f.feature()
+		f.checkFeature()
 	}
 }
 
-func (f *finder) declares(file *typecheck.File, decl ast.Decl) {
+func (f *finder) visitDecl(file *typecheck.File, decl ast.Decl) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
 		if f.place.Kind != Feature {
-			f.function(file, decl)
+			f.visitFunc(file, decl)
 		}
 	case *ast.GenDecl:
 		for _, spec := range decl.Specs {
 			if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
-				f.part(file, spec)
+				f.visitType(file, spec)
 			}
 		}
 	}
 }
 
-// Schema is the JSON Schema that a type of a view would have in a place, as what a component takes
-// or, for an output, returns. It is nil for a result that decides for itself. The error
-// says why there is none, where that is, and the way out.
+// Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
+// nil for a type that is a whole tool result. The error has a position and a remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
-	f := p.finder(view, place)
+	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))
 	if output && f.isOneOf(t, "ToolResult", "*ToolResult") {
 		return nil, nil
 	}
-	s := &schemer{finder: f, output: output}
-	text, ok := s.root(t)
+	s := &schemaBuilder{finder: f, output: output}
+	text, ok := s.build(t)
 	if !ok {
 		wrong := f.found.Problems[0]
-		wrong.Package = "" // it is not that which is wrong
+		wrong.Package = "" // the error may be in another package
 		return nil, errors.New(wrong.String())
 	}
 	return json.RawMessage(text), nil
 }
 
-// A completer is a function that completes the arguments of a prompt, or the variables of a resource's address.
+// A completer is a function that completes the arguments of a prompt or the variables of a URI.
 type completer struct {
 	function string // or Type.Method
-	of       string // the name of the prompt or resource
+	of       string // name of the prompt or resource
 	at       typecheck.Diagnostic
 }
 
-// completes looks at a function that a directive says completes something, and reports whether one does. The directive
-// makes it one, so it need not be exported.
+// visitCompleter checks a function with the directive completes and reports whether it has one. The
+// function need not be exported.
 //
 //	//petrock:completes greet
 //	func completeGreet(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
-func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
+func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	found := directives(decl.Doc)
 	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "completes" })
-	if at < 0 || f.place.Kind != Prompt && f.place.Kind != Resource || ignored(decl.Doc) {
+	if at < 0 || f.place.Kind != Prompt && f.place.Kind != Resource || isIgnored(decl.Doc) {
 		return false
 	}
 	name := decl.Name.Name
 	switch signature := f.signature(decl); {
 	case len(found) > 1:
-		f.problem(found[1-min(at, 1)].pos, "%s completes something, and so has no directive but //petrock:completes; leave this one out", name)
+		f.problem(found[1-min(at, 1)].pos, "%s has //petrock:completes, which allows no other directive; remove this one", name)
 	case found[at].text == "":
-		f.problem(found[at].pos, "//petrock:completes wants the name of a %s after it", f.place.Kind)
+		f.problem(found[at].pos, "//petrock:completes needs the name of a %s", f.place.Kind)
 	case decl.Recv != nil && receiver != f.place.receiver():
 		f.problem(decl.Name.Pos(), "%s is a method of %s; make it a function, or a method of %s", name, receiver, f.place.receiver())
 	case signature == nil:
 		f.problem(decl.Name.Pos(), "%s is declared more than once", name)
 	case !isCompleter(signature):
-		f.problem(decl.Name.Pos(), "%s completes nothing: that is func %[1]s%s; change it, or leave out //petrock:completes", name, completerShape)
+		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature)
 	default:
 		c := completer{function: name, of: found[at].text, at: f.diagnostic(found[at].pos, "")}
 		if receiver != "" {
@@ -295,8 +295,7 @@ func (f *finder) completes(decl *ast.FuncDecl, receiver string) bool {
 	return true
 }
 
-// completerShape is what a function that completes takes and returns.
-const completerShape = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
+const completerSignature = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
 
 func isCompleter(s *types.Signature) bool {
 	text := types.Typ[types.String]
@@ -304,10 +303,11 @@ func isCompleter(s *types.Signature) bool {
 		return func(t types.Type) bool { return types.Identical(t, want) }
 	}
 	type list = []func(types.Type) bool
-	return s.TypeParams() == nil && takesAndGives(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
+	return s.TypeParams() == nil && hasTypes(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
 }
 
-func (f *finder) complete() {
+// linkCompleters assigns completers to their components.
+func (f *finder) linkCompleters() {
 	for _, done := range f.found.completers {
 		refuse := func(format string, args ...any) {
 			d := f.diagnostic(token.NoPos, format, args...)
@@ -323,18 +323,18 @@ func (f *finder) complete() {
 			}
 		}
 		if at < 0 {
-			refuse("%s completes %q, and there is no such %s; there are %s", done.function, done.of, f.place.Kind, listOr(slices.Sorted(slices.Values(names))))
+			refuse("%s completes %q, but the package has no such %s; it has %s", done.function, done.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
 		_, method := c.method()
 		switch {
 		case len(c.arguments) == 0:
-			refuse("%s completes %s, which has nothing to complete: it takes nothing", done.function, c.Name)
+			refuse("%s completes %s, which has no arguments", done.function, c.Name)
 		case c.completer != "":
-			refuse("%s completes %s, and so does %s; leave one", done.function, c.Name, c.completer)
+			refuse("%s completes %s, which %s already completes; remove one", done.function, c.Name, c.completer)
 		case strings.Contains(done.function, ".") && !method:
-			refuse("%s is a method, and completes %s, which is a function; make both the one or the other", done.function, c.Name)
+			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", done.function, c.Name)
 		default:
 			c.completer = done.function
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// wireFile is the derived file of the program that ships.
+// wireFile is the derived file of the server's package main.
 const wireFile = "wire_gen.go"
 
 // A File is a derived file.
@@ -20,8 +20,8 @@ type File struct {
 	Text []byte
 }
 
-// Wire derives the wiring of the program that ships: what it registers, and its extensions. It reads the derived files of the packages
-// in the view, so that a package from which nothing can be derived right now stays registered.
+// Wire derives the wiring of the server: its registrations and extensions. It reads the derived files of
+// the packages, so that a package with problems stays registered.
 func (p Project) Wire(view *typecheck.View) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
@@ -34,7 +34,7 @@ func (p Project) Wire(view *typecheck.View) ([]File, error) {
 	return files, nil
 }
 
-// programs returns the folders of programs that offer the project's packages: those that have a derived wiring, or else cmd/NAME.
+// programs returns the folders of servers: those with a derived wiring, else cmd/NAME.
 func (p Project) programs(view *typecheck.View) []string {
 	var dirs []string
 	for _, dir := range view.Dirs() {
@@ -42,14 +42,14 @@ func (p Project) programs(view *typecheck.View) []string {
 			dirs = append(dirs, dir)
 		}
 	}
-	if usual := path.Join("cmd", p.Name); len(dirs) == 0 && len(view.Files(usual)) > 0 {
-		dirs = []string{usual}
+	if dir := path.Join("cmd", p.Name); len(dirs) == 0 && len(view.Files(dir)) > 0 {
+		dirs = []string{dir}
 	}
 	return dirs
 }
 
-// wire writes the wiring of a program: its wire_gen.go. The packages of a part are imported only by
-// projects that have it.
+// wire returns the wire_gen.go of a server. It imports the extension of a part only if the project has
+// the part.
 func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
@@ -58,7 +58,7 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 		return file.Ref(imported, name)
 	}
 	wiring := refer(p.Core+"/serve", "serve", "Wiring")
-	params := [2]string{"_", "_"} // their names: ctx and s, if they are used
+	params := [2]string{"_", "_"} // of register: ctx and s if used
 	var features, extensions []string
 	body, last := "", "nil"
 	step := func(before, call string) {
@@ -68,32 +68,32 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 		body, last, params[1] = body+before, call, "s"
 	}
 	for _, place := range Places(view) {
-		offers, imported := offering(view, place), p.Checker.ImportPath(place.Dir)
-		if offers.feature {
-			features = append(features, refer(imported, offers.name, "Feature")+"()")
+		derived, imported := declarationsIn(view, place), p.Checker.ImportPath(place.Dir)
+		if derived.feature {
+			features = append(features, refer(imported, derived.pkg, "Feature")+"()")
 		}
-		if offers.functions {
-			step("", refer(imported, offers.name, "Register")+"(s)")
+		if derived.function {
+			step("", refer(imported, derived.pkg, "Register")+"(s)")
 		}
-		if !offers.methods {
+		if !derived.method {
 			continue
 		}
 		var arguments []string
-		if offers.maker.context {
+		if derived.constructor.context {
 			params[0] = "ctx"
 			arguments = append(arguments, "ctx")
 		}
-		if offers.maker.server {
+		if derived.constructor.server {
 			arguments = append(arguments, "s")
 		}
 		file.Use("fmt")
-		made, what := "made"+place.receiver(), strings.ToLower(place.receiver())
-		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"starting the %s: %%w\", err)\n}\n",
-			made, refer(imported, offers.name, "New"), strings.Join(arguments, ", "), what), made+".Register(s)")
+		kind, variable := strings.ToLower(place.receiver()), "new"+place.receiver()
+		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"start the %s: %%w\", err)\n}\n",
+			variable, refer(imported, derived.pkg, "New"), strings.Join(arguments, ", "), kind), variable+".Register(s)")
 	}
 	extend := func(pkg string, arguments ...string) {
-		made := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
-		extensions = append(extensions, made+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
+		function := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
+		extensions = append(extensions, function+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
 	}
 	if len(features) > 0 {
 		extend("core/app/appserve", features...)
@@ -108,7 +108,7 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 		list := "[]" + file.Ref(p.Core+"/serve", "Extension")
 		fields += "Extensions: func(programName string) " + list + " {\nreturn " + list + "{" + strings.Join(extensions, ", ") + "}\n},\n"
 	}
-	file.Text(`// wire returns what the packages of this project offer.
+	file.Text(`// wire returns the registrations and extensions of this project.
 func wire() `+wiring+` {
 	return `+wiring+`{
 `+fields+`}
@@ -121,67 +121,67 @@ func register(`+params[0]+` context.Context, `+params[1]+` *`+refer(p.Core+"/mcp
 	return file.Bytes()
 }
 
-// offers is what a package has for the wiring.
-type offers struct {
-	name      string // of the package; empty if it offers nothing
-	functions bool   // it has func Register
-	methods   bool   // its type has a method Register
-	feature   bool   // it has func Feature
-	maker     maker
+// declarations are the derived declarations of a package that the wiring calls.
+type declarations struct {
+	pkg         string // package name
+	function    bool   // has func Register
+	method      bool   // has a method Register
+	feature     bool   // has func Feature
+	constructor constructor
 }
 
-func offering(view *typecheck.View, place Place) offers {
-	var o offers
-	derived := view.File(place.derived())
+func declarationsIn(view *typecheck.View, place Place) declarations {
+	var d declarations
+	derived := view.File(place.derivedFile())
 	if derived == nil || !place.Wired {
-		return o
+		return d
 	}
-	o.name = derived.Syntax.Name.Name
+	d.pkg = derived.Syntax.Name.Name
 	for _, decl := range derived.Syntax.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		switch {
 		case ok && f.Name.Name == "Register" && place.Kind != Feature:
-			o.functions = o.functions || f.Recv == nil
-			o.methods = o.methods || f.Recv != nil
+			d.function = d.function || f.Recv == nil
+			d.method = d.method || f.Recv != nil
 		case ok && place.Kind == Feature && f.Name.Name == "Feature":
-			o.feature = true
+			d.feature = true
 		}
 	}
 	for _, file := range view.Files(place.Dir) {
 		for _, decl := range file.Syntax.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "New" && !file.IsTest() {
-				o.maker = made(f)
+				d.constructor = constructorOf(f)
 			}
 		}
 	}
-	return o
+	return d
 }
 
-// made is what a func New takes, by its syntax: of what it may take, the server alone is a pointer.
-func made(f *ast.FuncDecl) maker {
-	m := maker{known: true}
+// constructorOf describes func New by its syntax. A pointer parameter is the server.
+func constructorOf(f *ast.FuncDecl) constructor {
+	c := constructor{exists: true}
 	for _, field := range f.Type.Params.List {
 		if _, pointer := field.Type.(*ast.StarExpr); pointer {
-			m.server = true
+			c.server = true
 		} else {
-			m.context = true
+			c.context = true
 		}
 	}
-	return m
+	return c
 }
 
-func (p Place) derived() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }
+func (p Place) derivedFile() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }
 
 func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
-// RunGenerators derives the program that runs the project's own generators: the project's petrock
-// with them in it. It is a program of its own, so that cmd/petrock builds while they do not. The
-// text is nil if the project has none.
-func (p Project) RunGenerators(view *typecheck.View) (File, error) {
+// GeneratorProgram derives the project's petrock with the project's own generators. It is separate from
+// cmd/petrock, which must build even if the generators do not. The text is nil if the project has no
+// own generators.
+func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}
 	own, _ := PlaceOf(Generator)
-	registry := view.File(own.derived())
+	registry := view.File(own.derivedFile())
 	if registry == nil {
 		return file, nil
 	}
@@ -189,7 +189,7 @@ func (p Project) RunGenerators(view *typecheck.View) (File, error) {
 	cli, stdout := p.petrockPackage("generators/cli"), p.petrockPackage("core/serve/stdout")
 	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
-	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// when one of those is wanted.")
+	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// to run one of them.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
 	e.ImportName(cli, "cli")
 	e.ImportName(stdout, "stdout")

@@ -15,29 +15,28 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A duty is what a worker does: a method that is called with each command of a type, or again and again.
-type duty struct {
+// A trigger is a method that runs after each command of a type, or at an interval.
+type trigger struct {
 	method string
-	every  time.Duration // how often; 0 for a method that follows commands
+	every  time.Duration // 0 for a method that follows commands
 }
 
-// A begin is how a worker is made.
-type begin int
+// A construction is how a worker is created.
+type construction int
 
-// The ways.
 const (
-	asZero      begin = iota // it is a zero value
-	byFunction               // func NewX() (*X, error)
-	withContext              // func NewX(ctx context.Context) (*X, error)
+	zeroValue   construction = iota // &X{}
+	byFunction                      // func NewX() (*X, error)
+	withContext                     // func NewX(ctx context.Context) (*X, error)
 )
 
-func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
+func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	c.Name = c.Feature + "/" + gen.WireName(name.Name)
 	for _, d := range directives(f.typeDocs(name.Pos())...) {
 		if d.name == "name" {
 			c.Name = c.Feature + "/" + d.text
 			if !regexp.MustCompile(`^[a-z][a-z0-9_-]*$`).MatchString(d.text) {
-				f.problem(d.pos, "%q is no name for a worker; use small letters, digits and _", d.text)
+				f.problem(d.pos, "invalid worker name %q; use lower-case letters, digits, - and _", d.text)
 			}
 		}
 	}
@@ -46,37 +45,38 @@ func (f *finder) worker(c *Component, name *ast.Ident, t *types.Named) {
 		if kind, ok := kindByMethod(m.Name()); !ok || kind != Worker || f.ignores(m) {
 			continue
 		}
-		pos := f.placeOf(m, name.Pos())
+		pos := f.posOf(m, name.Pos())
 		switch {
-		case f.unknown(pos, m.Name(), m.Signature()):
+		case f.reportUnknown(pos, m.Name(), m.Signature()):
 		case onValue(t, m.Name()):
-			f.problem(pos, "%s of %s has a value as its receiver, and what it keeps would be lost; make it %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()))
+			f.problem(pos, "%s of %s has a value receiver, so changes to the fields would be lost; make it %s", m.Name(), name.Name, wantedMethod(name.Name, m.Name()))
 		case m.Name() == "Every":
-			f.every(c, name, m)
+			f.checkEvery(c, name, m)
 		default:
-			f.follows(c, name, m)
+			f.checkOn(c, name, m)
 		}
 	}
-	slices.SortFunc(c.duties, func(a, b duty) int { // what it does by the clock is last
+	slices.SortFunc(c.triggers, func(a, b trigger) int { // Every is last
 		if a.every != b.every {
 			return int(min(max(a.every-b.every, -1), 1))
 		}
 		return strings.Compare(a.method, b.method)
 	})
-	f.lastingFields(t, name.Pos())
+	f.checkSavedFields(t, name.Pos())
 }
 
-func (f *finder) follows(c *Component, name *ast.Ident, m *types.Func) {
-	pos := f.placeOf(m, name.Pos())
-	if !takesAndGives(m.Signature(), []func(types.Type) bool{IsContext, isAny, f.isApp("Event")}, []func(types.Type) bool{IsError}) {
-		f.problem(pos, "the method %s of %s is not that of a worker: %s; change it, %s", m.Name(), name.Name, wantedOf(name.Name, m.Name()), orIgnore)
+// checkOn checks a method that follows commands.
+func (f *finder) checkOn(c *Component, name *ast.Ident, m *types.Func) {
+	pos := f.posOf(m, name.Pos())
+	if !hasTypes(m.Signature(), []func(types.Type) bool{IsContext, isAny, f.isApp("Event")}, []func(types.Type) bool{IsError}) {
+		f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
 		return
 	}
 	if t := m.Signature().Params().At(1).Type(); !f.isCommand(t) {
-		f.problem(pos, "%s of %s follows %s, which is no command; take a type of a feature that has Check and Apply", m.Name(), name.Name, f.name(t))
+		f.problem(pos, "%s of %s follows %s, which is not a command; use a type of a feature with Check and Apply", m.Name(), name.Name, f.name(t))
 		return
 	}
-	c.duties = append(c.duties, duty{method: m.Name()})
+	c.triggers = append(c.triggers, trigger{method: m.Name()})
 }
 
 func (f *finder) isCommand(t types.Type) bool {
@@ -84,159 +84,161 @@ func (f *finder) isCommand(t types.Type) bool {
 	if !ok || named.TypeParams() != nil || named.Obj().Pkg() == nil || !named.Obj().Exported() || !isStruct(named) {
 		return false
 	}
-	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || ignored(f.typeDocs(named.Obj().Pos())...) {
+	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || isIgnored(f.typeDocs(named.Obj().Pos())...) {
 		return false
 	}
 	check, apply := method(named, "Check"), method(named, "Apply")
-	return check != nil && apply != nil && f.hasShape(check, named.Obj().Pkg()) && f.hasShape(apply, named.Obj().Pkg())
+	return check != nil && apply != nil && f.hasSignature(check, named.Obj().Pkg()) && f.hasSignature(apply, named.Obj().Pkg())
 }
 
-// every checks the method that is called again and again, and how often that is.
-func (f *finder) every(c *Component, name *ast.Ident, m *types.Func) {
-	pos := f.placeOf(m, name.Pos())
-	if !takesAndGives(m.Signature(), []func(types.Type) bool{IsContext}, []func(types.Type) bool{IsError}) {
-		f.problem(pos, "the method Every of %s is not that of a worker: %s; change it, %s", name.Name, wantedOf(name.Name, "Every"), orIgnore)
+// checkEvery checks the method Every and its interval.
+func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
+	pos := f.posOf(m, name.Pos())
+	if !hasTypes(m.Signature(), []func(types.Type) bool{IsContext}, []func(types.Type) bool{IsError}) {
+		f.problem(pos, wrongSignature, "Every", name.Name, c.Kind, wantedMethod(name.Name, "Every"), orIgnore)
 		return
 	}
-	var said []directive
+	var intervals []directive
 	if decl, ok := f.declaration(m.Pos()).(*ast.FuncDecl); ok {
 		for _, d := range directives(decl.Doc) {
 			if d.name == "every" {
-				said = append(said, d)
+				intervals = append(intervals, d)
 			} else {
-				f.problem(d.pos, "//petrock:%s means nothing on Every; it may have every, ignore", d.name)
+				f.problem(d.pos, "//petrock:%s is not allowed on Every; allowed are every, ignore", d.name)
 			}
 		}
 	}
-	switch len(said) {
+	switch len(intervals) {
 	case 0:
-		f.problem(pos, "nothing says how often Every of %s is called; put it into its doc comment: //petrock:every 5m", name.Name)
+		f.problem(pos, "Every of %s has no interval; put //petrock:every 5m into its doc comment", name.Name)
 		return
 	case 1:
 	default:
-		f.problem(said[1].pos, "//petrock:every stands there twice; leave one")
+		f.problem(intervals[1].pos, duplicateDirective, "every")
 		return
 	}
-	interval, err := time.ParseDuration(said[0].text)
+	interval, err := time.ParseDuration(intervals[0].text)
 	if err != nil || interval < time.Millisecond {
-		f.problem(said[0].pos, "%q is no time between two calls; write one such as 30s, 5m or 24h", said[0].text)
+		f.problem(intervals[0].pos, "%q is not an interval; write one such as 30s, 5m or 24h", intervals[0].text)
 		return
 	}
-	c.duties = append(c.duties, duty{"Every", interval})
+	c.triggers = append(c.triggers, trigger{"Every", interval})
 }
 
-func (f *finder) begin(name string) begin {
+func (f *finder) constructionOf(name string) construction {
 	object := f.pkg.Scope().Lookup("New" + name)
 	if object == nil || f.ignores(object) {
-		return asZero
+		return zeroValue
 	}
 	isWorker := func(t types.Type) bool { return f.name(t) == "*"+name }
 	function, ok := object.(*types.Func)
 	if ok && function.Signature().TypeParams() == nil {
 		type list = []func(types.Type) bool
 		switch s := function.Signature(); {
-		case takesAndGives(s, nil, list{isWorker, IsError}):
+		case hasTypes(s, nil, list{isWorker, IsError}):
 			return byFunction
-		case takesAndGives(s, list{IsContext}, list{isWorker, IsError}):
+		case hasTypes(s, list{IsContext}, list{isWorker, IsError}):
 			return withContext
 		}
 	}
-	f.problem(f.placeOf(object, token.NoPos), "New%s makes the worker %[1]s when the work begins, and has to be func New%[1]s() (*%[1]s, error), which may take a context; change it, or call it otherwise, or put //petrock:ignore into its doc comment", name)
-	return asZero
+	f.problem(f.posOf(object, token.NoPos), "New%s creates the worker %[1]s, so it must be func New%[1]s() (*%[1]s, error), optionally with a context; change it, rename it, or put //petrock:ignore into its doc comment", name)
+	return zeroValue
 }
 
-// lastingFields checks that the exported fields of a worker come back from JSON. Others are its tools.
-func (f *finder) lastingFields(t *types.Named, at token.Pos) {
+// checkSavedFields checks that JSON preserves the exported fields of a worker. Others are not saved.
+func (f *finder) checkSavedFields(t *types.Named, at token.Pos) {
 	fields, ok := t.Underlying().(*types.Struct)
 	if !ok {
 		return
 	}
-	k := keeper{finder: f, root: t.Obj().Name(), seen: map[types.Type]bool{t: true}}
+	k := jsonChecker{finder: f, root: t.Obj().Name(), seen: map[types.Type]bool{t: true}}
 	for i := range fields.NumFields() {
-		if field := fields.Field(i); field.Exported() && !isLeftOut(fields.Tag(i)) {
-			k.look(field.Type(), f.placeOf(field, at))
+		if field := fields.Field(i); field.Exported() && !isOmitted(fields.Tag(i)) {
+			k.check(field.Type(), f.posOf(field, at))
 		}
 	}
 }
 
-// A keeper looks for what JSON would lose.
-type keeper struct {
+// A jsonChecker refuses types whose values change when they are encoded as JSON and decoded again.
+type jsonChecker struct {
 	finder *finder
-	root   string // the type that is kept
+	root   string // name of the saved type
 	seen   map[types.Type]bool
 }
 
-func (k *keeper) lost(at token.Pos, format string, args ...any) {
-	k.finder.problem(at, "%s is kept as JSON: "+format, append([]any{k.root}, args...)...)
+func (k *jsonChecker) problem(at token.Pos, format string, args ...any) {
+	k.finder.problem(at, "%s is saved as JSON: "+format, append([]any{k.root}, args...)...)
 }
 
-// look looks at a type. The place is that of the field that has it.
-func (k *keeper) look(t types.Type, at token.Pos) {
+// check checks a type. at is the position of the field that has it.
+func (k *jsonChecker) check(t types.Type, at token.Pos) {
 	t = types.Unalias(t)
 	if k.seen[t] {
 		return
 	}
 	k.seen[t] = true
 	if named, ok := t.(*types.Named); ok {
-		if _, ok := schema.StandardSchema(types.TypeString(named, nil)); ok || writesItself(named) {
+		if _, ok := schema.StandardSchema(types.TypeString(named, nil)); ok || hasMarshaler(named) {
 			return
 		}
 	}
 	name := k.finder.name(t)
 	switch t := t.Underlying().(type) {
 	case *types.Pointer:
-		k.look(t.Elem(), at)
+		k.check(t.Elem(), at)
 	case *types.Slice:
-		k.look(t.Elem(), at)
+		k.check(t.Elem(), at)
 	case *types.Array:
-		k.look(t.Elem(), at)
+		k.check(t.Elem(), at)
 	case *types.Map:
 		basic, _ := t.Key().Underlying().(*types.Basic)
-		if (basic == nil || basic.Info()&(types.IsString|types.IsInteger) == 0) && !writesItself(t.Key()) && !isInvalid(t.Key()) {
-			k.lost(at, "a map with keys of type %s cannot be written; use string keys", k.finder.name(t.Key()))
+		if (basic == nil || basic.Info()&(types.IsString|types.IsInteger) == 0) && !hasMarshaler(t.Key()) && !isInvalid(t.Key()) {
+			k.problem(at, "map keys of type %s have no JSON encoding; use string keys", k.finder.name(t.Key()))
 		}
-		k.look(t.Elem(), at)
+		k.check(t.Elem(), at)
 	case *types.Struct:
 		k.fields(t, name, at)
 	case *types.Basic:
 		if t.Info()&types.IsComplex != 0 || t.Kind() == types.Uintptr || t.Kind() == types.UnsafePointer {
-			k.lost(at, "%s cannot be written; use another type", name)
+			k.problem(at, noJSON, name)
 		}
 	case *types.Interface:
-		if !t.Empty() { // what is in any has come from JSON itself
-			k.lost(at, "it is not said which type was in %s; use a struct", name)
+		if !t.Empty() { // values of any come from JSON
+			k.problem(at, "the concrete type in %s would be lost; use a struct", name)
 		}
 	case *types.Signature, *types.Chan:
-		k.lost(at, "%s cannot be written; use another type", name)
+		k.problem(at, noJSON, name)
 	}
 }
 
-func (k *keeper) fields(t *types.Struct, name string, at token.Pos) {
+const noJSON = "%s has no JSON encoding; use another type"
+
+func (k *jsonChecker) fields(t *types.Struct, name string, at token.Pos) {
 	for i := range t.NumFields() {
 		field, tag := t.Field(i), t.Tag(i)
-		place := k.finder.placeOf(field, at)
+		pos := k.finder.posOf(field, at)
 		_, isStruct := types.Unalias(field.Type()).Underlying().(*types.Struct)
 		switch {
 		case field.Name() == "_":
-		case !k.finder.isOurs(field) && (!field.Exported() || isLeftOut(tag)):
-			k.lost(at, "%s would not come back, as it has fields that are not written; use another type", name)
+		case !k.finder.isInProject(field) && (!field.Exported() || isOmitted(tag)):
+			k.problem(at, "%s has fields that are not encoded; use another type", name)
 			return
-		case isLeftOut(tag):
-			k.lost(place, "the field %s would be lost, as its tag says; take the tag away, or give %s methods MarshalJSON and UnmarshalJSON", field.Name(), name)
+		case isOmitted(tag):
+			k.problem(pos, "the tag of field %s excludes it; remove the tag, or give %s methods MarshalJSON and UnmarshalJSON", field.Name(), name)
 		case !field.Exported() && !(field.Embedded() && isStruct):
-			k.lost(place, "the field %s would be lost, as it is not exported; begin its name with a capital", field.Name())
+			k.problem(pos, "the unexported field %s would be lost; export it", field.Name())
 		default:
 			_, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-			if _, isMap := types.Unalias(field.Type()).Underlying().(*types.Map); isMap && (strings.Contains(options, "omitempty")) {
-				k.lost(place, "the map %s would come back as nil if it is empty, and nothing can be put into that; take omitempty away", field.Name())
+			if _, isMap := types.Unalias(field.Type()).Underlying().(*types.Map); isMap && strings.Contains(options, "omitempty") {
+				k.problem(pos, "an empty map %s would be decoded as nil; remove omitempty", field.Name())
 			}
-			k.look(field.Type(), place)
+			k.check(field.Type(), pos)
 		}
 	}
 }
 
-func isLeftOut(tag string) bool { return reflect.StructTag(tag).Get("json") == "-" }
+func isOmitted(tag string) bool { return reflect.StructTag(tag).Get("json") == "-" }
 
-func writesItself(t types.Type) bool {
+func hasMarshaler(t types.Type) bool {
 	return method(t, "MarshalJSON") != nil && method(t, "UnmarshalJSON") != nil || method(t, "MarshalText") != nil && method(t, "UnmarshalText") != nil
 }

@@ -25,14 +25,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// callLimit is how long a component may take to answer.
-const callLimit = time.Minute
+// callTimeout limits a call of a component.
+const callTimeout = time.Minute
 
-// CallInput is what call takes.
+// CallInput is the input of call.
 type CallInput struct {
-	Name      string                     `json:"name"`                // Name of a tool, prompt or resource of the project, or the address of a resource
-	Arguments map[string]json.RawMessage `json:"arguments,omitempty"` // What it is given
-	Kind      CallKind                   `json:"kind,omitempty"`      // What the name is of; tool, or resource for an address, if it is left out
+	Name      string                     `json:"name"`                // Name of a tool, prompt or resource, or URI of a resource
+	Arguments map[string]json.RawMessage `json:"arguments,omitempty"` // Arguments of the call
+	Kind      CallKind                   `json:"kind,omitempty"`      // Kind of component; default: resource for a URI, else tool
 	Dir       string                     `json:"dir,omitempty"`       // Folder of the project
 }
 
@@ -46,56 +46,57 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project (or reads a resource, or fills in a prompt) in its real server, which is derived and
-// built first if need be and runs as a process of its own, for this call alone. Use it to try what was just made.
+// Call calls a tool, reads a resource or gets a prompt of the project in its real server. It updates
+// derived files and builds the server first, and starts a new process for each call. Use it to try a new
+// component.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
 	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("running code is turned off here; start petrock mcp without --no-exec"))
+		return Answer(ctx, nil, errors.New("call is disabled by --no-exec; start petrock mcp without it"))
 	}
 	program, dir, request, err := t.prepare(ctx, in)
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, fmt.Errorf("%s did not answer within %v, and was stopped", in.Name, callLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("call %s: timeout after %v", in.Name, callTimeout))
 	defer cancel()
-	server, err := start(ctx, program, dir)
+	server, err := startServer(ctx, program, dir)
 	if err != nil {
-		return failed(ctx, err)
+		return failure(ctx, err)
 	}
 	result, err := request(ctx, server)
-	server.Close() // so that all that it has to say is said
+	server.Close() // waits for all of its standard error
 	if err != nil {
-		return failed(ctx, err)
+		return failure(ctx, err)
 	}
-	if said := server.errOut.quoted(); said != "" {
-		result.Content = append(shown(result), text(strings.TrimSpace(said))...)
+	if stderr := server.errOut.quote(); stderr != "" {
+		result.Content = append(contentOf(result), text(strings.TrimSpace(stderr))...)
 	}
 	return result, nil
 }
 
-// failed answers with an error. One that ended the call's own context is said too, as the client still waits.
-func failed(ctx context.Context, err error) (*mcp.ToolResult, error) {
+// failure returns an error result. If the timeout of the call has passed, the error says so.
+func failure(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		ctx, err = context.WithoutCancel(ctx), cause
 	}
 	return Answer(ctx, nil, err)
 }
 
-func shown(r *mcp.ToolResult) []mcp.Content {
+func contentOf(r *mcp.ToolResult) []mcp.Content {
 	if len(r.Content) == 0 && r.StructuredContent != nil {
 		return text(string(r.StructuredContent))
 	}
 	return r.Content
 }
 
-// A request is what a server is asked.
-type request func(context.Context, *child) (*mcp.ToolResult, error)
+// A request calls a component of a server.
+type request func(context.Context, *childServer) (*mcp.ToolResult, error)
 
-// prepare builds the server, and finds out what to ask it.
+// prepare builds the server and returns the request of a call.
 func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string, ask request, err error) {
-	o, done, err := t.take(ctx, in.Dir)
+	o, done, err := t.acquire(ctx, in.Dir)
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -115,45 +116,46 @@ func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string,
 	}
 	switch in.Kind {
 	case "", CallTool:
-		ask = in.tool
+		ask = in.callTool
 	case CallPrompt:
-		ask = in.plain("prompts/get", map[string]any{"name": in.Name, "arguments": in.Arguments})
+		ask = rawRequest("prompts/get", map[string]any{"name": in.Name, "arguments": in.Arguments})
 	case CallResource:
-		address, err := o.address(ctx, in)
+		uri, err := o.resourceURI(ctx, in)
 		if err != nil {
 			return "", "", nil, err
 		}
-		ask = in.plain("resources/read", map[string]any{"uri": address})
+		ask = rawRequest("resources/read", map[string]any{"uri": uri})
 	}
 	o.engine.Step("calling " + in.Name)
 	return built.Program, o.engine.Root(), ask, nil
 }
 
-// tool calls a tool. If there is none of that name, the error tells those there are.
-func (in CallInput) tool(ctx context.Context, server *child) (*mcp.ToolResult, error) {
+// callTool calls a tool. If it does not exist, the error lists the existing ones.
+func (in CallInput) callTool(ctx context.Context, server *childServer) (*mcp.ToolResult, error) {
 	result, err := server.CallTool(ctx, in.Name, in.Arguments)
 	if answered := (*jsonrpc.Error)(nil); err == nil || !errors.As(err, &answered) {
 		return result, err
 	}
 	_, unknown := server.Tool(ctx, in.Name)
 	if missing := (*client.NotFoundError)(nil); errors.As(unknown, &missing) {
-		return nil, terminal.Usagef("the project has no tool %q; it has %s (resources and prompts are called with their kind)", in.Name, strings.Join(missing.Available, ", "))
+		return nil, terminal.Usagef("the project has no tool %q; it has %s (set kind for a resource or prompt)", in.Name, strings.Join(missing.Available, ", "))
 	}
 	if unknown != nil {
 		return nil, errors.Join(err, unknown)
 	}
-	return nil, fmt.Errorf("%w%s", err, server.errOut.quoted())
+	return nil, fmt.Errorf("%w%s", err, server.errOut.quote())
 }
 
-func (in CallInput) plain(method string, params map[string]any) request {
-	return func(ctx context.Context, server *child) (*mcp.ToolResult, error) {
+func rawRequest(method string, params map[string]any) request {
+	return func(ctx context.Context, server *childServer) (*mcp.ToolResult, error) {
 		result := &mcp.ToolResult{}
 		return result, server.Request(ctx, method, params, &result.StructuredContent)
 	}
 }
 
-// address is where the resource is that is meant by its name and what it is given, or by its address.
-func (o *opened) address(ctx context.Context, in CallInput) (string, error) {
+// resourceURI returns the URI of a resource, which the call identifies by its URI, or by name and
+// arguments.
+func (o *openProject) resourceURI(ctx context.Context, in CallInput) (string, error) {
 	if strings.Contains(in.Name, ":") {
 		return in.Name, nil
 	}
@@ -165,7 +167,7 @@ func (o *opened) address(ctx context.Context, in CallInput) (string, error) {
 	for name, raw := range in.Arguments {
 		var value string
 		if err := json.Unmarshal(raw, &value); err != nil {
-			return "", terminal.Usagef("%s: a resource is given texts, got %s", name, raw)
+			return "", terminal.Usagef("%s: must be a string, got %s", name, raw)
 		}
 		values[name] = value
 	}
@@ -182,32 +184,31 @@ func (o *opened) address(ctx context.Context, in CallInput) (string, error) {
 	return "", terminal.Usagef("the project has no resource %q; it has %s", in.Name, strings.Join(names, ", "))
 }
 
-// A child is a server that was started for a few calls.
-type child struct {
+// A childServer is a running server of the project.
+type childServer struct {
 	*client.Client
 	errOut *tail
 }
 
-func start(ctx context.Context, program, dir string) (*child, error) {
-	c := &child{errOut: &tail{}}
+func startServer(ctx context.Context, program, dir string) (*childServer, error) {
+	c := &childServer{errOut: &tail{}}
 	var err error
 	c.Client, err = client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
-		Revision:   mcp.LatestHandshake, // whose results have nothing in them but what was asked for
-		Timeout:    2 * callLimit,       // the context's limit comes first
+		Revision:   mcp.LatestHandshake, // results have no additional members
+		Timeout:    2 * callTimeout,     // the context ends earlier
 		MaxMessage: 4 << 20,
 	})
 	return c, err
 }
 
-// A tail keeps the last of what is written to it.
+// A tail is a writer that keeps the last 8 KiB.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 	cut  bool
 }
 
-// Write takes all, and keeps the last of it.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,7 +220,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) quoted() string {
+func (t *tail) quote() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
@@ -232,34 +233,34 @@ func (t *tail) quoted() string {
 	return "\nIts standard error:\n" + text
 }
 
-// BuildInput is what build takes.
+// BuildInput is the input of build.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands whose changed fields are recorded although stored events do not fit them
+	Accept []string `json:"accept,omitempty"` // Commands whose field changes to accept even though stored events no longer fit
 	Dir    string   `json:"dir,omitempty"`    // Folder of the project
 }
 
-// A Built is what came of a build.
+// A Built is the result of a build.
 type Built struct {
-	OK          bool                   `json:"ok"`          // The server builds, and all derived files are fresh
-	Program     string                 `json:"program"`     // The server, if it builds: run it with the argument mcp
-	Derived     []engine.FileChange    `json:"derived"`     // Derived files that were stale, and are fresh now
-	Refused     []typecheck.Diagnostic `json:"refused"`     // Why nothing could be derived from some packages, whose derived files stay as they are
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not build
-	Warnings    []typecheck.Diagnostic `json:"warnings"`    // What had better be otherwise; first of all, what would make another state of a log when it is read again
-	ToolsList   *engine.Size           `json:"toolsList"`   // What the list of tools costs a model
+	OK          bool                   `json:"ok"`          // Whether the server builds and all derived files are up to date
+	Program     string                 `json:"program"`     // Path of the server, if it builds; run it with the argument mcp
+	Derived     []engine.FileChange    `json:"derived"`     // Derived files that were updated
+	Refused     []typecheck.Diagnostic `json:"refused"`     // Errors in packages whose derived files could not be updated
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
+	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay nondeterministic
+	ToolsList   *engine.Size           `json:"toolsList"`   // Size of the tool list
 }
 
-// Build derives what follows from the Go files (schemas, registration) and compiles the server. Run it after
-// editing by hand.
+// Build updates derived files (schemas, registration) and compiles the server. Run it after editing Go
+// files by hand.
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
-	return on(ctx, t, in.Dir, func(p *opened) (*Built, error) {
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*Built, error) {
 		built, err := p.build(ctx, in.Accept)
 		if err != nil {
 			return nil, err
 		}
-		t.refresh(ctx, p)
+		t.refreshOwnGenerators(ctx, p)
 		if !built.OK {
 			return nil, built.refusal()
 		}
@@ -269,13 +270,13 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 
 func (b *Built) refusal() *engine.Refusal {
 	return &engine.Refusal{
-		Reason:      "the server does not build, or not all of it can be derived:",
+		Reason:      "the server does not build, or derived files could not be updated:",
 		Diagnostics: append(slices.Clone(b.Refused), b.Diagnostics...),
-		WayOut:      "Mend that, and build again.",
+		WayOut:      "Fix the errors, and run build again.",
 	}
 }
 
-// String is the build as a person reads it.
+// String returns the build as text.
 func (b *Built) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Built %s\n", b.Program)
@@ -291,8 +292,9 @@ func (b *Built) String() string {
 	return out.String()
 }
 
-// build makes the project's server. What is wrong with the project's Go is in the result.
-func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
+// build updates derived files and compiles the project's server. The result contains errors in the
+// project's Go code.
+func (o *openProject) build(ctx context.Context, accept []string) (*Built, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
@@ -314,10 +316,10 @@ func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if err := inProject(root, ".petrock/bin"); err != nil {
+	if err := makeFolder(root, ".petrock/bin"); err != nil {
 		return nil, err
 	}
-	_, said, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-o", program, "./"+path.Join("cmd", name))
+	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-o", program, "./"+path.Join("cmd", name))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -327,7 +329,7 @@ func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
 			return nil, checkErr
 		}
 		if built.Diagnostics = found.Diagnostics; len(built.Diagnostics) == 0 {
-			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(said))
+			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}
 		return built, nil
 	}
@@ -335,19 +337,19 @@ func (o *opened) build(ctx context.Context, accept []string) (*Built, error) {
 	return built, nil
 }
 
-// inProject makes a folder of a project, if it is not there, and refuses one that is a link to somewhere else.
-func inProject(root, folder string) error {
+// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the project.
+func makeFolder(root, folder string) error {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	if err := opened.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("the folder %s, where programs are built to: %w; remove it", folder, err)
+		return fmt.Errorf("create folder %s: %w; remove it", folder, err)
 	}
-	made, err := opened.OpenRoot(folder)
+	created, err := opened.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("the folder %s, where programs are built to: %w; remove it", folder, err)
+		return fmt.Errorf("open folder %s: %w; remove it", folder, err)
 	}
-	return made.Close()
+	return created.Close()
 }

@@ -25,22 +25,22 @@ import (
 
 // Options configure a dev server.
 type Options struct {
-	Dir        string          // where it was started: projects are there, below, or around it
-	Generators []gen.Generator // petrock's
-	NoExec     bool            // it runs nothing of what is written
-	IsProjects bool            // it is the petrock of the project around Dir
-	CanMake    bool            // it also makes projects
-	Limits     trial.Limits    // what examples may use; the zero value is a good one
+	Dir              string          // working directory; projects are in it, below it, or enclose it
+	Generators       []gen.Generator // petrock's generators
+	NoExec           bool            // do not run code of projects
+	IsProjectPetrock bool            // this process is the own petrock of the project that encloses Dir
+	CanCreate        bool            // new_project is available
+	Limits           trial.Limits    // limits of examples; the zero value is the default
 }
 
-// Tools are the tools of the dev server.
+// Tools implements the tools of the dev server.
 type Tools struct {
 	options  Options
 	root     *os.Root // of Dir
 	projects *projects
 	server   *mcp.Server
 
-	startedIn *startedIn // nil if this is the petrock of no project
+	own *ownProject // nil unless Options.IsProjectPetrock
 }
 
 // New returns the tools of a dev server.
@@ -59,9 +59,9 @@ func New(o Options) (*Tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*opened{}, offered: map[string]gen.Generator{}}}
-	if o.IsProjects {
-		t.startedIn = newStartedIn(dir)
+	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*openProject{}, offered: map[string]gen.Generator{}}}
+	if o.IsProjectPetrock {
+		t.own = newOwnProject(dir)
 	}
 	return t, nil
 }
@@ -95,25 +95,25 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	if t.options.NoExec {
 		server.RemoveTool("call")
 	}
-	t.offerOwn(context.Background())
+	t.offerOwnGenerators(context.Background())
 	return server, nil
 }
 
 func (t *Tools) instructions() string {
-	text := `Petrock makes and grows MCP servers in Go. Working order:
-1. project_status: which project is there, does it compile, what does it offer. dir names one below where this server was started; without it, it is the one made last, or the one around.`
-	if t.options.CanMake {
-		text += ` new_project makes one where there is none.`
+	text := `Petrock creates and extends MCP servers in Go. Workflow:
+1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: the project created last, or the enclosing one.`
+	if t.options.CanCreate {
+		text += ` new_project creates a project.`
 	}
 	text += `
-2. generate_tool with description, fields, output, body and examples: one call gives a finished, tested tool. It is compiled and its examples are run first; if something is wrong, nothing is written, and the answer says where. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt likewise. What has to be kept is a feature: generate_feature with crud makes one, generate_command, generate_query and generate_worker add to it. Fields of a command that has stored events change with generate_version. plan shows what would be written, apply writes exactly that.`
+2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
 	if !t.options.NoExec {
 		text += `
-3. call runs what was made in the real server at once: the tools that a project makes are not in this list.`
+3. call runs a new component in the project's real server. The project's tools are not in the tool list of this server.`
 	}
 	text += `
-4. undo reverts the last operation. Editing Go files by hand is fine: run build afterwards, which derives schemas and registration again and compiles.
-Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; the other pages are in resources/list.`
+4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; resources/list has the other pages.`
 	return text
 }
 
@@ -121,8 +121,8 @@ func (t *Tools) registerPrompts(s *mcp.Server) error {
 	return mcp.AddPrompt(s, mcp.Prompt{
 		Name:        "add_feature",
 		Title:       "Add a feature",
-		Description: "Leads through adding a feature to the project: from an idea to tools that are tested and have been called.",
-		Arguments:   []mcp.PromptArgument{{Name: "feature", Description: "What the server should be able to do, in a sentence or two", Required: true}},
+		Description: "Guides you from an idea to tested tools in the project.",
+		Arguments:   []mcp.PromptArgument{{Name: "feature", Description: "What the server should do, in one or two sentences", Required: true}},
 	}, func(_ context.Context, in struct {
 		Feature string `json:"feature"`
 	}) (string, error) {
@@ -130,44 +130,43 @@ func (t *Tools) registerPrompts(s *mcp.Server) error {
 	})
 }
 
-// addFeature is the text of the prompt add_feature.
 const addFeature = `Add this to the project: %s
 
-Work with the tools of the petrock server, in this order.
-1. Call project_status, and read petrock://project. If the project does not compile, mend that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
-2. Decide which tools a model needs for it: few, each with one clear job, named verb_noun, with a description that says when to use it. Something that is only read under an address is a resource; a message that a person asks for is a prompt. What has to be kept between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put logic that several of them share into a package of its own (plain Go files, written by hand), and let the bodies call it.
-3. For what is kept: generate_feature, with crud where it is items, then generate_command, generate_query and generate_worker. For each other tool: generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If it is refused, read the diagnostics or the failing example, change the body or the example, and call again: nothing was written. Where you are not sure, plan first, look at the diffs, then apply.
-4. call each with input that is not among the examples, and look at what comes back as a model would: is it clear, small, and enough?
-5. project_status at the end: everything has to compile. Say which tools there are now, what they cost (toolsList), and which operation ids undo them.`
+Use the tools of the petrock server, in this order.
+1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
+2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
+3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan, check the diffs, then call apply.
+4. call each tool with input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
+5. Call project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
 
-// ListComponentsInput is what list_components takes.
+// ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
 	Dir string `json:"dir,omitempty"` // Folder of the project
 }
 
-// ListComponents lists what the project's server offers, with schemas and the files where it is written, and what
-// the list of tools costs a model in tokens.
+// ListComponents lists the components of the project with schemas and source files, and the size of the
+// tool list in tokens.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mcp.ToolResult, error) {
-	return on(ctx, t, in.Dir, func(p *opened) (*engine.Listing, error) { return p.engine.List(ctx) })
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Listing, error) { return p.engine.List(ctx) })
 }
 
-// InspectComponentInput is what inspect_component takes.
+// InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
-	Name string `json:"name"`           // Name of the component, as clients or Go have it
-	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; needed if several have the name
+	Name string `json:"name"`           // Name of the component, for clients or in Go
+	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous
 	Dir  string `json:"dir,omitempty"`  // Folder of the project
 }
 
-// InspectComponent shows all of one component: its source, its schemas, its tests.
+// InspectComponent returns the source, schemas and tests of a component.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
-	return on(ctx, t, in.Dir, func(p *opened) (*engine.Inspection, error) { return p.engine.Inspect(ctx, in.Kind, in.Name) })
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Inspection, error) { return p.engine.Inspect(ctx, in.Kind, in.Name) })
 }
 
-// The addresses of what changes with the project.
+// URIs of resources that change with the project.
 const (
 	projectURI = "petrock://project"
 	historyURI = "petrock://history"
@@ -175,10 +174,10 @@ const (
 
 func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
-		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "The project: its layout, and what its server offers.", MIMEType: "text/markdown"},
+		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "Layout and components of the project.", MIMEType: "text/markdown"},
 			t.read(t.describe)),
-		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "What was done to the project in this clone of it, as JSON, the oldest first. The ids are for undo.", MIMEType: "application/json"},
-			t.read(func(ctx context.Context, o *opened) (string, error) {
+		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "Operations on the project in this clone, as JSON, oldest first, with ids for undo.", MIMEType: "application/json"},
+			t.read(func(ctx context.Context, o *openProject) (string, error) {
 				history, err := o.engine.History(ctx)
 				if err != nil {
 					return "", err
@@ -194,19 +193,19 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 	return errors.Join(all...)
 }
 
-// read returns a function that reads the project that is meant if none is named.
-func (t *Tools) read(look func(context.Context, *opened) (string, error)) func(context.Context) (string, error) {
+// read returns the handler of a resource about the current project.
+func (t *Tools) read(describe func(context.Context, *openProject) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		o, done, err := t.take(ctx, "")
+		o, done, err := t.acquire(ctx, "")
 		if err != nil {
 			return "", err
 		}
 		defer done()
-		return look(ctx, o)
+		return describe(ctx, o)
 	}
 }
 
-func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
+func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 	listing, err := o.engine.List(ctx)
 	if err != nil {
 		return "", err
@@ -216,30 +215,30 @@ func (t *Tools) describe(ctx context.Context, o *opened) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s\n\nAn MCP server in Go, in %s, module %s, made with petrock %s.\n\n", found.Name, found.Root, found.Module, found.Petrock)
+	fmt.Fprintf(&out, "# %s\n\nAn MCP server in Go, in %s, module %s, created with petrock %s.\n\n", found.Name, found.Root, found.Module, found.Petrock)
 	fmt.Fprintf(&out, `## Layout
 
-- cmd/%[1]s: the server that ships; `+"`%[1]s mcp`"+` serves over standard input and output
-- tools, resources, prompts: what it offers, one plain Go function each, with its test beside it
-- features/NAME: a state, and the commands, queries and workers over it; commands and queries are tools
-- *_gen.go: derived from the rest; never edited, made again by build
+- cmd/%[1]s: the server; `+"`%[1]s mcp`"+` serves over stdio
+- tools, resources, prompts: one plain Go function per component, next to its test
+- features/NAME: a state with its commands, queries and workers; commands and queries are tools
+- *_gen.go: derived from the other files; do not edit, run build to update
 - internal/generators: the project's own generators
-- core, generators: petrock's code, verified by petrock.sum; never edited
-- cmd/petrock: the project's petrock, which runs this server
+- core, generators: petrock's code, verified by petrock.sum; do not edit
+- cmd/petrock: the project's own petrock, which runs this server
 - .petrock: history and plans of this clone, ignored by git
 
 ## Components
 
 `, found.Name)
 	for _, c := range listing.Components {
-		address := ""
+		uri := ""
 		if c.URI != "" {
-			address = " (" + c.URI + ")"
+			uri = " (" + c.URI + ")"
 		}
-		fmt.Fprintf(&out, "- %s %s%s, %s:%d: %s\n", c.Kind, c.Name, address, c.File, c.Line, firstSentence(c.Description))
+		fmt.Fprintf(&out, "- %s %s%s, %s:%d: %s\n", c.Kind, c.Name, uri, c.File, c.Line, firstSentence(c.Description))
 	}
 	for _, d := range listing.Refused {
-		fmt.Fprintf(&out, "- not known: %s\n", d)
+		fmt.Fprintf(&out, "- error: %s\n", d)
 	}
 	size := listing.ToolsList
 	fmt.Fprintf(&out, "\nThe list of %d tools costs about %d tokens.\n", size.Tools, size.Tokens)

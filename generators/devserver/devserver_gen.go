@@ -12,73 +12,71 @@ import (
 const (
 	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string","description":"Folder of the project"}},"required":["plan"],"additionalProperties":false}`
 
-	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose changed fields are recorded although stored events do not fit them"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose field changes to accept even though stored events no longer fit"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource of the project, or the address of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"What it is given"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"What the name is of; tool, or resource for an address, if it is left out"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource, or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Arguments of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Kind of component; default: resource for a URI, else tool"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
-	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component; of a part of a feature also posts/create"},"force":{"type":"boolean","description":"Also if there is work in it that was not generated"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
+	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, as clients or Go have it"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; needed if several have the name"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, for clients or in Go"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, as its result and petrock://history have it; without it, the last one that is not undone"},"keep":{"type":"boolean","description":"Leave files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "apply",
-			Description: "Writes what a plan has shown, and nothing else. It refuses if the project has changed since.",
+			Description: "Writes exactly the files of a plan. It fails if the project has changed since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(true)},
 		}, t.Apply),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "build",
-			Description: "Derives what follows from the Go files (schemas, registration) and compiles the server. Run it after editing by hand.",
+			Description: "Updates derived files (schemas, registration) and compiles the server. Run it after editing Go files by hand.",
 			InputSchema: json.RawMessage(inputSchemaTools_Build),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool of the project (or reads a resource, or fills in a prompt) in its real server, which is derived and built first if need be and runs as a process of its own, for this call alone. Use it to try what was just made.",
+			Description: "Calls a tool, reads a resource or gets a prompt of the project in its real server. It updates derived files and builds the server first, and starts a new process for each call. Use it to try a new component.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
-			Annotations: &mcp.ToolAnnotations{OpenWorldHint: &yes},
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
-			Description: "Removes a component with its test, or a feature with all of its folder, and what was derived from it. Undo brings it back.",
+			Description: "Removes a component with its test, or a feature with its folder, and updates derived files. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
-			Description: "Shows all of one component: its source, its schemas, its tests.",
+			Description: "Returns the source, schemas and tests of a component.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "list_components",
-			Description: "Lists what the project's server offers, with schemas and the files where it is written, and what the list of tools costs a model in tokens.",
+			Description: "Lists the components of the project with schemas and source files, and the size of the tool list in tokens.",
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
-			Description: "Tells what the project is, which packages it has, what it offers, and whether all of it compiles, tests included. Call it first, and whenever in doubt.",
+			Description: "Reports the packages and components of the project, and whether all of it compiles, tests included. Call it first.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts an operation as a whole: its files are restored, and derived files are derived again. It refuses if they were edited since or later operations build on it. An undo can be undone by its own id.",
+			Description: "Reverts a whole operation: it restores the files and updates derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.Undo),
 	)
 }

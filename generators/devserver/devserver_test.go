@@ -26,8 +26,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// The dev server is rooted in a folder and finds the project around it at each call: what was
-// wrong at one call is right at the next.
+// The dev server looks up the enclosing project at each call, so that errors of earlier calls do not stick.
 func TestProjectStatus(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	root := t.TempDir()
@@ -63,16 +62,16 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf("sound, it says: %+v", sound)
 	}
 	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.2.0).\ncontract.json is stale\nAll packages and tests compile.\n") {
-		t.Errorf("to people it says:\n%s", text)
+		t.Errorf("text:\n%s", text)
 	}
 	if !sound.Vendored.Pristine {
 		t.Errorf("petrock's files differ: %+v", sound.Vendored)
 	}
-	if text := broken.String(); !strings.Contains(text, "It does not compile:\ntools/sun.go:3:15: ") {
-		t.Errorf("of what is broken it says to people:\n%s", text)
+	if text := broken.String(); !strings.Contains(text, "The project does not compile:\ntools/sun.go:3:15: ") {
+		t.Errorf("text of a broken project:\n%s", text)
 	}
 
-	// The version is that of the code. Files that cannot be read are a failure, although it compiles.
+	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
 	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json names petrock 0.2.0, but generators is petrock 0.1.9.\n") {
 		t.Errorf("with other code, it says:\n%s", other)
@@ -86,8 +85,7 @@ func TestProjectStatus(t *testing.T) {
 	}
 }
 
-// A folder is what it is without detours: .. behind a link leads to no other one than the name says. One that was removed
-// and made again is opened again.
+// Paths are cleaned before links are followed. A folder that was removed and created again is reopened.
 func TestFolders(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -117,8 +115,8 @@ func TestFolders(t *testing.T) {
 			t.Errorf("in %s it says %s, want %s in it", dir, result.Text(), says)
 		}
 	}
-	list("other", "it lies outside")
-	list("link/../other", "it lies outside")
+	list("other", "the path is outside")
+	list("link/../other", "the path is outside")
 	mine := `"root":` + quote(t, filepath.Join(base, "here", "mine"))
 	list("alias", mine)
 	list("mine", mine)
@@ -129,7 +127,7 @@ func TestFolders(t *testing.T) {
 	list("mine", mine)
 }
 
-// A generator that cannot be a tool, by its input or by its name, is in nobody's way.
+// A generator whose input or name cannot be a tool does not affect the others.
 func TestGeneratorsThatAreNoTools(t *testing.T) {
 	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: []gen.Generator{
 		{Name: "deploy", InputSchema: json.RawMessage(`{"type":"object","properties":{"dir":{"type":"string"}}}`)},
@@ -148,8 +146,8 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 	for _, tool := range mcptest.Connect(t, server).Tools() {
 		if strings.HasPrefix(tool.Name, "generate_") {
 			made = append(made, tool.Name)
-			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any kind") {
-				t.Errorf("generate_component is another one: %s", tool.Description)
+			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any generator") {
+				t.Errorf("generate_component was replaced: %s", tool.Description)
 			}
 		}
 	}
@@ -158,7 +156,7 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 	}
 }
 
-// quote is a text as JSON has it.
+// quote returns a JSON string.
 func quote(t *testing.T, text string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)
@@ -196,7 +194,7 @@ func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatu
 	return status
 }
 
-// An error names at most three of the projects below.
+// An error lists at most three projects below the working directory.
 func TestProjectsBelow(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {

@@ -24,13 +24,12 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// dispatch does something with a generator: in this process, or by the command line of the program
-// that [handover.Operation] names. If that is unavailable, petrock's generators run here, with a
-// warning.
-func (t *Tools) dispatch(ctx context.Context, p *opened, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
+// dispatch runs an operation with a generator: here in this process, or with args in the program that
+// [handover.Operation] chooses. If that program is unavailable, it runs here with a warning.
+func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
 	known := hasKind(t.options.Generators, kind)
 	if !known {
-		if err := t.findOwn(ctx, p, kind); err != nil {
+		if err := t.checkOwn(ctx, p, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -41,18 +40,18 @@ func (t *Tools) dispatch(ctx context.Context, p *opened, kind string, here func(
 	}
 	var result *engine.Result
 	if err == nil {
-		result, err = t.ask(ctx, p, program, input, args...)
+		result, err = t.runProgram(ctx, p, program, input, args...)
 	}
 	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok && known {
 		if result, err = here(); err == nil {
-			result.Warnings = append(result.Warnings, typecheck.Diagnostic{Message: "the project's petrock has other generators, and this was done without them: " + unavailable.Error()})
+			result.Warnings = append(result.Warnings, typecheck.Diagnostic{Message: "ran without the project's version of the generators: " + unavailable.Error()})
 		}
 	}
 	return result, err
 }
 
-// findOwn refuses a kind that is none of the project's own generators.
-func (t *Tools) findOwn(ctx context.Context, p *opened, kind string) error {
+// checkOwn returns an error if the project has no own generator of a kind.
+func (t *Tools) checkOwn(ctx context.Context, p *openProject, kind string) error {
 	own, problems, err := p.engine.OwnGenerators(ctx)
 	switch {
 	case err != nil:
@@ -66,28 +65,28 @@ func (t *Tools) findOwn(ctx context.Context, p *opened, kind string) error {
 			WayOut:      "Nothing was changed. Petrock's generators still work.",
 		}
 	}
-	return terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(append(gen.Kinds(t.options.Generators), gen.Kinds(own)...), ", "))
+	return terminal.Usagef("no generator %q; there are %s", kind, strings.Join(append(gen.Kinds(t.options.Generators), gen.Kinds(own)...), ", "))
 }
 
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Kinds(all), kind) }
 
-// startedIn is the project whose petrock this process is.
-type startedIn struct {
+// An ownProject is the project whose petrock this process is.
+type ownProject struct {
 	root       string
-	generators engine.Sum // as they were when the process started
+	generators engine.Sum // when the process started
 }
 
-// newStartedIn looks for the project around a directory; nil if there is none.
-func newStartedIn(dir string) *startedIn {
+// newOwnProject returns the project that encloses a directory, or nil.
+func newOwnProject(dir string) *ownProject {
 	found, err := project.Find(dir)
 	if err != nil {
 		return nil
 	}
-	return &startedIn{root: found.Root, generators: sumGenerators(found.Root)}
+	return &ownProject{root: found.Root, generators: sumGenerators(found.Root)}
 }
 
-// sumGenerators returns hashes of the folder generators, without the archives of parts, which no
-// program is built from.
+// sumGenerators returns hashes of the folder generators, without the archives of parts, which are not
+// compiled.
 func sumGenerators(root string) engine.Sum {
 	sum := engine.SumOf(os.DirFS(root), "generators")
 	for _, part := range parts.All() {
@@ -96,20 +95,19 @@ func sumGenerators(root string) engine.Sum {
 	return sum
 }
 
-// hasGeneratorsOf reports whether the project's folder generators holds what this process was built
-// from: what it held at the start, if this is the project's petrock, or else petrock's own code of
-// the same version.
-func (t *Tools) hasGeneratorsOf(p *opened) bool {
+// hasGeneratorsOf reports whether this process was built from the generators of the project: the project
+// is its own and unchanged since the start, or has unmodified code of the same version.
+func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 	files := os.DirFS(p.engine.Root())
-	if t.startedIn != nil && t.startedIn.root == p.engine.Root() {
-		return maps.Equal(t.startedIn.generators, sumGenerators(p.engine.Root()))
+	if t.own != nil && t.own.root == p.engine.Root() {
+		return maps.Equal(t.own.generators, sumGenerators(p.engine.Root()))
 	}
 	sum, err := engine.ReadSum(files)
 	return err == nil && p.engine.Petrock() == generators.Version && sum.Compare(files, "generators").IsEmpty()
 }
 
-// ask runs a command of a program of the project, and reads the result that it prints.
-func (t *Tools) ask(ctx context.Context, p *opened, program string, input []byte, args ...string) (*engine.Result, error) {
+// runProgram runs a program of the project and returns the result that it prints.
+func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, input []byte, args ...string) (*engine.Result, error) {
 	p.engine.Step("building " + program)
 	executable, err := handover.Build(ctx, p.engine.Root(), program)
 	if ctx.Err() != nil {
@@ -137,41 +135,41 @@ func (t *Tools) ask(ctx context.Context, p *opened, program string, input []byte
 	return nil, fault
 }
 
-// after tells clients what an operation has changed: what can be read of the project, and the tools
-// of its own generators.
-func (t *Tools) after(ctx context.Context, p *opened, result *engine.Result, err error) (*engine.Result, error) {
+// notify tells clients after an operation that resources and the tools of own generators have changed.
+// It returns result and err.
+func (t *Tools) notify(ctx context.Context, p *openProject, result *engine.Result, err error) (*engine.Result, error) {
 	if err != nil || result.DryRun {
 		return result, err
 	}
 	t.server.ResourceUpdated(projectURI)
 	t.server.ResourceUpdated(historyURI)
 	if slices.ContainsFunc(result.Files, func(f engine.FileChange) bool { return strings.HasPrefix(f.Path, derive.OwnGenerators+"/") }) {
-		t.refresh(ctx, p)
+		t.refreshOwnGenerators(ctx, p)
 	}
 	return result, nil
 }
 
-// offerOwn offers the generators of the project that this process was started in as tools.
-func (t *Tools) offerOwn(ctx context.Context) {
-	found, err := t.find("")
+// offerOwnGenerators registers the own generators of the current project as tools.
+func (t *Tools) offerOwnGenerators(ctx context.Context) {
+	found, err := t.findProject("")
 	if err != nil {
 		return
 	}
 	if _, err := os.Stat(filepath.Join(found.Root, filepath.FromSlash(derive.OwnGenerators))); err != nil {
 		return
 	}
-	p, done, err := t.take(ctx, "")
+	p, done, err := t.acquire(ctx, "")
 	if err != nil {
 		return // the first call that needs the project reports it
 	}
 	defer done()
-	t.refresh(ctx, p)
+	t.refreshOwnGenerators(ctx, p)
 }
 
-// refresh offers the project's own generators as tools, as their source is now. It does so for the
-// default project; for others there is generate_component.
-func (t *Tools) refresh(ctx context.Context, p *opened) {
-	if meant, err := t.find(""); err != nil || meant.Root != p.engine.Root() {
+// refreshOwnGenerators updates the tools of the project's own generators. Only the current project has
+// such tools; for other projects, clients use generate_component.
+func (t *Tools) refreshOwnGenerators(ctx context.Context, p *openProject) {
+	if current, err := t.findProject(""); err != nil || current.Root != p.engine.Root() {
 		return
 	}
 	own, problems, err := p.engine.OwnGenerators(ctx)
@@ -191,7 +189,7 @@ func (t *Tools) refresh(ctx context.Context, p *opened) {
 			t.server.RemoveTool("generate_" + g.Name)
 			delete(t.projects.offered, g.Name)
 		}
-		t.offer(ctx, t.server, g)
+		t.offerGenerator(ctx, t.server, g)
 	}
 	for name := range t.projects.offered {
 		if !hasKind(now, name) {

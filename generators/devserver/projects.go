@@ -17,36 +17,36 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// projects are those that a dev server has worked on, with the one that is meant if none is named.
+// projects are the open projects of a dev server.
 type projects struct {
 	mu      sync.Mutex
-	open    map[string]*opened       // by their folders
-	current string                   // the folder of the one that was made here last
+	open    map[string]*openProject  // by folder
+	current string                   // folder of the project created last; may be empty
 	offered map[string]gen.Generator // generators that are tools, by name
 }
 
-// An opened project is worked on by one call at a time.
-type opened struct {
-	turn   chan struct{} // holds one value while somebody works
+// An openProject serves one call at a time.
+type openProject struct {
+	busy   chan struct{} // holds a value during a call
 	engine *engine.Engine
 }
 
-// Use makes a project the one that is meant if none is named.
+// SetCurrent makes a project the default for calls without dir.
 //
 //petrock:ignore
-func (t *Tools) Use(dir string) {
+func (t *Tools) SetCurrent(dir string) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()
 	t.projects.current = dir
 }
 
-// find is the folder of the project that dir names: one below the working directory. No name means
-// the project that was made last, or the one around.
-func (t *Tools) find(dir string) (*project.Project, error) {
+// findProject returns the project in dir, which is below the working directory. Without dir, it returns
+// the current project, the one that encloses the working directory, or the only one below it.
+func (t *Tools) findProject(dir string) (*project.Project, error) {
 	if dir == "" {
 		t.projects.mu.Lock()
 		if _, err := os.Stat(filepath.Join(t.projects.current, project.FileName)); err != nil {
-			t.projects.current = "" // it is gone
+			t.projects.current = "" // it was removed
 		}
 		dir = t.projects.current
 		t.projects.mu.Unlock()
@@ -56,42 +56,42 @@ func (t *Tools) find(dir string) (*project.Project, error) {
 		if !errors.Is(err, project.ErrNone) {
 			return found, err
 		}
-		below := t.below()
+		below := t.projectsBelow()
 		if len(below) != 1 {
-			return nil, t.none(fmt.Sprintf("there is no project in %s", t.options.Dir))
+			return nil, t.noProjectError(t.options.Dir)
 		}
-		dir = below[0] // there is no other
+		dir = below[0]
 	}
-	inside, err := t.inside(dir)
+	inside, err := t.checkInside(dir)
 	if err != nil {
 		return nil, err
 	}
 	found, err := project.Find(filepath.Join(t.options.Dir, inside))
 	if errors.Is(err, project.ErrNone) {
-		return nil, t.none(fmt.Sprintf("there is no project in %s", dir))
+		return nil, t.noProjectError(dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	// A path without links, so that a project has one name alone.
+	// Without links, so that each project has one path.
 	if found.Root, err = filepath.EvalSymlinks(found.Root); err != nil {
 		return nil, err
 	}
 	if root, err := filepath.Rel(t.options.Dir, found.Root); err != nil || !filepath.IsLocal(root) {
 		if around, err := project.Find(t.options.Dir); err != nil || around.Root != found.Root {
-			return nil, t.none(fmt.Sprintf("there is no project in %s", dir))
+			return nil, t.noProjectError(dir)
 		}
 	}
 	return found, nil
 }
 
-// inside is a folder below the working directory, from there. What leads out of it, by name or
-// by links, is refused.
-func (t *Tools) inside(dir string) (string, error) {
+// checkInside returns the path of an existing folder relative to the working directory. It refuses paths
+// and links that lead out of it.
+func (t *Tools) checkInside(dir string) (string, error) {
 	refused := func(err error) error {
 		return terminal.Usagef("dir %q: %w; name a folder below %s, the working directory of petrock mcp", dir, err, t.options.Dir)
 	}
-	path, err := t.from(dir)
+	path, err := t.relative(dir)
 	if err != nil {
 		return "", refused(err)
 	}
@@ -102,16 +102,16 @@ func (t *Tools) inside(dir string) (string, error) {
 			err = wrong.Err
 		}
 		if strings.Contains(err.Error(), "escapes") {
-			err = errors.New("it lies outside")
+			err = errors.New("the path is outside")
 		}
 		return "", refused(err)
 	}
 	return path, opened.Close()
 }
 
-// from is a folder as it is named from the working directory. What is looked at is what is used: behind a
-// link, .. is another folder.
-func (t *Tools) from(dir string) (string, error) {
+// relative returns a path relative to the working directory. It cleans the path first: after a link, ..
+// would be another folder.
+func (t *Tools) relative(dir string) (string, error) {
 	path := filepath.FromSlash(dir)
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
@@ -119,50 +119,50 @@ func (t *Tools) from(dir string) (string, error) {
 	return filepath.Rel(t.options.Dir, path)
 }
 
-// Place is where a folder below the working directory is, or would be. What leads out of there is
-// refused.
+// ResolveDir returns the absolute path of a folder below the working directory, which may not exist yet.
+// It refuses paths and links that lead out of it.
 //
 //petrock:ignore
-func (t *Tools) Place(dir string) (string, error) {
-	path, err := t.from(dir)
+func (t *Tools) ResolveDir(dir string) (string, error) {
+	path, err := t.relative(dir)
 	if err != nil {
 		return "", terminal.Usagef("dir %q: %w", dir, err)
 	}
 	if !filepath.IsLocal(path) {
-		return "", terminal.Usagef("dir %q leads out of %s, the working directory of petrock mcp; name a folder below it", dir, t.options.Dir)
+		return "", terminal.Usagef("dir %q is outside of %s, the working directory of petrock mcp; name a folder below it", dir, t.options.Dir)
 	}
 	for at := path; ; at = filepath.Dir(at) {
 		_, err := t.root.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) && at != "." {
-			continue // it is to be made
+			continue // does not exist yet
 		}
 		if at != "." {
-			_, err = t.inside(at)
+			_, err = t.checkInside(at)
 		}
 		return filepath.Join(t.options.Dir, path), err
 	}
 }
 
-// none says that there is no project, and where there are some.
-func (t *Tools) none(what string) error {
-	way := "start petrock mcp in a project's folder, or make a project with petrock new"
-	if t.options.CanMake {
-		way = "make one with new_project"
+// noProjectError returns the error that dir is not in a project. It lists projects below the working
+// directory.
+func (t *Tools) noProjectError(dir string) error {
+	remedy := "start petrock mcp in a project's folder, or create a project with petrock new"
+	if t.options.CanCreate {
+		remedy = "create one with new_project"
 	}
-	if below := t.below(); len(below) > maxListed {
-		way = "choose a project with dir, such as " + strings.Join(below[:maxListed], ", ")
+	if below := t.projectsBelow(); len(below) > maxListed {
+		remedy = "choose a project with dir, such as " + strings.Join(below[:maxListed], ", ")
 	} else if len(below) > 0 {
-		way = "choose a project with dir: " + strings.Join(below, ", ")
+		remedy = "choose a project with dir: " + strings.Join(below, ", ")
 	}
-	return fmt.Errorf("%s: no %s is there or in a folder above it; %s", what, project.FileName, way)
+	return fmt.Errorf("no project in %s: no %s in it or in a parent folder; %s", dir, project.FileName, remedy)
 }
 
-// maxListed is how many projects an error names.
+// maxListed is the number of projects that an error lists.
 const maxListed = 3
 
-// below returns projects below the working directory, not far down, and at most one more than an
-// error names.
-func (t *Tools) below() []string {
+// projectsBelow returns up to maxListed+1 projects below the working directory, up to three levels deep.
+func (t *Tools) projectsBelow() []string {
 	const deepest = 3
 	var found []string
 	fs.WalkDir(t.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -182,31 +182,31 @@ func (t *Tools) below() []string {
 	return found
 }
 
-// take waits for a project and gives it to the caller alone, until done is called. Steps of the engine are told
-// to the client as progress.
-func (t *Tools) take(ctx context.Context, dir string) (o *opened, done func(), err error) {
-	found, err := t.find(dir)
+// acquire returns a project for exclusive use until done is called. The client gets the steps of the
+// engine as progress.
+func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done func(), err error) {
+	found, err := t.findProject(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err = t.opened(found)
+	o, err = t.openProject(found)
 	if err != nil {
 		return nil, nil, err
 	}
 	select {
-	case o.turn <- struct{}{}:
+	case o.busy <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 	step := 0.0
-	o.engine.Step = func(what string) {
+	o.engine.Step = func(name string) {
 		step++
-		mcp.Progress(ctx, step, 0, what)
+		mcp.Progress(ctx, step, 0, name)
 	}
-	return o, func() { o.engine.Step = nil; <-o.turn }, nil
+	return o, func() { o.engine.Step = nil; <-o.busy }, nil
 }
 
-func (t *Tools) opened(found *project.Project) (*opened, error) {
+func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 	t.projects.mu.Lock()
 	defer t.projects.mu.Unlock()
 	if o := t.projects.open[found.Root]; o != nil && o.engine.IsSameFolder() {
@@ -217,7 +217,7 @@ func (t *Tools) opened(found *project.Project) (*opened, error) {
 		return nil, err
 	}
 	e.Limits = t.options.Limits
-	o := &opened{turn: make(chan struct{}, 1), engine: e}
+	o := &openProject{busy: make(chan struct{}, 1), engine: e}
 	t.projects.open[found.Root] = o
 	return o, nil
 }

@@ -13,33 +13,33 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// ProjectStatusInput is what project_status takes.
+// ProjectStatusInput is the input of project_status.
 type ProjectStatusInput struct {
 	Dir string `json:"dir,omitempty"` // Folder of the project
 }
 
-// ProjectStatusOutput is what project_status returns.
+// ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`          // Whether it compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name"`        // Name of the project and of its server's program
+	OK          bool                   `json:"ok"`          // Whether it compiles and petrock.sum and contract.json are readable
+	Name        string                 `json:"name"`        // Name of the project and of its server
 	Module      string                 `json:"module"`      // Path of the Go module
-	Root        string                 `json:"root"`        // The project's folder
-	Petrock     string                 `json:"petrock"`     // Version of the petrock that made the project
-	Packages    []string               `json:"packages"`    // Import paths of the packages, without those that every project has in core and generators
-	Components  []string               `json:"components"`  // Kinds and names of what it offers
+	Root        string                 `json:"root"`        // Folder of the project
+	Petrock     string                 `json:"petrock"`     // Version of petrock that created the project
+	Packages    []string               `json:"packages"`    // Import paths of the packages outside of core and generators
+	Components  []string               `json:"components"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale"`       // Derived files that are not what they would be now, and why some cannot be derived; build makes them again
-	Impure      []string               `json:"impure"`      // Where commands are applied with the clock, randomness or I/O, so that a log would not give the same state again
-	Builds      bool                   `json:"builds"`      // Whether all of it compiles, tests included
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // What the compiler says, if it does not
+	Stale       []string               `json:"stale"`       // Derived files that are out of date, and errors that prevent deriving; run build to update them
+	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay nondeterministic
+	Builds      bool                   `json:"builds"`      // Whether all packages and tests compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
 	Vendored    Vendored               `json:"vendored"`    // Whether core and generators match petrock.sum
 }
 
-// Vendored says how the folders with petrock's code differ from petrock.sum.
+// Vendored describes how the folders with petrock's code differ from petrock.sum.
 type Vendored struct {
-	Pristine bool   `json:"pristine"`        // They do not differ
-	Error    string `json:"error,omitempty"` // Why that is unknown
-	Version  string `json:"version"`         // Of petrock, as the code in generators has it; empty if unknown
+	Pristine bool   `json:"pristine"`        // Whether they match
+	Error    string `json:"error,omitempty"` // Why they could not be compared
+	Version  string `json:"version"`         // Version of petrock in generators; empty if unknown
 	engine.Drift
 }
 
@@ -52,7 +52,7 @@ func vendored(e *engine.Engine) Vendored {
 	return v
 }
 
-// text says it for a person: one line, and one for each file that differs.
+// text returns a summary line, and a line for each file that differs.
 func (v Vendored) text(version string) string {
 	folders := strings.Join(engine.PetrockFolders(), " and ")
 	other := ""
@@ -68,19 +68,19 @@ func (v Vendored) text(version string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s differ from %s: %d changed, %d missing, %d added.\n", folders, engine.SumFile, len(v.Changed), len(v.Missing), len(v.Added))
 	for _, list := range []struct {
-		what  string
+		state string
 		files []string
 	}{{"changed", v.Changed}, {"missing", v.Missing}, {"added", v.Added}} {
 		for _, file := range list.files {
-			fmt.Fprintf(&text, "  %-7s  %s\n", list.what, file)
+			fmt.Fprintf(&text, "  %-7s  %s\n", list.state, file)
 		}
 	}
 	text.WriteString(other)
 	return text.String()
 }
 
-// ProjectStatus tells what the project is, which packages it has, what it offers, and whether all of it compiles,
-// tests included. Call it first, and whenever in doubt.
+// ProjectStatus reports the packages and components of the project, and whether all of it compiles,
+// tests included. Call it first.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
@@ -88,11 +88,11 @@ func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.
 	return Answer(ctx, status, err)
 }
 
-// Status is the state of a project, for [Tools.ProjectStatus] and others.
+// Status returns the status of a project.
 //
 //petrock:ignore
 func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, error) {
-	o, done, err := t.take(ctx, dir)
+	o, done, err := t.acquire(ctx, dir)
 	if err != nil {
 		return ProjectStatusOutput{}, err
 	}
@@ -147,7 +147,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 
 func isLineEnd(r rune) bool { return r == '\n' }
 
-// String is the status as a person reads it.
+// String returns the status as text.
 func (s ProjectStatusOutput) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s (module %s, petrock %s) in %s\n", s.Name, s.Module, s.Petrock, s.Root)
@@ -155,11 +155,11 @@ func (s ProjectStatusOutput) String() string {
 		fmt.Fprintf(&text, "  %s\n", pkg)
 	}
 	if len(s.Components) > 0 {
-		fmt.Fprintf(&text, "It offers: %s.\n", strings.Join(s.Components, ", "))
+		fmt.Fprintf(&text, "Components: %s.\n", strings.Join(s.Components, ", "))
 	}
 	for _, part := range s.Parts {
 		if part.Present {
-			fmt.Fprintf(&text, "It has the part %s: %s.\n", part.Name, part.Description)
+			fmt.Fprintf(&text, "Part %s: %s.\n", part.Name, part.Description)
 		}
 	}
 	text.WriteString(s.Vendored.text(s.Petrock))
@@ -170,7 +170,7 @@ func (s ProjectStatusOutput) String() string {
 		text.WriteString("All packages and tests compile.\n")
 		return text.String()
 	}
-	text.WriteString("It does not compile:\n")
+	text.WriteString("The project does not compile:\n")
 	for _, d := range s.Diagnostics {
 		fmt.Fprintf(&text, "%s\n", d)
 	}

@@ -269,7 +269,7 @@ func TestBrokenFeatures(t *testing.T) {
 	}
 	// Two tools have one name.
 	_, err = b.generate("features/posts/plus.go", strings.Replace(command("Plus", "return e.Time"), "// Plus is one.", "// Plus is one.\n//\n//petrock:name add", 1))
-	b.checkError(err, "Plus has the name add, and so has Add in tools/add.go")
+	b.checkError(err, "Plus has the name add, which Add in tools/add.go already has")
 
 	// A feature that does not parse keeps its derived file, and other features can change.
 	b.write("features/posts/broken.go", "package posts\n\nfunc {\n")

@@ -71,7 +71,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 		if i == 0 {
 			p.dir = path.Dir(file.Path)
 		}
-		if file.Seek {
+		if file.AddImports {
 			var err error
 			if file.Text, err = e.addImports(ctx, p, file); err != nil {
 				return err
@@ -83,7 +83,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	for _, file := range draft.Changes {
 		p.texts[file.Path] = formatted(file)
 	}
-	p.settles = draft.Settles
+	p.settles = draft.NewVersionOf
 	return nil
 }
 

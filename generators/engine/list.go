@@ -41,7 +41,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	for _, part := range parts.All() {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
 	}
-	derive.Clashes(packages, nil)
+	derive.CheckToolNames(packages, nil)
 	for _, pkg := range append(packages, e.unreadPlaces()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) == 0 {
@@ -157,7 +157,7 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 			if names = append(names, c.Name); kind == "" {
 				names[len(names)-1] = string(c.Kind) + " " + c.Name
 			}
-			if c.IsCalled(name) {
+			if c.Matches(name) {
 				found, home = append(found, c), pkg
 			}
 		}
@@ -269,7 +269,7 @@ func methodsOf(ref reference, object types.Object) []string {
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
 	var places []derive.Place
 	for _, place := range e.existingPlaces() {
-		if kind == derive.Feature && place == derive.FeatureIn(path.Join(derive.Features, name)) {
+		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
 			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 		}
 		if one, fixed := derive.PlaceOf(kind); slices.Contains(place.Kinds(), kind) && (!fixed || place == one) {

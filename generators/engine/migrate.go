@@ -81,7 +81,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 
 func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Component, error) {
 	feature, _, ok := strings.Cut(command, "/")
-	place := derive.FeatureIn(path.Join(derive.Features, feature))
+	place := derive.FeaturePlace(path.Join(derive.Features, feature))
 	if !ok || feature == "" || !slices.Contains(derive.Places(e.before), place) {
 		return derive.Component{}, fmt.Errorf("%q is not a command; name its feature and itself, such as posts/create", command)
 	}
@@ -384,7 +384,7 @@ func (m *migration) finish(ctx context.Context) error {
 		m.result.Changes = append(m.result.Changes, gen.File{Path: name, Text: text})
 	}
 	view := m.engine.before.With(texts)
-	packages, err := m.engine.deriver.Packages(ctx, view, []derive.Place{derive.FeatureIn(m.result.Dir)})
+	packages, err := m.engine.deriver.Packages(ctx, view, []derive.Place{derive.FeaturePlace(m.result.Dir)})
 	if err != nil {
 		return err
 	}

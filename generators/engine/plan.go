@@ -133,7 +133,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 			e.planDerived(p, pkg.File, pkg.Text)
 		}
 	}
-	run, err := e.deriver.RunGenerators(e.before.With(p.texts))
+	run, err := e.deriver.GeneratorProgram(e.before.With(p.texts))
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Pl
 			return err
 		}
 	}
-	derive.Clashes(p.packages, p.otherTools)
+	derive.CheckToolNames(p.packages, p.otherTools)
 	return nil
 }
 

@@ -135,7 +135,7 @@ func joinFew(words []string) string {
 }
 
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
-	place := derive.FeatureIn(path.Join(derive.Features, name))
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
 		return nil
 	}

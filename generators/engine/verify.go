@@ -217,10 +217,10 @@ func (e *Engine) unreadPlaces() []*derive.Package {
 		}
 	}
 	if e.whyUnread(derive.Features) != "" {
-		places = append(places, derive.FeatureIn(derive.Features))
+		places = append(places, derive.FeaturePlace(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
 		for _, entry := range entries {
-			places = append(places, derive.FeatureIn(path.Join(derive.Features, entry.Name())))
+			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
 		}
 	}
 	var found []*derive.Package

@@ -11,8 +11,7 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// A GoFile builds a Go file with jennifer: imports are grouped, comments have one line each, and
-// strings are between backquotes where that is easier to read.
+// A GoFile builds a Go file with jennifer, with grouped imports.
 type GoFile struct {
 	*jen.File
 	path string // of its package
@@ -34,12 +33,12 @@ func (f GoFile) Bytes() ([]byte, error) {
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("writing Go: %s", first)
+		return nil, fmt.Errorf("write Go: %s", first)
 	}
-	return f.group(out.Bytes()), nil
+	return f.groupImports(out.Bytes()), nil
 }
 
-// Text adds Go source that uses packages. Declare those outside the standard library with
+// Text adds Go source that uses the imports. Declare packages outside the standard library with
 // ImportName.
 func (f GoFile) Text(source string, imports ...string) {
 	for _, path := range imports {
@@ -51,20 +50,19 @@ func (f GoFile) Text(source string, imports ...string) {
 // Use makes the file import a package.
 func (f GoFile) Use(path string) { f.Ref(path, "X") }
 
-// Ref returns the name of something that a package declares, as source in the file refers to it:
-// package.Name. The file imports the package.
+// Ref imports a package and returns a qualified name, package.Name.
 func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
 
-// Code returns an expression or type as source, for [GoFile.Text]. The file gets its imports.
+// Code returns an expression or type as source for [GoFile.Text], and adds its imports to the file.
 func (f GoFile) Code(code *jen.Statement) string {
 	var out bytes.Buffer
 	if err := code.RenderWithFile(&out, f.File); err != nil {
-		return err.Error() // which is not Go: Bytes refuses it
+		return err.Error() // not valid Go, so Bytes fails
 	}
 	return out.String()
 }
 
-// RawString is a raw string literal if possible, or else an interpreted one.
+// RawString returns a raw string literal if possible, else an interpreted one.
 func RawString(text string) string {
 	if !strconv.CanBackquote(text) {
 		return strconv.Quote(text)
@@ -72,28 +70,28 @@ func RawString(text string) string {
 	return "`" + text + "`"
 }
 
-// KeyValue is a keyed element of a composite literal.
+// KeyValue returns a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
-// Duration is a duration in the largest unit of which it is a multiple: 5 * time.Minute.
+// Duration returns a duration in the largest unit that divides it: 5 * time.Minute.
 func Duration(d time.Duration) *jen.Statement {
-	for _, unit := range []struct {
+	for _, u := range []struct {
 		name string
-		is   time.Duration
+		unit time.Duration
 	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
 		switch {
-		case d == unit.is:
-			return jen.Qual("time", unit.name)
-		case d != 0 && d%unit.is == 0:
-			return jen.Lit(int(d/unit.is)).Op("*").Qual("time", unit.name)
+		case d == u.unit:
+			return jen.Qual("time", u.name)
+		case d != 0 && d%u.unit == 0:
+			return jen.Lit(int(d/u.unit)).Op("*").Qual("time", u.name)
 		}
 	}
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
 }
 
-// group separates the imports of the standard library, of other modules and of the project, which are
-// one sorted list.
-func (f GoFile) group(text []byte) []byte {
+// groupImports splits the sorted imports into those of the standard library, other modules and the
+// project.
+func (f GoFile) groupImports(text []byte) []byte {
 	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
 	if !ok {
 		return text
@@ -113,12 +111,12 @@ func (f GoFile) group(text []byte) []byte {
 		}
 		groups[at] = append(groups[at], line...)
 	}
-	there := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
-	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(there, []byte("\n")), []byte(")\n"), rest}, nil)
+	used := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
+	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(used, []byte("\n")), []byte(")\n"), rest}, nil)
 }
 
-// isStandard reports whether an import is of the standard library: the first element of its path has
-// no dot, and differs from that of the file's package.
+// isStandard reports whether an import is from the standard library: the first element of its path
+// has no dot, and differs from that of the file's own package.
 func (f GoFile) isStandard(line []byte) bool {
 	_, imported, _ := strings.Cut(string(line), `"`)
 	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")

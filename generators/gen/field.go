@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Field is a field of a component's input or output, as people and agents type it:
+// A Field is a field of a component's input or output, written as
 //
 //	NAME:TYPE[?][:LIMITS] ["DESCRIPTION"]
 //
@@ -26,12 +26,12 @@ type Field struct {
 	Go          string // the name in Go, exported: due_at is DueAt
 	Type        FieldType
 	Optional    bool
-	Min, Max    string // limits as literals of Go and JSON; "" if there is none
+	Min, Max    string // limits as Go and JSON literals; "" for no limit
 	Description string // one line of text; may be empty
 }
 
-// Comment returns the comment of the field in Go, which is its description in schemas: the given
-// description, or else the name in words.
+// Comment returns the Go comment of the field, which is also its description in schemas: the
+// description if there is one, else the name in words.
 func (f Field) Comment() string {
 	if f.Description != "" {
 		return f.Description
@@ -58,7 +58,7 @@ func (f Field) String() string {
 
 // Limits of the input.
 const (
-	longest    = 10_000 // bytes; more than any valid field has
+	longest    = 10_000 // bytes; valid fields are shorter
 	mostFields = 100
 )
 
@@ -68,8 +68,8 @@ const (
 //     alone is a string.
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
 //     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
-//   - Limits are a..b, a.. or ..b: of the value of a number, of the characters of a string, of
-//     the items of a list or a map. For lengths, n is exactly n.
+//   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string, or
+//     the items of a list or map. For lengths, n is exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
 // The error names the field, the invalid part and the remedy.
@@ -84,15 +84,15 @@ func ParseField(text string) (Field, error) {
 func parse(text string) (f Field, err error) {
 	switch {
 	case text == "":
-		return Field{}, errors.New("it is empty; try title:string")
+		return Field{}, errors.New("empty; try title:string")
 	case len(text) > longest:
-		return Field{}, fmt.Errorf("it has %d bytes, and %d is the most", len(text), longest)
+		return Field{}, fmt.Errorf("%d bytes, at most %d are allowed", len(text), longest)
 	case !utf8.ValidString(text):
-		return Field{}, errors.New("it is not UTF-8; type it anew")
+		return Field{}, errors.New("not valid UTF-8")
 	}
 	head, quoted, described := strings.Cut(text, `"`)
 	if described {
-		if f.Description, err = parseDescription(quoted); err != nil {
+		if f.Description, err = parseQuoted(quoted); err != nil {
 			return Field{}, err
 		}
 		if head, err = cutSeparator(head); err != nil {
@@ -112,7 +112,7 @@ func parse(text string) (f Field, err error) {
 	}
 	kind, limits, limited := cut(rest)
 	kind, f.Optional = strings.CutSuffix(kind, "?")
-	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // it may also follow the limits
+	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // ? may also follow the limits
 		limits, f.Optional = strings.TrimRight(bare, " "), true
 	}
 	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0); err != nil {
@@ -128,7 +128,7 @@ func cutSeparator(head string) (string, error) {
 	bare := strings.TrimRight(head, " ")
 	bare, colon := strings.CutSuffix(bare, ":")
 	if !colon && bare == head && head != "" {
-		return "", errors.New(`the description has to stand behind a space or a colon: title:string "Title of the post"`)
+		return "", errors.New(`a space or colon is missing before the description: title:string "Title of the post"`)
 	}
 	return bare, nil
 }
@@ -147,7 +147,7 @@ func (f *Field) setName(text string) error {
 	name, err := ParseFieldName(text)
 	if bare, ok := strings.CutSuffix(text, "?"); ok {
 		if _, err := ParseFieldName(bare); err == nil {
-			return fmt.Errorf("the ? stands behind the type, as in %s:string?", bare)
+			return fmt.Errorf("write the ? after the type, as in %s:string?", bare)
 		}
 	}
 	switch {
@@ -155,25 +155,25 @@ func (f *Field) setName(text string) error {
 		f.Name, f.Go = text, name.Go()
 		return nil
 	case text == "":
-		return errors.New("it has no name; try title:string")
+		return errors.New("the name is missing; try title:string")
 	case strings.Contains(text, " "):
-		return fmt.Errorf("%w; a description stands in double quotes, and in a shell the whole field in single ones", err)
+		return fmt.Errorf("%w; write a description in double quotes, and in a shell the whole field in single quotes", err)
 	}
 	return err
 }
 
-// ParseFields parses the fields of a component. The error joins all errors. Names have to differ in
-// Go, and in JSON also if case is ignored, as many JSON readers do.
+// ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and in
+// JSON when case is ignored, since many JSON readers ignore it.
 func ParseFields(texts []string) ([]Field, error) {
 	if len(texts) > mostFields {
-		return nil, fmt.Errorf("there are %d fields, and %d is the most; put some into a map or a list", len(texts), mostFields)
+		return nil, fmt.Errorf("%d fields, at most %d are allowed; use a map or a list for some of them", len(texts), mostFields)
 	}
 	var fields []Field
 	var problems []error
 	for _, text := range texts {
 		f, err := ParseField(text)
 		if err == nil {
-			err = f.differs(fields)
+			err = f.checkDistinct(fields)
 		}
 		if err != nil {
 			problems = append(problems, err)
@@ -187,15 +187,15 @@ func ParseFields(texts []string) ([]Field, error) {
 	return fields, nil
 }
 
-func (f Field) differs(others []Field) error {
+func (f Field) checkDistinct(others []Field) error {
 	for _, other := range others {
 		switch {
 		case f.Name == other.Name:
-			return fmt.Errorf("field %q: there is a field %q already; give one of them another name", Shorten(f.String()), Shorten(other.String()))
+			return fmt.Errorf("field %q: %q has the same name; rename one of them", Shorten(f.String()), Shorten(other.String()))
 		case strings.EqualFold(f.Name, other.Name):
-			return fmt.Errorf("field %q: its name and that of %q differ in case alone, which JSON may ignore; give one of them another name", Shorten(f.String()), Shorten(other.String()))
+			return fmt.Errorf("field %q: the name of %q differs only in case, which JSON readers may ignore; rename one of them", Shorten(f.String()), Shorten(other.String()))
 		case f.Go == other.Go:
-			return fmt.Errorf("field %q: it and %q would both be called %s in Go; give one of them another name", Shorten(f.String()), Shorten(other.String()), f.Go)
+			return fmt.Errorf("field %q: %q has the same Go name %s; rename one of them", Shorten(f.String()), Shorten(other.String()), f.Go)
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func first(text string) string {
 	return fmt.Sprintf("%q", r)
 }
 
-// A FieldKind is the kind of a type. Except for lists and maps, it is the type as typed.
+// A FieldKind is the kind of a type. Except for enums, lists and maps it is the whole type.
 type FieldKind string
 
 // The kinds.
@@ -239,7 +239,6 @@ type FieldType struct {
 // deepest is the maximum nesting of lists and maps.
 const deepest = 4
 
-// typesHint lists the types, for messages.
 const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
 
 // String returns the type as typed: map[string][]int.
@@ -265,9 +264,9 @@ func parseType(text string, depth int) (FieldType, error) {
 		case !ok || text == "[]byte":
 			continue
 		case depth == deepest:
-			return FieldType{}, fmt.Errorf("more than %d lists and maps are inside one another; take any instead", deepest)
+			return FieldType{}, fmt.Errorf("lists and maps are nested more than %d deep; use any instead", deepest)
 		case rest == "":
-			return FieldType{}, fmt.Errorf("%q lacks the type of what is in it; try %sstring", text, kind)
+			return FieldType{}, fmt.Errorf("%q lacks the element type; try %sstring", text, kind)
 		}
 		elem, err := parseType(rest, depth+1)
 		return FieldType{Kind: kind, Elem: &elem}, err
@@ -283,17 +282,17 @@ func parseType(text string, depth int) (FieldType, error) {
 		return FieldType{Kind: KindFloat}, nil
 	}
 	if text == "" {
-		return FieldType{}, errors.New("there is no type behind the colon; the types are " + typesHint)
+		return FieldType{}, errors.New("the type is missing after the colon; the types are " + typesHint)
 	}
-	better, own := meant(text), ""
+	better, other := suggestType(text), ""
 	if better == "" {
-		own = "; for a type of your own take string here, and change the struct in the file afterwards"
+		other = "; for another Go type use string, and edit the struct in the file afterwards"
 	}
-	return FieldType{}, fmt.Errorf("%q is no type%s; the types are %s%s", Shorten(text), better, typesHint, own)
+	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s%s", Shorten(text), better, typesHint, other)
 }
 
-// meant suggests a type for the name of a type in other languages.
-func meant(text string) string {
+// suggestType suggests a type for the name of a type in another language.
+func suggestType(text string) string {
 	better := ""
 	switch strings.ToLower(text) {
 	case "str", "text", "char", "uuid", "url", "email":
@@ -331,13 +330,13 @@ func meant(text string) string {
 	return "; try " + better
 }
 
-// Other returns a second valid value of the field, which differs from [Field.Sample], for generated
-// tests. It returns false if the limits allow no other, and for lists and maps.
-func (f Field) Other() (any, bool) {
+// OtherSample returns a valid value of the field that differs from [Field.Sample], for generated tests.
+// It returns false if the limits allow none, and for durations, bytes, any, lists and maps.
+func (f Field) OtherSample() (any, bool) {
 	switch f.Type.Kind {
 	case KindString:
 		const other = "changed"
-		n := f.size(len(other))
+		n := f.size(int64(len(other)))
 		return strings.Repeat(other, n/len(other)+1)[:n], n > 0
 	case KindInt, KindInt64:
 		n := f.Sample().(int64)
@@ -368,17 +367,16 @@ func (f Field) Other() (any, bool) {
 // longestDescription is the maximum length of a description, in characters.
 const longestDescription = 1000
 
-// parseDescription parses a description after its opening quote, up to and including the closing one.
-// It trims spaces.
-func parseDescription(text string) (string, error) {
+// parseQuoted parses a description from its opening quote to its closing quote. It trims spaces.
+func parseQuoted(text string) (string, error) {
 	var b strings.Builder
 	escaped, closed := false, false
 	for _, r := range text {
 		switch {
 		case closed:
-			return "", errors.New(`something stands behind the description; write a quote inside of it as \"`)
+			return "", errors.New(`unexpected text after the description; write a quote inside it as \"`)
 		case escaped && r != '"' && r != '\\':
-			return "", fmt.Errorf(`\%c stands in the description; \" and \\ are all that a backslash can begin`, printable(r))
+			return "", fmt.Errorf(`unknown escape \%c in the description; use \" or \\`, printable(r))
 		case escaped:
 			escaped = false
 			b.WriteRune(r)
@@ -387,7 +385,7 @@ func parseDescription(text string) (string, error) {
 		case r == '"':
 			closed = true
 		case !IsText(r):
-			return "", fmt.Errorf("%s stands in the description, which is one line of plain text; leave it out", first(string(r)))
+			return "", fmt.Errorf("%s is not allowed in the description; write one line of plain text", first(string(r)))
 		default:
 			b.WriteRune(r)
 		}
@@ -397,17 +395,17 @@ func parseDescription(text string) (string, error) {
 	}
 	description := strings.TrimSpace(b.String())
 	if strings.HasPrefix(description, "+build") { // gofmt would move the comment to the top of the file
-		return "", errors.New("the description begins with +build, which means something else to Go at the beginning of a comment; begin with another word")
+		return "", errors.New("the description starts with +build, which Go reads as a build constraint; start with another word")
 	}
 	if n := utf8.RuneCountInString(description); n > longestDescription {
-		return "", fmt.Errorf("the description has %d characters, and %d is the most; shorten it", n, longestDescription)
+		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", n, longestDescription)
 	}
 	return description, nil
 }
 
-// IsText reports whether a description may contain a character. Line breaks would end the comment that
-// it becomes; other control, invisible and bidirectional characters would hide text. Joiners are
-// allowed: some scripts and emoji need them.
+// IsText reports whether a description may contain a character. Line breaks would end the Go comment.
+// Other control, invisible and bidirectional characters could hide text. Joiners are allowed: some
+// scripts and emoji need them.
 func IsText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	if r == nonJoiner || r == joiner {

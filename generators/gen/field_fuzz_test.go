@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Whatever is accepted can be read again, and can be put into source code as it is.
+// An accepted field can be parsed again from its canonical form, and is safe in source code.
 func FuzzParseField(f *testing.F) {
 	for _, seed := range []string{
 		"title", "limit:int:1..100", "status:enum(open,done)", "due:time?", "tags:[]string:1..10", `title:string "Title of the post"`,
@@ -35,13 +35,13 @@ func FuzzParseField(f *testing.F) {
 		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%q is %s, and that is %+v: %v", text, got, again, err)
 		}
-		isSafe(t, got)
-		hasSamples(t, got)
+		checkSafe(t, got)
+		checkSamples(t, got)
 	})
 }
 
-// isSafe holds what generators rely on.
-func isSafe(t *testing.T, f gen.Field) {
+// checkSafe checks the guarantees that generators rely on.
+func checkSafe(t *testing.T, f gen.Field) {
 	t.Helper()
 	if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`).MatchString(f.Name) || !isExported(f.Go) {
 		t.Errorf("the names are %q and %q", f.Name, f.Go)
@@ -62,7 +62,7 @@ func isSafe(t *testing.T, f gen.Field) {
 	}
 	source := "package x\n\ntype X struct {\n\t" + f.Go + " string // " + f.Description + "\n}\n"
 	if file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.ParseComments); err != nil || len(file.Decls) != 1 || len(file.Comments) != 1 {
-		t.Errorf("it does not make a field and a comment of Go: %v\n%s", err, source)
+		t.Errorf("not a Go field with a comment: %v\n%s", err, source)
 	}
 	for kind := &f.Type; kind != nil; kind = kind.Elem {
 		if (kind.Elem != nil) != (kind.Kind == gen.KindList || kind.Kind == gen.KindMap) || (len(kind.Values) > 0) != (kind.Kind == gen.KindEnum) {
@@ -78,24 +78,23 @@ func isSafe(t *testing.T, f gen.Field) {
 	}
 }
 
-// hasSamples checks the size of samples against the limits; what is right for types without
-// any is in a table.
-func hasSamples(t *testing.T, f gen.Field) {
+// checkSamples checks the samples against the limits. A table test covers types without limits.
+func checkSamples(t *testing.T, f gen.Field) {
 	t.Helper()
-	wrong, can := f.Wrong()
+	wrong, can := f.InvalidSample()
 	if can == (f.Type.Kind == gen.KindAny) {
-		t.Errorf("something can be wrong with %s: %t", f, can)
+		t.Errorf("%s has an invalid sample: %t", f, can)
 	}
 	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
 		t.Errorf("a sample of %s is %v", f, f.Sample())
 	}
-	if other, can := f.Other(); can {
+	if other, can := f.OtherSample(); can {
 		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {
-			t.Errorf("another value of %s than %v is %v", f, f.Sample(), other)
+			t.Errorf("%s: sample %v, other sample %v", f, f.Sample(), other)
 		}
 	}
 	if size, ok := sizeOf(wrong); ok && reflect.TypeOf(wrong) == reflect.TypeOf(f.Sample()) && f.Type.Kind != gen.KindEnum && within(f, size) {
-		t.Errorf("wrong for %s is %v", f, wrong)
+		t.Errorf("%s: invalid sample %v", f, wrong)
 	}
 	encode(t, f.Sample())
 	encode(t, wrong)
@@ -103,7 +102,7 @@ func hasSamples(t *testing.T, f gen.Field) {
 
 func isExported(name string) bool { return token.IsIdentifier(name) && token.IsExported(name) }
 
-// sizeOf is what limits hold for, exactly.
+// sizeOf returns the number that limits apply to: a value or a length.
 func sizeOf(value any) (size *big.Rat, ok bool) {
 	switch value := value.(type) {
 	case string:
@@ -130,7 +129,7 @@ func within(f gen.Field, size *big.Rat) bool {
 	return !ok || size.Cmp(most) <= 0
 }
 
-// limit is the value of a literal; that of a float is what 64 bits hold of it.
+// limit returns the value of a literal, rounded to 64 bits for a float.
 func limit(f gen.Field, literal string) (*big.Rat, bool) {
 	if n, err := strconv.ParseFloat(literal, 64); err == nil && f.Type.Kind == gen.KindFloat {
 		return new(big.Rat).SetFloat64(n), true

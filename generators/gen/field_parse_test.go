@@ -85,12 +85,12 @@ func TestParseAll(t *testing.T) {
 		t.Errorf("of nothing, there are %v: %v", fields, err)
 	}
 	for texts, says := range map[string][]string{
-		"A:string a:int":                      {`field "a:int"`, `"A:string" differ in case alone`},
-		"a:string a:string":                   {`there is a field "a:string" already`},
-		"a_b:string aB:int":                   {"would both be called AB in Go"},
+		"A:string a:int":                      {`field "a:int"`, `"A:string" differs only in case`},
+		"a:string a:string":                   {`"a:string" has the same name`},
+		"a_b:string aB:int":                   {"has the same Go name AB"},
 		"post_id post-id a:string":            {"use _, as in post_id"},
-		"a:func _:string b:[] b:int c:string": {`"func" is no type`, `"_" cannot be the name`, `"[]" lacks`},
-		strings.Repeat("a ", 101):             {"there are 101 fields, and 100 is the most"},
+		"a:func _:string b:[] b:int c:string": {`"func" is not a type`, `invalid field name "_"`, `"[]" lacks`},
+		strings.Repeat("a ", 101):             {"101 fields, at most 100"},
 	} {
 		fields, err := gen.ParseFields(strings.Fields(texts))
 		if err == nil || fields != nil {

@@ -43,7 +43,7 @@ func TestSample(t *testing.T) {
 			t.Errorf("%v", err)
 			continue
 		}
-		wrong, can := f.Wrong()
+		wrong, can := f.InvalidSample()
 		if got := encode(t, f.Sample()); got != test.sample {
 			t.Errorf("a sample of %s is %s, not %s", test.text, got, test.sample)
 		}
@@ -53,7 +53,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// The other value of a field is right too, and another one.
+// The other sample of a field is valid and differs from the sample.
 func TestOther(t *testing.T) {
 	for text, want := range map[string]string{
 		"a": `"changed"`, "a:string:..3": `"cha"`, "a:string:9..": `"changedch"`, "a:string:..0": ``,
@@ -69,7 +69,7 @@ func TestOther(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		other, can := f.Other()
+		other, can := f.OtherSample()
 		if can != (want != "") || can && (encode(t, other) != want || encode(t, other) == encode(t, f.Sample())) {
 			t.Errorf("another of %s is %s, %t, not %s", text, encode(t, other), can, want)
 		}

@@ -31,7 +31,7 @@ func parseValues(text string) ([]EnumValue, error) {
 	case strings.TrimSpace(list) == "":
 		return nil, errors.New("enum() has no values; try enum(open,done)")
 	case strings.Count(list, ",") >= mostValues:
-		return nil, fmt.Errorf("enum has %d values, and %d is the most; take a string instead", strings.Count(list, ",")+1, mostValues)
+		return nil, fmt.Errorf("enum has %d values, at most %d are allowed; use a string instead", strings.Count(list, ",")+1, mostValues)
 	}
 	var values []EnumValue
 	seen := map[string]string{} // texts by Go name
@@ -47,9 +47,9 @@ func parseValues(text string) ([]EnumValue, error) {
 		other, taken := seen[name.Go()]
 		switch {
 		case taken && other == value:
-			return nil, fmt.Errorf("enum has the value %q twice; once is enough", value)
+			return nil, fmt.Errorf("enum has the value %q twice", value)
 		case taken:
-			return nil, fmt.Errorf("enum has the values %q and %q, which would both be called %s in Go; change one of them", other, value, name.Go())
+			return nil, fmt.Errorf("enum values %q and %q have the same Go name %s; change one of them", other, value, name.Go())
 		}
 		seen[name.Go()] = value
 		values = append(values, EnumValue{Text: value, Go: name.Go()})
@@ -61,44 +61,44 @@ func checkValue(value string) error {
 	bad := strings.IndexFunc(value, func(r rune) bool { return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(" _./:+@-", r) })
 	switch {
 	case value == "":
-		return errors.New("enum has an empty value; write it without commas too many")
+		return errors.New("enum has an empty value; remove the extra comma")
 	case len(value) > longestValue:
-		return fmt.Errorf("enum value %q has %d bytes, and %d is the most", Shorten(value), len(value), longestValue)
+		return fmt.Errorf("enum value %q has %d bytes, at most %d are allowed", Shorten(value), len(value), longestValue)
 	case bad >= 0:
-		return fmt.Errorf("enum value %q holds %s; letters of English, digits, spaces and _./:+@- are what it may be made of", value, first(value[bad:]))
+		return fmt.Errorf("enum value %q contains %s; use ASCII letters, digits, spaces and _./:+@-", value, first(value[bad:]))
 	case !IsLetter(rune(value[0])) && !IsDigit(rune(value[0])):
-		return fmt.Errorf("enum value %q has to begin with a letter or a digit", value)
+		return fmt.Errorf("enum value %q must start with a letter or digit", value)
 	}
 	return nil
 }
 
 // Bounds of length limits.
 const (
-	largestMin = 1_000         // generated tests contain a value of that length
+	largestMin = 1_000         // generated tests contain a value of this length
 	largestMax = math.MaxInt32 // an int on every platform
 )
 
-// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, "" for no
+// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, or "" for no
 // limit.
 func parseLimits(text string, t FieldType) (least, most string, err error) {
-	if !t.limited() {
-		return "", "", fmt.Errorf("limits (%q) are for strings, numbers, lists and maps, and not for %s; leave them out, or put a description into double quotes",
+	if !t.hasLength() && !t.isInteger() && t.Kind != KindFloat {
+		return "", "", fmt.Errorf("limits %q are not allowed for %s, only for strings, numbers, lists and maps; remove them, or write a description in double quotes",
 			Shorten(text), t.Kind)
 	}
 	least, most, ranged := strings.Cut(text, "..")
 	switch {
 	case text == "":
-		return "", "", errors.New("there are no limits behind the colon; try 1..100")
+		return "", "", errors.New("the limits are missing after the colon; try 1..100")
 	case text == "..":
 		return "", "", errors.New("the limits .. have no number; try 1..100")
 	case strings.HasSuffix(text, "?"):
-		return "", "", errors.New("the ? stands behind the type, and the limits behind the ?")
-	case !ranged && t.measured():
+		return "", "", errors.New("write the ? after the type, before the limits")
+	case !ranged && t.hasLength():
 		most = least
 	case !ranged && isNumber(text):
-		return "", "", fmt.Errorf("limit %s of a number has no end; use %[1]s.., ..%[1]s, or %[1]s..%[1]s", Shorten(text))
+		return "", "", fmt.Errorf("limit %s is not a range; use %[1]s.., ..%[1]s or %[1]s..%[1]s", Shorten(text))
 	case !ranged:
-		return "", "", fmt.Errorf("%q are no limits; try 1..100, and put a description into double quotes", Shorten(text))
+		return "", "", fmt.Errorf("invalid limits %q; try 1..100, or write a description in double quotes", Shorten(text))
 	}
 	if least, err = t.literal(least, largestMin); err != nil {
 		return "", "", err
@@ -107,33 +107,31 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 		return "", "", err
 	}
 	if least != "" && most != "" && t.less(most, least) {
-		return "", "", fmt.Errorf("the limits %s..%s let nothing in; the smaller number comes first", least, most)
+		return "", "", fmt.Errorf("limits %s..%s allow no value; write the smaller number first", least, most)
 	}
 	return least, most, nil
 }
 
-func (t FieldType) limited() bool { return t.measured() || t.counted() || t.Kind == KindFloat }
-
-// measured reports whether limits apply to the length: characters, items, entries.
-func (t FieldType) measured() bool {
+// hasLength reports whether limits apply to the length: characters, items, entries.
+func (t FieldType) hasLength() bool {
 	return t.Kind == KindString || t.Kind == KindList || t.Kind == KindMap
 }
 
-func (t FieldType) counted() bool { return t.Kind == KindInt || t.Kind == KindInt64 }
+func (t FieldType) isInteger() bool { return t.Kind == KindInt || t.Kind == KindInt64 }
 
-// literal returns a limit as a literal of Go and JSON; "" for none.
+// literal returns a limit as a Go and JSON literal, or "" for none.
 func (t FieldType) literal(text string, largest int64) (string, error) {
 	text = strings.Trim(text, " ")
 	if text == "" {
 		return "", nil
 	}
 	if !isNumber(text) {
-		return "", fmt.Errorf("limit %q is no number; write it as 10, -1 or 0.5, and put a description into double quotes", Shorten(text))
+		return "", fmt.Errorf("limit %q is not a number; write 10, -1 or 0.5, or a description in double quotes", Shorten(text))
 	}
 	if t.Kind == KindFloat {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return "", fmt.Errorf("limit %s is too large for a number of 64 bits; leave it out", Shorten(text))
+			return "", fmt.Errorf("limit %s is out of range for a 64-bit float; remove it", Shorten(text))
 		}
 		literal, err := json.Marshal(n + 0) // without the sign of -0
 		return string(literal), err
@@ -141,13 +139,13 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return "", fmt.Errorf("limit %s is too large for a whole number of 64 bits; leave it out", Shorten(text))
+		return "", fmt.Errorf("limit %s is out of range for a 64-bit integer; remove it", Shorten(text))
 	case err != nil:
-		return "", fmt.Errorf("limit %s has to be a whole number, without a point or an exponent", Shorten(text))
-	case t.measured() && n < 0:
-		return "", fmt.Errorf("limit %s is of a length, which is never less than 0", text)
-	case t.measured() && n > largest:
-		return "", fmt.Errorf("limit %s is too large there; %d is the most", text, largest)
+		return "", fmt.Errorf("limit %s must be an integer", Shorten(text))
+	case t.hasLength() && n < 0:
+		return "", fmt.Errorf("limit %s of a length is negative", text)
+	case t.hasLength() && n > largest:
+		return "", fmt.Errorf("limit %s is too large; the maximum is %d", text, largest)
 	}
 	return strconv.FormatInt(n, 10), nil
 }
@@ -159,7 +157,7 @@ func (t FieldType) less(a, b string) bool {
 	return whole(a) < whole(b)
 }
 
-// isNumber reports whether text is a JSON number, which is also a Go literal.
+// isNumber reports whether text is a JSON number, and therefore a Go literal.
 func isNumber(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text)
 }
@@ -174,40 +172,26 @@ func float(literal string) float64 {
 	return n
 }
 
-// Sample returns a valid value of the field, for generated tests: a string, an int64, a float64, a
-// bool, a []any or a map[string]any, to be encoded as JSON. A time is in RFC 3339, a duration in
-// nanoseconds, bytes are in base64.
+// Sample returns a valid value of the field, for generated tests. It is a string, int64, float64, bool,
+// []any or map[string]any, to encode as JSON. A time is in RFC 3339, a duration in nanoseconds, bytes
+// are in base64.
 func (f Field) Sample() any {
 	switch f.Type.Kind {
 	case KindString:
-		return text(f.size(len(word)))
+		return text(f.size(int64(len(word))))
 	case KindInt, KindInt64:
-		n := int64(1)
-		if f.Min != "" {
-			n = max(n, whole(f.Min))
-		}
-		if f.Max != "" {
-			n = min(n, whole(f.Max))
-		}
-		return n
+		return clamp(f, 1, whole)
 	case KindFloat:
-		n := 1.5
-		if f.Min != "" {
-			n = max(n, float(f.Min))
-		}
-		if f.Max != "" {
-			n = min(n, float(f.Max))
-		}
-		return n
+		return clamp(f, 1.5, float)
 	case KindList, KindMap:
 		return f.Type.many(f.size(1))
 	}
 	return f.Type.sample()
 }
 
-// Wrong returns an invalid value of the field, for generated tests: outside the limits if possible, or
-// of the wrong kind. It returns false if every value is valid.
-func (f Field) Wrong() (any, bool) {
+// InvalidSample returns an invalid value of the field, for generated tests: outside the limits if
+// possible, else of the wrong kind. It returns false if every value is valid.
+func (f Field) InvalidSample() (any, bool) {
 	switch f.Type.Kind {
 	case KindAny:
 		return nil, false
@@ -242,19 +226,22 @@ func (f Field) Wrong() (any, bool) {
 	return "wrong", true
 }
 
-// word is repeated in samples of text.
+// word is the text of samples, repeated to the required length.
 const word = "example"
 
 func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
 
-func (f Field) size(wanted int) int {
+func (f Field) size(wanted int64) int { return int(clamp(f, wanted, whole)) }
+
+// clamp returns the value within the limits of a field that is closest to n.
+func clamp[N int64 | float64](f Field, n N, parse func(string) N) N {
 	if f.Min != "" {
-		wanted = max(wanted, int(whole(f.Min)))
+		n = max(n, parse(f.Min))
 	}
 	if f.Max != "" {
-		wanted = min(wanted, int(whole(f.Max)))
+		n = min(n, parse(f.Max))
 	}
-	return wanted
+	return n
 }
 
 // largestShown is the maximum length of an invalid value in a generated test.

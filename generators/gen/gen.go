@@ -1,10 +1,10 @@
-// Package gen is the toolbox of generators: what they know of a project ([Project], [Function],
-// [Feature]), what they take ([Name], [Field]), and what they return ([Draft]).
+// Package gen is the API for generators: facts about the project ([Project], [Function], [Feature]),
+// inputs ([Name], [Field]) and the result ([Draft]).
 //
-// A generator is a pure function from a project and an input to files. It neither reads nor writes
-// anything; package engine plans, verifies, applies and records what it returns.
+// A generator is a pure function from a project and an input to a draft. It does not read or write
+// files; package engine plans, verifies, applies and records the draft.
 //
-//	// Tool makes a tool.
+//	// Tool creates a tool.
 //	func Tool(p gen.Project, in ToolInput) (gen.Draft, error)
 package gen
 
@@ -22,9 +22,9 @@ import (
 	"github.com/petrock/petrock/generators/contract"
 )
 
-// A Project is what a generator knows of a project.
+// A Project describes a project to a generator.
 type Project struct {
-	Name     string            // of the project, and of its server's program
+	Name     string            // of the project and of its server
 	Module   string            // path of the Go module
 	Packages map[string]string // package names by folder
 
@@ -58,31 +58,31 @@ type Draft struct {
 	Files []File   // new files, which must not exist
 	Next  []string // next steps for the user, one sentence each
 
-	// Notices are what the user may not expect, such as a feature that is created for a command.
+	// Notices tell the user about side effects, such as a feature that is created for a command.
 	Notices []string
 
-	// Changes are existing files with new texts: renames and migrations that the user asked for.
-	// Settles is the command whose versions they settle, such as posts/create.
-	Changes []File
-	Settles string
+	// Changes are existing files with new content: renames and migrations that the user requested.
+	// NewVersionOf is the command that gets a new version, such as posts/create.
+	Changes      []File
+	NewVersionOf string
 
 	// Trial is built and run before anything is written.
 	Trial Trial
 }
 
-// A Trial is a program to build and a test to run over the planned files. The zero value is none.
+// A Trial is a program to build and a test to run with the planned files. The zero value does neither.
 type Trial struct {
-	Program  string    // folder of a program that has to build
+	Program  string    // folder of a program that must build
 	Test     string    // name of a test in the package of the first file
-	Examples []Example // the examples that the subtests are made of, in order
+	Examples []Example // examples of the subtests, in order
 }
 
 // An Example is an input of a component, and the expected output or error.
 type Example struct {
-	Name   string          `json:"name"`             // What it shows
-	Input  json.RawMessage `json:"input,omitempty"`  // What the component is given
-	Output json.RawMessage `json:"output,omitempty"` // What it is to return
-	Error  string          `json:"error,omitempty"`  // A part of the error that it is to give instead
+	Name   string          `json:"name"`             // Name of the example
+	Input  json.RawMessage `json:"input,omitempty"`  // Input of the component
+	Output json.RawMessage `json:"output,omitempty"` // Expected output
+	Error  string          `json:"error,omitempty"`  // Substring of the expected error
 }
 
 // A File is a file of a draft.
@@ -90,21 +90,21 @@ type File struct {
 	Path string // from the project's root, with slashes
 	Text []byte
 
-	// Seek adds the imports that the file lacks. Imports are added as they are.
-	Seek    bool
-	Imports []Import
+	// AddImports adds missing imports. Imports are always added.
+	AddImports bool
+	Imports    []Import
 }
 
 // An Import is a package that a file imports.
 type Import struct {
-	Name string // its name in the file; empty if it is the package's own
+	Name string // explicit name in the file; may be empty
 	Path string
 }
 
 // A SourceError is a syntax error in Go that is part of an input.
 type SourceError struct {
 	What         string // the field of the input, such as body
-	Text         string // all of it
+	Text         string // the whole field
 	Line, Column int
 	Message      string
 }
@@ -117,7 +117,7 @@ func (e *SourceError) Error() string {
 // A Generator is a generator with its description and input schema.
 type Generator struct {
 	Name        string          // such as tool
-	Description string          // lists show its first sentence
+	Description string          // the first sentence is the summary in lists
 	InputSchema json.RawMessage // JSON Schema of the input
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
@@ -167,19 +167,19 @@ type StructField struct {
 	Tag  string // without its quotes
 }
 
-// A Function is a function of the project to make a tool of. Tools can import its package and name
-// all types of its signature.
+// A Function is a function of the project that a tool can wrap. Tools can import its package and all
+// types of its signature.
 type Function struct {
 	Ref       string   // the reference that the caller gave
 	Path      string   // import path of its package
 	Package   string   // name of its package
 	Call      []string // the call without the package: a function, or a variable and its method
 	Signature *types.Signature
-	Doc       string   // text of its doc comment, without directives; empty if it has none
-	Taken     []string // names that the tools' package declares, which its imports must not use
+	Doc       string   // text of its doc comment, without directives; may be empty
+	Taken     []string // names that package tools declares, so that imports cannot use them
 
-	// Input returns the JSON Schema of a type as the input of a tool, Output as its output: nil for a
-	// result with content of its own. The error says why there is none.
+	// Input returns the JSON Schema of a type as the input of a tool, Output as its output. Output
+	// returns nil for a type that is a whole tool result. The error says why a type is not supported.
 	Input, Output func(types.Type) (json.RawMessage, error)
 }
 
@@ -189,7 +189,7 @@ func (f *Function) Name() string { return f.Call[len(f.Call)-1] }
 // Parameter describes a parameter with its type, for messages.
 func (f *Function) Parameter(at int) string {
 	params := f.Signature.Params()
-	text := typed("parameter", at, params)
+	text := describeVar("parameter", at, params)
 	if f.Signature.Variadic() && at == params.Len()-1 {
 		text = strings.Replace(text, "([]", "(...", 1)
 	}
@@ -197,42 +197,42 @@ func (f *Function) Parameter(at int) string {
 }
 
 // Result describes a result with its type, for messages.
-func (f *Function) Result(at int) string { return typed("result", at, f.Signature.Results()) }
+func (f *Function) Result(at int) string { return describeVar("result", at, f.Signature.Results()) }
 
-func typed(what string, at int, list *types.Tuple) string {
+func describeVar(role string, at int, list *types.Tuple) string {
 	v := list.At(at)
 	t := types.TypeString(v.Type(), (*types.Package).Name)
 	if v.Name() == "" || v.Name() == "_" {
-		return fmt.Sprintf("its %s %d (%s)", what, at+1, t)
+		return fmt.Sprintf("%s %d (%s)", role, at+1, t)
 	}
-	return fmt.Sprintf("its %s %s (%s)", what, v.Name(), t)
+	return fmt.Sprintf("%s %s (%s)", role, v.Name(), t)
 }
 
-// Errorf returns an error about the function, with the remedy that always works.
+// Errorf returns an error about the function, with a remedy that always works.
 func (f *Function) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%q: %s; write a small function around %s, and make the tool of that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
+	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }
 
 // A Migration is a new version of a command.
 type Migration struct {
-	EventType string // the type of its events, such as posts/create
+	EventType string // type of its events, such as posts/create
 	Dir       string // folder of the feature
-	Type      string // its Go type, such as Create
+	Type      string // Go type of the command, such as Create
 	File      string // file that declares the type
 	Version   int    // the version that the contract records
 	Old, New  contract.Shape
-	Struct    *types.Struct     // the fields that the type has now
-	Defaults  map[string]string // by JSON name, the defaults in its tags, as JSON
+	Struct    *types.Struct     // current fields
+	Defaults  map[string]string // defaults in its tags as JSON, by JSON name
 	Declared  []string          // all names that the package declares
 
-	// Changes are the files that are edited for the new version: renamed and dropped fields with all
-	// references, the version in the type's doc comment, and the upgrade of the version before.
+	// Changes are the edited files: renamed and dropped fields with all references, the version in the
+	// type's doc comment, and the upgrade of the previous version.
 	Changes []File
 	Unbuilt []string // files that may use renamed fields, but are not built on this system
 }
 
 // An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested
-// structs. Edits that the source already has are skipped.
+// structs. Edits that the source already contains are skipped.
 type Edit struct {
 	Rename map[string]string // old name to new name
 	Drop   []string
@@ -253,15 +253,15 @@ func (m *Migration) OldType(structure string) string {
 	return base + structure
 }
 
-// Sentence checks that a description fits into a doc comment of one line, and trims it.
-func Sentence(text string) (string, error) {
+// ParseDescription trims a description and checks that it fits into a doc comment of one line.
+func ParseDescription(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	const most = 1000
 	switch {
 	case !utf8.ValidString(text):
 		return "", errors.New("the description is not valid UTF-8")
 	case utf8.RuneCountInString(text) > most:
-		return "", fmt.Errorf("the description has %d characters; write at most %d here, and more in the file", utf8.RuneCountInString(text), most)
+		return "", fmt.Errorf("the description has %d characters; send at most %d, and write more in the file", utf8.RuneCountInString(text), most)
 	}
 	for _, r := range text {
 		if !IsText(r) {

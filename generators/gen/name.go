@@ -18,32 +18,32 @@ import (
 //	name.File("tool") // send_http_request.go
 //	name.Human()      // send HTTP request
 //
-// All of them are plain ASCII and safe to put into source code, whatever the input was.
+// All of them are plain ASCII and safe in source code.
 type Name struct {
 	wire string // the words in lower case, joined by _
 }
 
-// Wire is the name that clients see: send_mail. [ParseName] returns the same name for it.
+// Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go is an exported identifier: SendMail. Initialisms such as ID and URL are in capitals if [WireName]
-// can still split the identifier into the same words.
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case if
+// [WireName] can still split the identifier into the same words.
 func (n Name) Go() string {
-	if name := n.join("", capitals); WireName(name) == n.wire {
+	if name := n.join("", goWord); WireName(name) == n.wire {
 		return name
 	}
 	return n.join("", Capitalize)
 }
 
-// Exact reports whether [WireName] of the identifier is the wire name. If not, as for a_b_c, which is
-// ABC, the component needs a directive with its name.
-func (n Name) Exact() bool { return WireName(n.Go()) == n.wire }
+// IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC, the
+// component needs a directive with its name.
+func (n Name) IsExact() bool { return WireName(n.Go()) == n.wire }
 
-// Human is the name in plain words, for descriptions: "send mail", "get user ID".
+// Human returns the name in plain words, for descriptions: "send mail", "get user ID".
 func (n Name) Human() string {
 	return n.join(" ", func(word string) string {
 		if isInitialism(word) || isPlural(word) {
-			return capitals(word)
+			return goWord(word)
 		}
 		return word
 	})
@@ -64,7 +64,8 @@ func (n Name) join(separator string, form func(word string) string) string {
 	return strings.Join(words, separator)
 }
 
-func capitals(word string) string {
+// goWord returns a word as in a Go identifier: Mail, URL, URLs.
+func goWord(word string) string {
 	switch {
 	case isInitialism(word):
 		return strings.ToUpper(word)
@@ -85,8 +86,6 @@ func Capitalize(text string) string {
 
 func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.Join(words, "_"))} }
 
-func (n Name) valid() bool { return token.IsIdentifier(n.Go()) && token.IsExported(n.Go()) }
-
 // File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
 // that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different names have
 // different files.
@@ -94,8 +93,7 @@ func (n Name) File(kind string) string {
 	if isSpecial("x_" + kind) {
 		kind = "component"
 	}
-	// So that the files of send_test and of send_test_tool differ.
-	bare := n.wire
+	bare := n.wire // the files of send_test and send_test_tool must differ
 	for ending := "_" + kind; strings.HasSuffix(bare, ending); {
 		bare = strings.TrimSuffix(bare, ending)
 	}
@@ -108,12 +106,10 @@ func (n Name) File(kind string) string {
 // isSpecial reports whether a file NAME.go is special: a test, a derived file, a device name of
 // Windows, or constrained by a GOOS or GOARCH suffix (goodOSArchFile in go/build).
 func isSpecial(name string) bool {
-	underscore := strings.LastIndexByte(name, '_')
-	if underscore < 0 {
+	if !strings.Contains(name, "_") {
 		return IsDevice(name)
 	}
-	last := name[underscore+1:]
-	return last == "test" || last == "gen" || isSystem(last) || isProcessor(last)
+	return strings.HasSuffix(name, "_gen") || HasBuildSuffix(name)
 }
 
 // HasBuildSuffix reports whether the name of a Go file constrains when it is built: x_windows.go,
@@ -124,23 +120,13 @@ func HasBuildSuffix(file string) bool {
 	if underscore < 0 {
 		return false
 	}
-	last := name[underscore+1:]
-	return last == "test" || isSystem(last) || isProcessor(last)
-}
-
-// isSystem reports whether a word is a known GOOS. "unix" is only a build constraint.
-func isSystem(word string) bool {
-	switch word {
-	case "aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
-		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos":
-		return true
-	}
-	return false
-}
-
-func isProcessor(word string) bool {
-	switch word {
-	case "386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
+	switch name[underscore+1:] {
+	case "test",
+		// GOOS; unix is only a build constraint
+		"aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
+		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos",
+		// GOARCH
+		"386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
 		"mips64le", "mips64p32", "mips64p32le", "mipsle", "ppc", "ppc64", "ppc64le", "riscv", "riscv64",
 		"s390", "s390x", "sparc", "sparc64", "wasm":
 		return true
@@ -178,19 +164,19 @@ func ParseName(text string) (Name, error) {
 		}
 		switch last := text[len(text)-1]; {
 		case last == '-' || last == '_':
-			return fmt.Errorf("it has to end with a letter or a digit%s", suggest(text))
+			return fmt.Errorf("must end with a letter or digit%s", suggest(text))
 		case strings.Contains(strings.ReplaceAll(text, "-", "_"), "__"):
-			return fmt.Errorf("one - or _ between two words is enough%s", suggest(text))
+			return fmt.Errorf("use a single - or _ between words%s", suggest(text))
 		}
 		if n := len(WireName(text)); n > longestName {
-			return fmt.Errorf("it has %d characters as clients see it, with _ between the words, and %d is the most; choose a shorter one", n, longestName)
+			return fmt.Errorf("%d characters with _ between the words, at most %d are allowed; choose a shorter one", n, longestName)
 		}
 		return nil
 	}()
 	if problem != nil {
-		return Name{}, fmt.Errorf("%q cannot be a name: %w", Shorten(text), problem)
+		return Name{}, fmt.Errorf("invalid name %q: %w", Shorten(text), problem)
 	}
-	return made(split(text))
+	return newName(split(text))
 }
 
 // ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
@@ -199,18 +185,18 @@ func ParseFieldName(text string) (Name, error) {
 	err := check(text, "_", longestField)
 	if err != nil && strings.Contains(text, "-") {
 		if better := strings.ReplaceAll(text, "-", "_"); check(better, "_", longestField) == nil {
-			err = fmt.Errorf("- cannot stand in it; use _, as in %s", better)
+			err = fmt.Errorf("- is not allowed; use _, as in %s", better)
 		}
 	}
 	if err != nil {
-		return Name{}, fmt.Errorf("%q cannot be the name of a field: %w", Shorten(text), err)
+		return Name{}, fmt.Errorf("invalid field name %q: %w", Shorten(text), err)
 	}
-	return made(split(text))
+	return newName(split(text))
 }
 
-// NameOfValue makes a name of an enum value, such as in-progress or "5 GHz". Characters other than
+// NameOfValue returns a name for an enum value, such as in-progress or "5 GHz". Characters other than
 // ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It fails if
-// there is neither letter nor digit.
+// the value has no letter or digit.
 func NameOfValue(text string) (Name, error) {
 	words := split(strings.Map(func(r rune) rune {
 		if !IsLetter(r) && !IsDigit(r) {
@@ -219,19 +205,19 @@ func NameOfValue(text string) (Name, error) {
 		return r
 	}, text))
 	if len(words) == 0 {
-		return Name{}, fmt.Errorf("no name can be made of %q: it has no letter of English and no digit", Shorten(text))
+		return Name{}, fmt.Errorf("%q needs an ASCII letter or digit", Shorten(text))
 	}
 	if IsDigit(rune(words[0][0])) {
 		words[0] = "n" + words[0]
 	}
-	return made(words)
+	return newName(words)
 }
 
-// made returns the name of words, or an error if it is not a Go identifier.
-func made(words []string) (Name, error) {
+// newName returns the name of words, or an error if it is not a Go identifier.
+func newName(words []string) (Name, error) {
 	name := fromWords(words)
-	if !name.valid() {
-		return Name{}, fmt.Errorf("no identifier of Go can be made of %q; use letters of English", Shorten(name.wire))
+	if !token.IsIdentifier(name.Go()) || !token.IsExported(name.Go()) {
+		return Name{}, fmt.Errorf("%q is not a Go identifier; use ASCII letters", Shorten(name.wire))
 	}
 	return name, nil
 }
@@ -239,38 +225,38 @@ func made(words []string) (Name, error) {
 // check validates a name of ASCII letters, digits and separators.
 func check(text, separators string, most int) error {
 	if text == "" {
-		return errors.New("it is empty; try send_mail")
+		return errors.New("empty; try send_mail")
 	}
 	if n := utf8.RuneCountInString(text); n > most {
-		return fmt.Errorf("it has %d characters, and %d is the most; choose a shorter one", n, most)
+		return fmt.Errorf("%d characters, at most %d are allowed; choose a shorter one", n, most)
 	}
 	bad := strings.IndexFunc(text, func(r rune) bool {
 		return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r)
 	})
 	if bad >= 0 {
-		return foreign(text, text[bad:], separators)
+		return invalidCharacter(text, text[bad:], separators)
 	}
 	if !IsLetter(rune(text[0])) {
-		return fmt.Errorf("it has to begin with a letter%s", suggest(text))
+		return fmt.Errorf("must start with a letter%s", suggest(text))
 	}
 	return nil
 }
 
-// foreign describes the invalid character that rest begins with.
-func foreign(text, rest, separators string) error {
+// invalidCharacter describes the first character of rest.
+func invalidCharacter(text, rest, separators string) error {
 	switch r, width := utf8.DecodeRuneInString(rest); {
 	case r == utf8.RuneError && width == 1:
-		return fmt.Errorf("byte 0x%02x in it is not UTF-8; use the letters a to z", rest[0])
+		return fmt.Errorf("byte 0x%02x is not valid UTF-8; use the letters a to z", rest[0])
 	case r > 0x7f:
-		return fmt.Errorf("%q (%U) is no letter of English; use the letters a to z", r, r)
+		return fmt.Errorf("%q (%U) is not ASCII; use the letters a to z", r, r)
 	case strings.ContainsAny(text, `/\`):
-		return fmt.Errorf("it is a path, and a plain name is wanted%s", suggest(text))
+		return fmt.Errorf("a path is not allowed%s", suggest(text))
 	default:
-		can := "digits and _"
+		allowed := "digits and _"
 		if strings.Contains(separators, "-") {
-			can = "digits, - and _"
+			allowed = "digits, - and _"
 		}
-		return fmt.Errorf("%q cannot stand in it; letters of English, %s can%s", r, can, suggest(text))
+		return fmt.Errorf("%q is not allowed; use ASCII letters, %s%s", r, allowed, suggest(text))
 	}
 }
 
@@ -282,7 +268,7 @@ func suggest(text string) string {
 	return "; try " + better
 }
 
-// Shorten cuts a text that a message quotes, to keep the message readable.
+// Shorten cuts a long text that a message quotes.
 func Shorten(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {
@@ -317,25 +303,24 @@ func CheckGeneratorName(name string) error { return CheckWireName("generate_"+na
 // [ParseName] can only be too long.
 func CheckWireName(name, project string) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("clients do not take the name %q: %s", Shorten(name), fmt.Sprintf(format, args...))
+		return fmt.Errorf("clients reject the name %q: %s", Shorten(name), fmt.Sprintf(format, args...))
 	}
 	if err := check(name, "-_", len(name)); err != nil {
 		return refuse("%v", err)
 	}
 	switch limit, n := MaxNameLength(project), len(name); {
 	case limit == 0:
-		return refuse("they put the project's name before it, and %q leaves no room for more; give the project a shorter one", Shorten(project))
+		return refuse("they prefix it with the project name %q, which is too long; choose a shorter project name", Shorten(project))
 	case n > limit:
-		return refuse("it has %d characters, %d more than the %d that are left when they put the server's name, %q, before it; choose a shorter one",
-			n, n-limit, limit, Shorten(project))
+		return refuse("%d characters, at most %d are allowed after the server name %q; choose a shorter one", n, limit, Shorten(project))
 	}
 	return nil
 }
 
-// WireName is the wire name of an exported Go identifier: the words of SendMail are send_mail.
+// WireName returns the wire name of an exported Go identifier: send_mail for SendMail.
 //
-//   - A capital after a small letter or a digit starts a word: V2Add is v2_add.
-//   - The last of several capitals starts a word if a small letter follows: HTTPServer is
+//   - A capital after a lower-case letter or a digit starts a word: V2Add is v2_add.
+//   - The last of several capitals starts a word if a lower-case letter follows: HTTPServer is
 //     http_server.
 //   - The s of a plural belongs to a common initialism: GetURLs is get_urls.
 //   - Digits belong to the word before them: SHA256Sum is sha256_sum.

@@ -54,7 +54,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A kind may mean something else itself: no file is left out because of it, or is another's.
+// A kind that is special in file names does not exclude a file from a build or make two names share one.
 func TestFileOfSpecialKind(t *testing.T) {
 	for _, test := range []struct{ text, kind, file string }{
 		{"send_test", "http_handler", "send_test_http_handler.go"},
@@ -76,7 +76,7 @@ func TestFileOfSpecialKind(t *testing.T) {
 	}
 }
 
-// The systems and processors are those of the Go that runs this.
+// The known systems and processors are those of this version of Go.
 func TestFileOfEverySystem(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -103,8 +103,7 @@ func TestFileOfEverySystem(t *testing.T) {
 	}
 }
 
-// isPlainFile reports whether Go takes a file into the build wherever that is, as no system is
-// called none.
+// isPlainFile reports whether every build includes a file. It asks for a system that does not exist.
 func isPlainFile(t *testing.T, name string) bool {
 	t.Helper()
 	context := build.Default

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Whatever is accepted as a name is good in all the places where it is used.
+// An accepted name is valid wherever it is used.
 func FuzzParseName(f *testing.F) {
 	for _, seed := range []string{
 		"send_mail", "send-mail", "sendHTTPRequest", "HTTPServer2", "GetURLs", "a_b_c", "x_linux_amd64", "send_test", "code_gen",
@@ -35,8 +35,8 @@ func FuzzParseName(f *testing.F) {
 		if ident := name.Go(); !token.IsIdentifier(ident) || !token.IsExported(ident) {
 			t.Errorf("%q is %q in Go", text, ident)
 		}
-		if name.Exact() != (gen.WireName(name.Go()) == name.Wire()) {
-			t.Errorf("%q is exact: %t", text, name.Exact())
+		if name.IsExact() != (gen.WireName(name.Go()) == name.Wire()) {
+			t.Errorf("%q is exact: %t", text, name.IsExact())
 		}
 		if err := gen.CheckWireName(name.Wire(), "weather"); (err == nil) != (len(name.Wire()) <= gen.MaxNameLength("weather")) {
 			t.Errorf("%q: %v", text, err)
@@ -53,7 +53,7 @@ func FuzzParseName(f *testing.F) {
 	})
 }
 
-// A value that gets a name gets an identifier, and so does a field.
+// Names of values and fields are identifiers.
 func FuzzIdentifier(f *testing.F) {
 	for _, seed := range []string{"open", "in-progress", "2xx", "C++", "é", "a__b", "postID"} {
 		f.Add(seed)

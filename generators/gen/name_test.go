@@ -43,8 +43,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v", err)
 			continue
 		}
-		if name.Wire() != test.wire || name.Go() != test.ident || name.Human() != test.human || name.Exact() != test.exact {
-			t.Errorf("%s is %s, %s, %q, exact %t", test.text, name.Wire(), name.Go(), name.Human(), name.Exact())
+		if name.Wire() != test.wire || name.Go() != test.ident || name.Human() != test.human || name.IsExact() != test.exact {
+			t.Errorf("%s is %s, %s, %q, exact %t", test.text, name.Wire(), name.Go(), name.Human(), name.IsExact())
 		}
 	}
 }

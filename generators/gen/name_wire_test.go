@@ -31,20 +31,20 @@ func TestCheckWire(t *testing.T) {
 	}
 	for name, say := range map[string]string{
 		"":                          "empty",
-		"1st":                       "begin with a letter",
-		"_x":                        "begin with a letter",
-		"send mail":                 "' ' cannot stand in it",
-		"a.b":                       "'.' cannot stand in it",
+		"1st":                       "start with a letter",
+		"_x":                        "start with a letter",
+		"send mail":                 "' ' is not allowed",
+		"a.b":                       "'.' is not allowed",
 		"a/b":                       "path",
 		"größe":                     "U+00F6",
-		strings.Repeat("a", 51):     "51 characters, 1 more than the 50 that are left",
-		strings.Repeat("a", 10_000): "9950 more",
+		strings.Repeat("a", 51):     "51 characters, at most 50 are allowed",
+		strings.Repeat("a", 10_000): "10000 characters, at most 50",
 	} {
 		if err := gen.CheckWireName(name, "weather"); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%.60q: %v, and not %q", name, err, say)
 		}
 	}
-	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "give the project a shorter one") {
+	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "choose a shorter project name") {
 		t.Errorf("in a project with a long name: %v", err)
 	}
 }
@@ -54,8 +54,8 @@ func TestCheckGenerator(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for name, say := range map[string]string{
-		strings.Repeat("a", 42): `51 characters, 1 more than the 50 that are left when they put the server's name, "petrock", before it`,
-		"a b":                   "' ' cannot stand in it",
+		strings.Repeat("a", 42): `51 characters, at most 50 are allowed after the server name "petrock"`,
+		"a b":                   "' ' is not allowed",
 	} {
 		if err := gen.CheckGeneratorName(name); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%q: %v, and not %q", name, err, say)

@@ -1,5 +1,5 @@
-// Package handover chooses, builds and starts the petrock that belongs to a project. The command
-// line and the dev server use it for what only that petrock can do.
+// Package handover chooses and builds the petrock that belongs to a project. The command line and the
+// dev server use it for operations that only that petrock can run.
 package handover
 
 import (
@@ -21,21 +21,21 @@ const (
 	Generators = "internal/generators/run" // the project's petrock with the project's own generators
 )
 
-// An Operation is what the command line or the dev server is about to do in a project.
+// An Operation describes an operation of the command line or the dev server in a project.
 type Operation struct {
-	Root      string // the project's folder
-	IsCurrent bool   // this process was built from the project's folder generators
-	NeedsOwn  bool   // it may use the project's own generators, which this process does not have
-	NoExec    bool   // no code of the project may be run
+	Root      string // folder of the project
+	IsCurrent bool   // this process was built from the project's generators
+	NeedsOwn  bool   // it may use the project's own generators, which this process lacks
+	NoExec    bool   // do not run code of the project
 }
 
-// Program returns the program of the project that has to run an operation; empty if this process
-// has to. The error is an [UnavailableError] if the program must not be run.
+// Program returns the program of the project that must run the operation, or "" for this process. The
+// error is an [UnavailableError] if the program must not run.
 func (o Operation) Program() (string, error) {
 	program := ""
 	switch {
 	case !o.IsCurrent:
-		program = Petrock // which hands over to Generators if needed
+		program = Petrock // it hands over to Generators if needed
 	case o.NeedsOwn:
 		program = Generators
 	}
@@ -44,11 +44,11 @@ func (o Operation) Program() (string, error) {
 	}
 	switch value := os.Getenv("PETROCK_HANDOVER"); {
 	case value == "off":
-		return "", &UnavailableError{program + " is not run: PETROCK_HANDOVER=off is set"}
+		return "", &UnavailableError{"cannot run " + program + ": PETROCK_HANDOVER=off"}
 	case value != "" && value != "on":
 		return "", fmt.Errorf("PETROCK_HANDOVER=%s: unknown value; set it to off or on", value)
 	case o.NoExec:
-		return "", &UnavailableError{program + " is not run: --no-exec is given"}
+		return "", &UnavailableError{"cannot run " + program + ": --no-exec"}
 	}
 	return program, nil
 }
@@ -59,9 +59,8 @@ type UnavailableError struct{ Reason string }
 // Error returns the reason.
 func (e *UnavailableError) Error() string { return e.Reason }
 
-// Build compiles a program of the project in root, and returns the path of the executable in the
-// user's cache directory. If nothing has changed, the go command does not link it again. If the
-// program does not compile, the error is an [UnavailableError].
+// Build compiles a program of the project in root and returns the path of the executable, which is in
+// the user's cache directory. If the program does not compile, the error is an [UnavailableError].
 func Build(ctx context.Context, root, program string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// modules holds the requirements of a project without parts, as go.mod and go.sum, and below the
-// name of each part what that adds to them. A test derives it with go mod tidy.
+// modules holds go.mod and go.sum of a project without parts, and the additions of each part in
+// PART/go.mod and PART/go.sum. A test derives it with go mod tidy.
 //
 //go:embed modules.txtar
 var modules []byte
 
-// requirements are what go.mod requires, by path, and the lines of go.sum.
+// requirements are the requirements of a go.mod, by path, and the lines of a go.sum.
 type requirements struct {
 	modules map[string]requirement
 	sums    map[string]bool
@@ -31,8 +31,8 @@ type requirement struct {
 	indirect bool
 }
 
-// known returns the requirements of a project with some parts.
-func known(names []string) (requirements, error) {
+// requirementsOf returns the requirements of a project with the parts.
+func requirementsOf(names []string) (requirements, error) {
 	all := requirements{map[string]requirement{}, map[string]bool{}}
 	for _, file := range txtar.Parse(modules).Files {
 		if part := path.Dir(file.Name); part != "." && !slices.Contains(names, part) {
@@ -42,7 +42,7 @@ func known(names []string) (requirements, error) {
 		case "go.mod":
 			parsed, err := modfile.Parse(file.Name, file.Data, nil)
 			if err != nil {
-				return all, fmt.Errorf("reading %w", err)
+				return all, fmt.Errorf("read %w", err)
 			}
 			for _, r := range parsed.Require {
 				before, both := all.modules[r.Mod.Path]
@@ -55,14 +55,13 @@ func known(names []string) (requirements, error) {
 	return all, nil
 }
 
-// Required returns the modules that the code of a part requires, and that a project without parts
-// does not.
+// Required returns the modules that a part adds to a project without parts.
 func (p Part) Required() ([]module.Version, error) {
-	without, err := known(nil)
+	without, err := requirementsOf(nil)
 	if err != nil {
 		return nil, err
 	}
-	with, err := known([]string{p.Name})
+	with, err := requirementsOf([]string{p.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +75,10 @@ func (p Part) Required() ([]module.Version, error) {
 	return all, nil
 }
 
-// NewModules returns the go.mod and go.sum of a new project of a module with some parts.
+// NewModules returns the go.mod and go.sum of a new project with the parts.
 func NewModules(modulePath string, names []string) (goMod, goSum []byte, err error) {
 	bare := fmt.Appendf(nil, "module %s\n\ngo 1.26.0\n", modfile.AutoQuote(modulePath))
-	wanted, err := known(names)
+	wanted, err := requirementsOf(names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,21 +86,21 @@ func NewModules(modulePath string, names []string) (goMod, goSum []byte, err err
 	return goMod, formatSums(wanted.sums), err
 }
 
-// ChangeModules returns the go.mod and go.sum of a project whose parts change. The last argument is
-// what the project imports. It reports false if only go mod tidy can tell: the project has one of the
-// modules at another version, or modules may go and something else may need them.
+// ChangeModules returns the go.mod and go.sum of a project after its parts change. imported are the
+// import paths that the project uses. It reports false if go mod tidy must decide: the project requires
+// one of the modules at another version, or may still need a module that is no longer required.
 func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMod, newSum []byte, ok bool, err error) {
-	was, err := known(before)
+	was, err := requirementsOf(before)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	wanted, err := known(after)
+	wanted, err := requirementsOf(after)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, nil, false, fmt.Errorf("reading %w", err)
+		return nil, nil, false, fmt.Errorf("read %w", err)
 	}
 	have := map[string]requirement{}
 	others := len(parsed.Replace)+len(parsed.Exclude) > 0
@@ -149,14 +148,14 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	return newMod, formatSums(sums), err == nil, err
 }
 
-// MergeTidied returns what go mod tidy made of a project whose parts have changed, but leaves what is the
-// user's alone: requirements that are not used yet stay, and new ones that no part needs are left out.
+// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts have
+// changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
 func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
-	was, err := known(before)
+	was, err := requirementsOf(before)
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted, err := known(after)
+	wanted, err := requirementsOf(after)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +163,7 @@ func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) 
 	for i, text := range [][]byte{goMod, tidyMod} {
 		parsed, err := modfile.Parse("go.mod", text, nil)
 		if err != nil {
-			return nil, nil, fmt.Errorf("reading %w", err)
+			return nil, nil, fmt.Errorf("read %w", err)
 		}
 		have[i] = map[string]requirement{}
 		for _, r := range parsed.Require {
@@ -191,7 +190,7 @@ func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) 
 	}
 	sums := sumLines(tidySum)
 	others := sumLines(goSum)
-	maps.Copy(others, wanted.sums) // of which tidy may lack some without a network
+	maps.Copy(others, wanted.sums) // without a network, tidy may omit some
 	for line := range others {
 		fields := append(strings.Fields(line), "", "")
 		version, _, _ := strings.Cut(fields[1], "/")
@@ -205,11 +204,11 @@ func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) 
 	return newMod, formatSums(sums), err
 }
 
-// setRequired returns a go.mod with these requirements, direct ones before the others.
+// setRequired returns a go.mod with these requirements, direct ones first.
 func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]byte, error) {
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading %w", err)
+		return nil, fmt.Errorf("read %w", err)
 	}
 	for _, name := range gone {
 		if err := parsed.DropRequire(name); err != nil {
@@ -226,7 +225,6 @@ func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]
 	return parsed.Format()
 }
 
-// sumLines returns the lines of a go.sum.
 func sumLines(text []byte) map[string]bool {
 	lines := map[string]bool{}
 	for line := range bytes.Lines(text) {

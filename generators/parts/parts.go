@@ -1,8 +1,6 @@
-// Package parts knows the optional code of a project. A part is petrock code that not every project
-// needs: packages below core, and the modules that they require. As long as a project does not use
-// a part, it holds the code as an archive, generators/parts/NAME.txtar, which Go does not compile.
-//
-// What a part is, is said here once: new projects, generators, add, remove and undo all use [All].
+// Package parts describes the optional code of projects. A part is petrock code that not every project
+// needs: packages below core and the modules that they require. A project that does not use a part has
+// its code as an archive, generators/parts/NAME.txtar, which Go does not compile.
 package parts
 
 import (
@@ -22,9 +20,9 @@ import (
 type Part struct {
 	Name        string
 	Description string   // one line, for people
-	Folders     []string // what it consists of, with all folders below
-	For         []string // folders of the user's code that need it, with all folders below
-	Extension   string   // folder of the package that extends the server of every project with this part; empty if none
+	Folders     []string // folders of its code, recursively
+	For         []string // folders of the user's code that need it, recursively
+	Extension   string   // folder of its package that extends the server; may be empty
 }
 
 // All returns the parts, sorted by name.
@@ -50,7 +48,7 @@ func All() []Part {
 	}
 }
 
-// Find returns the part of a name.
+// Find returns the part with a name.
 func Find(name string) (Part, bool) {
 	for _, part := range All() {
 		if part.Name == name {
@@ -96,10 +94,10 @@ func isBelow(file string, folders []string) bool {
 	})
 }
 
-// moduleLine begins the line of an archive that says which module the imports in it are of.
+// moduleLine starts the line of an archive with the module path of its imports.
 const moduleLine = "module "
 
-// Pack returns the archive of the part's files in the project of a module.
+// Pack returns the archive of the part's files. module is the module path of their imports.
 func (p Part) Pack(module string, files map[string][]byte) []byte {
 	archive := &txtar.Archive{Comment: fmt.Appendf(nil,
 		"The part %s: %s.\nRun petrock add %s to use it.\n\n%s%s\n\n", p.Name, p.Description, p.Name, moduleLine, module)}
@@ -109,8 +107,8 @@ func (p Part) Pack(module string, files map[string][]byte) []byte {
 	return txtar.Format(archive)
 }
 
-// Unpack returns the files of the part's archive for the project of a module, by path. All of them
-// belong to the part.
+// Unpack returns the files of the part's archive by path, with imports rewritten to module. It refuses
+// files that do not belong to the part.
 func (p Part) Unpack(module string, text []byte) (map[string][]byte, error) {
 	archive := txtar.Parse(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	from := ""

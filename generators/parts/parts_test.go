@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/generators/parts"
 )
 
-// repository is petrock's own folder, and home its module.
+// repository is the folder of this repository, and home its module.
 const (
 	repository = "../.."
 	home       = "github.com/petrock/petrock"
@@ -70,8 +70,8 @@ func TestPartsAreOptional(t *testing.T) {
 	}
 }
 
-// What was packed is unpacked to the same bytes, and in a project of another module to what moving it
-// there gives. Packed there and unpacked at home, it is the same again.
+// Unpacking an archive gives the packed bytes, with imports rewritten for another module. Packing those
+// and unpacking them for the first module gives the original bytes.
 func TestPack(t *testing.T) {
 	if !slices.IsSorted(parts.Names()) {
 		t.Errorf("the parts are %q", parts.Names())
@@ -95,7 +95,7 @@ func TestPack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !maps.EqualFunc(again, want, func(a, b []byte) bool { return string(a) == string(b) }) {
-				t.Errorf("%s is another after a visit to %s", part.Name, module)
+				t.Errorf("%s differs after packing in %s", part.Name, module)
 			}
 		}
 		crlf := strings.ReplaceAll(string(archive), "\n", "\r\n")
@@ -154,7 +154,7 @@ func combinations() [][]string {
 	return all
 }
 
-// Parts come and go in any order, and go.mod and go.sum are those of a new project with the same parts.
+// After adding and removing parts in any order, go.mod and go.sum equal those of a new project.
 func TestChangeModules(t *testing.T) {
 	for _, from := range combinations() {
 		goMod, goSum, err := parts.NewModules("example.com/hello", from)
@@ -174,7 +174,7 @@ func TestChangeModules(t *testing.T) {
 	}
 }
 
-// A go.mod that somebody has edited keeps what is theirs. Where that could be wrong, go mod tidy decides.
+// An edited go.mod keeps the user's requirements. In doubt, go mod tidy decides.
 func TestChangeEditedModules(t *testing.T) {
 	plainMod, plainSum, err := parts.NewModules("hello", nil)
 	if err != nil {
@@ -210,12 +210,12 @@ func TestChangeEditedModules(t *testing.T) {
 		}
 	}
 	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf("a go.mod that is none: %v", err)
+		t.Errorf("invalid go.mod: %v", err)
 	}
 }
 
-// What go mod tidy says counts for the modules of parts. Requirements of the user that nothing imports
-// yet stay, and new ones that no part needs are left out.
+// The result of go mod tidy applies to modules of parts. Unused requirements of the user stay, and new
+// ones that no part needs are ignored.
 func TestMergeTidied(t *testing.T) {
 	goMod, goSum, err := parts.NewModules("hello", []string{"app"})
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	outputSchemaAdd = `{"type":"object","properties":{"sum":{"type":"number","description":"Sum of both"}},"required":["sum"],"additionalProperties":false}`
 )
 
-// Register offers the tools of this package.
+// Register registers the tools of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{

@@ -24,7 +24,7 @@ import (
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	if o.Dir == "" {
-		o.Dir, o.IsProjects = w.dir, true
+		o.Dir, o.IsProjectPetrock = w.dir, true
 	}
 	o.Generators = generators.All()
 	tools, err := devserver.New(o)
@@ -244,7 +244,7 @@ func TestDevServerPlans(t *testing.T) {
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	careful := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}) // the plan has run its examples
+	careful := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true}) // the plan has run its examples
 	applied := mustCall[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
@@ -305,7 +305,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	client := w.serve(devserver.Options{Dir: w.base})
 	for _, test := range []struct{ dir, says string }{
 		{"", "choose a project with dir: hello, second"},
-		{"outside", "there is no project in outside"},
+		{"outside", "no project in outside"},
 		{"nowhere", "name a folder below"},
 		{"..", "name a folder below"},
 		{other.dir, "name a folder below"},
@@ -351,7 +351,7 @@ func TestDevServerBuildsInside(t *testing.T) {
 // With --no-exec, petrock runs no code of the project: no examples and no tools.
 func TestDevServerWithoutExec(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" {
 			t.Error("there is a tool call")
@@ -379,11 +379,11 @@ func TestDevServerWithoutExec(t *testing.T) {
 	}
 
 	// A restarted dev server has a tool for it, unless it does not compile.
-	if client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true}); !hasTool(client, "generate_handler") {
+	if client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true}); !hasTool(client, "generate_handler") {
 		t.Error("there is no tool generate_handler")
 	}
 	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
-	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
 	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
 		t.Error("with a generator that does not compile, the tools are wrong")
 	}
@@ -397,13 +397,13 @@ func TestDevServerWithoutExec(t *testing.T) {
 // generated before.
 func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
-	w.replace("generators/prompt.go", " is filled in with.", " is given.")
+	client := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
+	w.replace("generators/prompt.go", "holds the arguments of ", "has the arguments of ")
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
-	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "has other generators") {
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
-	client = w.serve(devserver.Options{Dir: w.dir, IsProjects: true, NoExec: true})
+	client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
 	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
@@ -412,7 +412,7 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 // Every tool of the dev server has annotations and a description. Instructions, resources and the
 // prompt have content.
 func TestDevServerIntroducesItself(t *testing.T) {
-	client := newWorld(t).serve(devserver.Options{CanMake: true})
+	client := newWorld(t).serve(devserver.Options{CanCreate: true})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
 			t.Errorf("%s lacks a description or annotations: %+v", tool.Name, tool)

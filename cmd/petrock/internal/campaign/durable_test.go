@@ -129,7 +129,7 @@ func TestFeaturesLast(t *testing.T) {
 	items := page.Result.StructuredContent.Items
 	first.call("posts_update", object{"id": items[1].ID, "title": "changed"}, `"title":"changed"`)
 	first.call("posts_delete", object{"id": items[0].ID}, `"title":"from the dev server"`)
-	first.call("posts_get", object{"id": items[0].ID}, "there is no post")
+	first.call("posts_get", object{"id": items[0].ID}, "no post ")
 	first.kill()
 	second.call("posts_get", object{"id": items[1].ID}, `"title":"changed"`)
 	second.kill()
@@ -137,7 +137,7 @@ func TestFeaturesLast(t *testing.T) {
 	// A new command does not change existing data.
 	mustCall[engine.Result](w, client, "generate_command", object{
 		"name": "posts/shout", "fields": []string{"id"},
-		"check":    "return s.known(c.ID)",
+		"check":    "return s.checkID(c.ID)",
 		"body":     "post := s.Posts[c.ID]\npost.Title = strings.ToUpper(post.Title)\nreturn ShoutOutput{}",
 		"examples": []object{{"tool": "posts_create", "input": object{"title": "a"}}, {"input": object{"id": "id1"}}, {"tool": "posts_get", "input": object{"id": "id1"}}},
 	})

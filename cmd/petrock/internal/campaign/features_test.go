@@ -144,7 +144,7 @@ func age(name string) (n int) {
 func (m *maker) exact() string {
 	for {
 		text := m.name()
-		if name, err := gen.ParseName(text); err == nil && name.Exact() {
+		if name, err := gen.ParseName(text); err == nil && name.IsExact() {
 			return text
 		}
 	}

@@ -33,11 +33,11 @@ func TestGeneratorNames(t *testing.T) {
 	for refused, names := range map[string][]string{
 		"": {"handler", "HTTPHandler", "a_b_c", "send-test", "test", "gen", "x_gen", "windows", "window", "io", "con", "string", "error", "testing", "new", "register", "main", "init", "list", "sync",
 			"path", "strings", "jen", "emit", "kit", "naming", "sentence", "name", "file", "in", "p", "err", "first", "project", "generators", "tools", "files", "class", "query_by_id", "hello", "petrock", "run", "fields", "doc", "tool_input", "PromptInput", strings.Repeat("a", 41)},
-		"petrock has a generator":            {"tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "version", "worker"},
-		"is a keyword of Go":                 {"func", "type", "Interface"},
-		"is the name of something else here": {"all", "All"},
-		"clients do not take the name":       {strings.Repeat("a", 42)},
-		"cannot be a name":                   {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
+		"petrock has a generator":          {"tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "version", "worker"},
+		"is a Go keyword":                  {"func", "type", "Interface"},
+		"is reserved; choose another name": {"all", "All"},
+		"clients reject the name":          {strings.Repeat("a", 42)},
+		"invalid name":                     {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
 	} {
 		for _, name := range names {
 			result, err := e.Generate(t.Context(), "generator", input{Name: name}.json(), engine.Options{DryRun: true})
@@ -90,7 +90,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	with := w.tree()
 	for _, name := range []string{"tool", "generator"} {
 		_, err := e.Destroy(t.Context(), "generator", name, engine.Options{Force: true})
-		if err == nil || !strings.Contains(err.Error(), "there is no generator") {
+		if err == nil || !strings.Contains(err.Error(), "no generator") {
 			t.Errorf("destroy generator %s: %v", name, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	// An invalid generator blocks only other generators.
 	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
-	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported and is no generator") {
+	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported but does not have the signature of a generator") {
 		t.Errorf("the refusal says: %v", refused)
 	}
 	w.generate(e, "prompt", input{Name: "more"})
@@ -129,7 +129,7 @@ func TestGeneratorDrafts(t *testing.T) {
 		{"notes/first.go", "package notes\n", ""},
 		{"notes/first.go", "package notes\n\nvar x int = \"\"\n", "the change would not compile"},
 		{"notes/first.go", "package\n", "*"},
-		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported and is no tool"},
+		{"tools/first.go", "package tools\n\nfunc Wrong() {}\n", "Wrong is exported but does not have the signature of a tool"},
 		{"README.md", "Mine now.\n", "already exists"},
 		{"../outside/first.md", "", "*"},
 		{"/first.md", "", "*"},

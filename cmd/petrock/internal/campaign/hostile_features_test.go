@@ -50,8 +50,8 @@ func hostileFeatures() []hostile {
 	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt", "data"} {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
-	add(hostile{"feature", input{Name: "orders"}, "there is a feature orders already"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "there is a feature orders already"})
-	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "are for a feature with crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "are for a feature with crud"})
+	add(hostile{"feature", input{Name: "orders"}, "feature orders already exists"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "feature orders already exists"})
+	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "fields and item require crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "fields and item require crud"})
 	for _, item := range []string{"state", "create", "list-output", "feature", "a b", "../x", "*/", long} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: title, Item: item}, "*"})
 	}
@@ -61,10 +61,10 @@ func hostileFeatures() []hostile {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "field"}, hostile{"command", input{Name: "posts/publish", Fields: []string{field}}, "field"})
 	}
 	for _, field := range []string{"id", "ID:int", "seq:int", "created_at:time", "updatedAt:time"} {
-		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "by itself"})
+		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "every item already has"})
 	}
 	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "a method Answer"},
-		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "in Go, which is the name of"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
+		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "which is that of"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
 
 	// Names that once collided with others, or were excluded from the build.
 	add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}}, ""})
@@ -81,9 +81,9 @@ func hostileFeatures() []hostile {
 	}
 
 	// Names that are equal for clients.
-	add(hostile{"tool", input{Name: "posts_create"}, "and so has Create in features/posts/create.go"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "and so has PostsArchive in tools/posts_archive.go"})
+	add(hostile{"tool", input{Name: "posts_create"}, "which Create in features/posts/create.go already has"}, hostile{"tool", input{Name: "posts_archive"}, ""}, hostile{"command", input{Name: "posts/archive"}, "which PostsArchive in tools/posts_archive.go already has"})
 	for _, uri := range []string{"app://log", "app://log{?limit}", "app://features", "app://workers"} {
-		add(hostile{"resource", input{Name: "log", URI: uri}, "a program with features"})
+		add(hostile{"resource", input{Name: "log", URI: uri}, "reserved for a server with features"})
 	}
 
 	// Events that workers follow.
@@ -144,14 +144,14 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Body: "_, _ = app.Do(context.Background(), Create{})" + fine}, "Bad.Apply → app.Do"},
 		{"command", input{Body: "return 1"}, "the change would not compile"},
 		{"command", input{Body: "return BadOutput{}, nil"}, "too many return values"},
-		{"command", input{Body: "}\nfunc init() {"}, "does not stay inside one function"},
-		{"command", input{Check: "}\nfunc init() {", Body: fine}, "does not stay inside one function"},
+		{"command", input{Body: "}\nfunc init() {"}, "unmatched }"},
+		{"command", input{Check: "}\nfunc init() {", Body: fine}, "unmatched }"},
 		{"command", input{Check: "return time.Now()", Body: fine}, "the change would not compile"},
-		{"command", input{Check: "return nil"}, "there is a check and no body"},
+		{"command", input{Check: "return nil"}, "check without body"},
 		{"query", input{Body: "return nil"}, "the change would not compile"},
 		{"worker", input{Every: "5m", Body: "return 1"}, "the change would not compile"},
-		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "the body is for one of"},
-		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "is no tool"},
+		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "a body is for one trigger"},
+		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "invalid tool name"},
 
 		// With examples, petrock runs the body.
 		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},

@@ -49,11 +49,11 @@ func hostiles() []hostile {
 
 	// Names that are invalid for files, functions or clients.
 	add(named(`a tool needs a "name"`, "")...)
-	add(named("cannot be a name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
+	add(named("invalid name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
-	add(named("clients do not take the name", strings.Repeat("a", 64))...)
-	add(named("is the name of something else here", "new", "register", "tools", "New", "prompts", "resources")...)
+	add(named("clients reject the name", strings.Repeat("a", 64))...)
+	add(named("is reserved; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
 
 	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid here.
 	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
@@ -66,9 +66,9 @@ func hostiles() []hostile {
 	add(named("declared", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
 	// The types of enumerations are named after the component and the field.
-	add(fields("clash", "in Go, which is the name of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
-	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "in Go, which is the name of"})
-	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "in Go, which is the name of"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
+	add(fields("clash", "which is that of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
+	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "which is that of"})
+	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "which is that of"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
 
 	// Invalid types.
 	add(fields("type", "field", []string{"a:string; evil"}, []string{"a:../../x"}, []string{"a:func"}, []string{"a:func()"}, []string{"a:[]"}, []string{"a:map[string]"},
@@ -88,7 +88,7 @@ func hostiles() []hostile {
 		[]string{"a:string:1000", "b:[]int:1000", "c:map[string]bool:1..1"}, []string{"a:int:-9223372036854775808..9223372036854775807", "b:float:-1e308..1e308"},
 		[]string{"a:duration", "b:time?", "c:bytes?", "d:any", "e:[]any", "f:[]bytes"}, []string{"a___b", "x_", "y__1"}, []string{"a " + `"漢字 🎉 é"`}, []string{`a "` + strings.Repeat("x", 1000) + `"`})...)
 	for i, fields := range [][]string{{"a:int"}, {"a:[]string"}, {"a:bool?"}, {"a:any"}, {"a:bytes"}} {
-		add(hostile{"prompt", input{Name: fmt.Sprintf("argument_%d", i), Fields: fields}, "a prompt is given text alone"})
+		add(hostile{"prompt", input{Name: fmt.Sprintf("argument_%d", i), Fields: fields}, "prompts do not support type"})
 	}
 	add(hostile{"prompt", input{Name: "texts", Fields: []string{"func", `type:enum(a,b)? "*/"`, "at:time?"}, Description: "`*/` \"x\" %s"}, ""})
 
@@ -118,8 +118,8 @@ func hostiles() []hostile {
 		add(hostile{"resource", input{Name: fmt.Sprintf("uri_%d", i), URI: uri}, refused})
 	}
 	// Duplicate URIs.
-	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "and so has One"},
-		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "and so has One in resources/one.go, as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
+	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "which One in resources/one.go already has"},
+		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "which One in resources/one.go already has as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
 	return all
 }
 

@@ -137,7 +137,7 @@ func rename(w *world) {
 // The first feature adds the part app, with progress, and the dev server keeps working without a rebuild.
 func TestPartsOverMCP(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{IsProjects: true, NoExec: true})
+	client := w.serve(devserver.Options{IsProjectPetrock: true, NoExec: true})
 	before := w.tree()
 	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
 	if len(made.Parts) != 1 || made.Parts[0].Name != "app" || len(made.Parts[0].Modules) == 0 {

@@ -118,7 +118,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	// A new version also works after the edit, even if another command is broken.
 	w.replace("features/links/update.go", `json:"url,omitempty"`, `json:"href,omitempty"`)
 	_, err = w.version(e, object{"name": "links/create"})
-	w.says(err, "url: no field takes it", "rename url=NEW", "href: it is new and required", "default href=VALUE")
+	w.says(err, "url: no such field now", "rename url=NEW", "href: new required field", "default href=VALUE")
 	if _, err := w.version(e, object{"name": "links/create", "rename": []string{"url=href"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ type Place struct {
 	w.replace("features/orders/place.go", "Old   bool              `json:\"old\"`", "Status string `json:\"status\" schema:\"default=open\"`")
 	w.replace("features/orders/place.go", "Level Level             `json:\"level\"`", "Level Level             `json:\"urgency\"`")
 	_, err := w.version(e, object{"name": "orders/place"})
-	w.says(err, "items.url: no field takes it", "items.href: it is new and required", "note: it was optional and is required now", "default note=VALUE", "old: no field takes it", "level: no field takes it")
+	w.says(err, "items.url: no such field now", "items.href: new required field", "note: was optional, is required now", "default note=VALUE", "old: no such field now", "level: no such field now")
 	_, err = w.version(e, object{"name": "orders/place", "drop": []string{"nosuch"}})
 	w.says(err, "drop nosuch: version 1 of orders/place has no such field; it has by, items, by_key, level, due, note, old")
 	result, err := w.version(e, object{"name": "orders/place", "rename": []string{"items.url=href", "level=urgency"}, "drop": []string{"old"}, "default": []string{"note=none"}})
@@ -274,8 +274,8 @@ type Place struct {
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
 		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
-		"made.By = old.By", "made.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "made.Level = Level(old.Level)",
-		`made.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
+		"upgraded.By = old.By", "upgraded.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "upgraded.Level = Level(old.Level)",
+		`upgraded.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("%s is missing in\n%s", part, text)
@@ -286,7 +286,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var made PlaceV2", "made.By = old.By"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var upgraded PlaceV2", "upgraded.By = old.By"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
-// wire returns what the packages of this project offer.
+// wire returns the registrations and extensions of this project.
 func wire() serve.Wiring {
 	return serve.Wiring{
 		Register: register,

@@ -15,7 +15,7 @@ const (
 	inputSchemaEmbedded = `{"type":"object","properties":{"resourceUri":{"type":"string","description":"URI of the resource"}},"required":["resourceUri"],"additionalProperties":false}`
 )
 
-// Register offers the prompts of this package.
+// Register registers the prompts of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddPrompt(s, mcp.Prompt{

@@ -13,7 +13,7 @@ const (
 	inputSchemaTemplate = `{"type":"object","properties":{"id":{"type":"string","description":"Id of the item"}},"required":["id"],"additionalProperties":false}`
 )
 
-// Register offers the resources of this package.
+// Register registers the resources of this package.
 func Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddResource(s, mcp.Resource{

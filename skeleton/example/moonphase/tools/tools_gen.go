@@ -14,10 +14,8 @@ const (
 	outputSchemaTools_Moonphase = `{"type":"object","properties":{"time":{"type":"string","format":"date-time","description":"The time that the result is for, in UTC"},"age":{"type":"number","minimum":0,"maximum":30,"description":"Days since the last new moon, to a hundredth"},"illumination":{"type":"integer","minimum":0,"maximum":100,"description":"Lit part of the disc, in percent"},"phase":{"type":"string","enum":["new moon","waxing crescent","first quarter","waxing gibbous","full moon","waning gibbous","last quarter","waning crescent"],"description":"Name of the phase"}},"required":["time","age","illumination","phase"],"additionalProperties":false}`
 )
 
-// Register offers the tools that are methods of t.
+// Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "moonphase",
@@ -25,7 +23,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Description:  "Returns the age of the moon in days, its illumination in percent and the name of its phase, now or at another time from 1600 to 2400.",
 			InputSchema:  json.RawMessage(inputSchemaTools_Moonphase),
 			OutputSchema: json.RawMessage(outputSchemaTools_Moonphase),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.Moonphase),
 	)
 }

@@ -17,23 +17,22 @@ const (
 	outputSchemaGetNextTask = `{"type":"object","properties":{"task":{"type":["object","null"],"properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false,"description":"The task; null if the queue is empty"}},"required":["task"],"additionalProperties":false}`
 )
 
-// Register offers the tools of this package.
+// Register registers the tools of this package.
 func Register(s *mcp.Server) error {
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "ask_question",
 			Description:  "Asks the client's model a question. With chat_id, the model also gets the conversation so far. If the client does not support sampling, or refuses, the question stays open for another agent to answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskQuestion),
 			OutputSchema: json.RawMessage(outputSchemaAskQuestion),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, AskQuestion),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_next_task",
 			Description:  "Takes the oldest queued task. Do it, and call report_task_done with its id and lease before the lease expires; otherwise the task returns to the queue. If task is null, retry later.",
 			InputSchema:  json.RawMessage(inputSchemaGetNextTask),
 			OutputSchema: json.RawMessage(outputSchemaGetNextTask),
-			Annotations:  &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, GetNextTask),
 	)
 }

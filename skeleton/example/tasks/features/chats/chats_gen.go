@@ -22,7 +22,7 @@ const (
 	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
 )
 
-// Feature is chats: its state, commands, queries and workers, and the tools that they are.
+// Feature returns the state, commands, queries, workers and tools of chats.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -41,31 +41,29 @@ func Feature() appmcp.Feature {
 	}
 }
 
-// register offers the commands and queries of this package as tools.
+// register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers an open question of another agent, from list_questions. The agent that asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Answer](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Returns a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[Get](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Returns the open questions, oldest first. Answer one with answer_question.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[List](a)),
 	)
 }

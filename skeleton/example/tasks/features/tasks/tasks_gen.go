@@ -24,7 +24,7 @@ const (
 	outputSchemaReport = `{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false}`
 )
 
-// Feature is tasks: its state, commands, queries and workers, and the tools that they are.
+// Feature returns the state, commands, queries, workers and tools of tasks.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
@@ -50,31 +50,29 @@ func Feature() appmcp.Feature {
 	}
 }
 
-// register offers the commands and queries of this package as tools.
+// register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
-	yes := true
-	no := false
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "create_task",
 			Description:  "Adds a task to the queue. An agent gets it with get_next_task.",
 			InputSchema:  json.RawMessage(inputSchemaCreate),
 			OutputSchema: json.RawMessage(outputSchemaCreate),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Create](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "list_tasks",
 			Description:  "Returns tasks with their agents and results, oldest first, a page at a time.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &yes, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Ask[List](a)),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Reports that a task is done, or that it failed. It requires the lease from get_next_task. A report after the lease has expired is accepted until another agent takes the task.",
 			InputSchema:  json.RawMessage(inputSchemaReport),
 			OutputSchema: json.RawMessage(outputSchemaReport),
-			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Report](a)),
 	)
 }
