@@ -2,7 +2,10 @@
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
-//	client.CheckTool(t, "posts_get", mcptest.Example{Input: posts.Get{ID: "id1"}, Output: posts.Post{ID: "id1", Title: "Hello"}})
+//	client.CheckTool(t, "posts_get", mcptest.Example{
+//		Input:  posts.Get{ID: "id1"},
+//		Output: posts.Post{ID: "id1", Title: "Hello"},
+//	})
 //
 // When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to a
 // different state.
