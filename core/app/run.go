@@ -386,7 +386,8 @@ func (r *runner) encodeFields() (err error) {
 	if err != nil {
 		return fmt.Errorf("save fields of the worker: %w", err)
 	}
-	if r.State = state; string(state) == "{}" {
+	r.State = state
+	if string(state) == "{}" {
 		r.State = nil
 	}
 	return nil

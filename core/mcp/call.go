@@ -70,8 +70,9 @@ const (
 )
 
 // A Hook is called for every request whose params can be read, even if the server will refuse it. It
-// calls next, which handles the request, and returns the result. It may also refuse the request, change the context or the result, call next again, or
-// [Ask] the client. Use it for authentication, metrics, tracing and rate limits.
+// calls next, which handles the request, and returns the result. It may also refuse the request,
+// change the context or the result, call next again, or [Ask] the client. Use it for authentication,
+// metrics, tracing and rate limits.
 //
 // Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
 // subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.

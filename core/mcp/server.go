@@ -99,7 +99,8 @@ func NewServer(info Implementation, o Options) *Server {
 		watchers:  make(map[*changes]struct{}),
 		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
-	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version}) // a struct of strings always encodes
+	// a struct of strings always encodes
+	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
 	s.methods = s.methodTable()
 	s.ordered = map[string]bool{"initialize": true}
 	for name, m := range s.methods {

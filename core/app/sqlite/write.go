@@ -20,8 +20,8 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read in the same Write. A single
-// statement needs no transaction, because there is no other writer.
+// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read in
+// the same Write. A single statement needs no transaction, because there is no other writer.
 type tx struct {
 	s             *Store
 	hasLast       bool // stamp and last are set
