@@ -112,8 +112,8 @@ type ServeOptions struct {
 	Gates       []auth.Gate // authenticate callers, in order; without gates every caller is accepted
 	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
 
-	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" for all
-	Hosts   []string // further host names, with a port or for any port; see the package documentation
+	Origins []string // more origins whose pages may call, such as https://app.example.com; "*" for all
+	Hosts   []string // more host names, with a port or for any port; see the package documentation
 
 	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one that
 	// waits for its client, idle ones before active ones. If none waits, requests over new connections
