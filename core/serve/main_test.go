@@ -80,7 +80,7 @@ func TestCommandLine(t *testing.T) {
 		{"version x", 2, "", `unexpected argument "x": usage: version`},
 		{"tools --version", 2, "", "unknown flag: --version"},
 		{"help toolz", 2, "", `there is no command "toolz" to help with; did you mean tools?`},
-		{"read", 2, "", "read needs a URI: usage: read URI"},
+		{"read", 2, "", "read needs URI, such as note://1"},
 		{"mcp extra", 2, "", `unexpected argument "extra": usage: mcp`},
 		{"mcp extra", 2, "", "hello mcp --help"},
 		{"mcp --nonsense", 2, "", "--nonsense"},

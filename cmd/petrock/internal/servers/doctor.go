@@ -44,7 +44,7 @@ server differently, each definition is checked. With SERVER, only that server is
 
 Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors.`,
 		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
-		Args:    mcpcli.NoArgs.Args(true),
+		Args:    mcpcli.NoArgs.Args(true, ""),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
