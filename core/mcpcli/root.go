@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // AddGroup adds commands to root under a heading in its help.
@@ -99,15 +101,18 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // Suggest returns "; did you mean X?" for the candidates that resemble name, or "" if there are none.
 func Suggest(name string, candidates []string) string {
-	const longest = 100 // bytes; names of servers are of any length
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	const longest = 100 // bytes; servers choose the names of their tools
+	if name == "" || len(name) > longest {
+		return ""
+	}
+	all := &cobra.Command{SuggestionsMinimumDistance: min(2, len(name)-1)}
 	for _, candidate := range candidates {
 		if len(candidate) <= longest {
 			all.AddCommand(&cobra.Command{Use: candidate, Run: func(*cobra.Command, []string) {}})
 		}
 	}
 	similar := all.SuggestionsFor(name)
-	if name == "" || len(name) > longest || len(similar) == 0 {
+	if len(similar) == 0 {
 		return ""
 	}
 	return "; did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
@@ -155,10 +160,10 @@ func MinimumArgs(examples ...string) cobra.PositionalArgs {
 		}
 		needed := strings.Fields(cmd.Use)[1 : 1+len(examples)]
 		path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-		return fmt.Errorf("%s needs %s, such as %s", path, strings.Join(needed, " and "), strings.Join(examples, " "))
+		return terminal.Usagef("%s needs %s, such as %s", path, strings.Join(needed, " and "), strings.Join(examples, " "))
 	}
 }
 
 func unexpectedArgument(cmd *cobra.Command, arg string) error {
-	return fmt.Errorf("unexpected argument %q: usage: %s", arg, cmd.Use)
+	return terminal.Usagef("unexpected argument %q: usage: %s", arg, cmd.Use)
 }
