@@ -90,7 +90,7 @@ func examples() string {
 	return strings.Join(names, ", ")
 }
 
-var errNoName = errors.New("a project needs a name: petrock new hello")
+var errNoName = errors.New("new needs NAME, such as hello")
 
 func checkArgs(args []string, canAsk bool) error {
 	switch {

@@ -152,8 +152,8 @@ func TestStrictReplay(t *testing.T) {
 			"skip it:   hello log skip 1 --reason WHY"},
 		{"removed", `{"by":1,"unit":"x"}`, "does not fit app_test.Count: field \"unit\" is unknown\nif the command changed:  petrock generate version items/count\n"},
 		{"added", `{}`, "does not fit app_test.Count: field \"by\" is missing\n"},
-		{"another type", `{"by":"1"}`, "does not fit app_test.Count: by: must be a whole number, got a string\n"},
-		{"null", `{"by":null}`, "does not fit app_test.Count: by: must be a whole number, got null\n"},
+		{"another type", `{"by":"1"}`, "does not fit app_test.Count: by: must be an integer, got a string\n"},
+		{"null", `{"by":null}`, "does not fit app_test.Count: by: must be an integer, got null\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()

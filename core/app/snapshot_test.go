@@ -126,7 +126,7 @@ func TestBadSnapshot(t *testing.T) {
 		{"one bit of the state", false, replace(`"total":2`, `"total":3`), "checksum"},
 		{"one bit of the head", false, replace(`"seq":2`, `"seq":3`), "checksum"},
 		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
-		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be a whole number"},
+		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be an integer"},
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
 		{"of another log", true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
 		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},

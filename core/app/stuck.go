@@ -227,7 +227,14 @@ func Find(ctx context.Context, s Store, seq int64) (Record, error) {
 		}
 		break
 	}
-	return Record{}, fmt.Errorf("event %d does not exist", seq)
+	last, err := s.Last(ctx)
+	if err != nil {
+		return Record{}, fmt.Errorf("read the log: %w", err)
+	}
+	if last == 0 {
+		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
+	}
+	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
 }
 
 // findInTx returns a record, and the number of the last record.

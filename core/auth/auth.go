@@ -116,7 +116,11 @@ func Keys(realm string, list []string) (Gate, error) {
 	g := &keyGate{realm: realm}
 	for i, text := range list {
 		if reason := weakness(text); reason != "" {
-			return nil, fmt.Errorf("key %d of %d %s; %s", i+1, len(list), reason, keyRemedy)
+			name := "the key"
+			if len(list) > 1 {
+				name = fmt.Sprintf("key %d of %d", i+1, len(list))
+			}
+			return nil, fmt.Errorf("%s %s; %s", name, reason, keyRemedy)
 		}
 		sum := sha256.Sum256([]byte(text))
 		g.keys = append(g.keys, key{sum, &Identity{Subject: "key-" + hex.EncodeToString(sum[:4]), AllScopes: true}})
@@ -124,7 +128,7 @@ func Keys(realm string, list []string) (Gate, error) {
 	return g, nil
 }
 
-const keyRemedy = "make one with: openssl rand -hex 32"
+const keyRemedy = "generate a key with openssl rand -hex 32"
 
 // weakness returns why a text cannot be a key, or "".
 func weakness(text string) string {

@@ -94,7 +94,7 @@ func TestWeakKeys(t *testing.T) {
 		says string
 	}{
 		{nil, "no API keys"},
-		{[]string{""}, "key 1 of 1 is empty"},
+		{[]string{""}, "the key is empty"},
 		{[]string{oldKey, ""}, "key 2 of 2 is empty"},
 		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
 		{[]string{oldKey + "\n"}, "white space"},

@@ -217,7 +217,7 @@ func TestResultThatDoesNotFit(t *testing.T) {
 	var n struct {
 		A int `json:"a"`
 	}
-	if err := left.Call(t.Context(), "m", map[string]string{"a": "x"}, &n); err == nil || !strings.Contains(err.Error(), "a: must be a whole number") {
+	if err := left.Call(t.Context(), "m", map[string]string{"a": "x"}, &n); err == nil || !strings.Contains(err.Error(), "a: must be an integer") {
 		t.Errorf("got %v", err)
 	}
 	var raw json.RawMessage

@@ -21,7 +21,7 @@
 //
 // Where JSON-RPC leaves a choice, or a peer breaks its rules:
 //
-//   - An id is a string or a whole number, and is echoed byte for byte. Any other id is an
+//   - An id is a string or an integer, and is echoed byte for byte. Any other id is an
 //     [InvalidRequest].
 //   - A request that reuses the id of a request in flight is refused. The error has no id.
 //   - An error for an unknown id is sent without an id, or with a null id if [Dialect] says so.

@@ -29,7 +29,7 @@ this is not JSON
 	// Output:
 	// {"jsonrpc":"2.0","id":1,"result":{"you called":"hello"}}
 	// {"jsonrpc":"2.0","id":"two","result":{"you called":"hello"}}
-	// {"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON: unexpected \"h\" inside true at byte 1"}}
+	// {"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON: unexpected \"h\" in literal true at byte 1"}}
 }
 
 // Two peers in one process: each may call the other.

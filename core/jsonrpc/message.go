@@ -189,7 +189,7 @@ func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	return append(dst, `}}`...)
 }
 
-// An ID identifies a request. It is a JSON string or whole number, kept byte for byte. The zero ID
+// An ID identifies a request. It is a JSON string or integer, kept byte for byte. The zero ID
 // means that there is no id, as in a notification.
 type ID struct {
 	raw string
@@ -210,7 +210,7 @@ func ParseID(raw []byte) (ID, error) {
 	if _, ok := strictjson.Unquote(raw); ok {
 		return ID{string(raw)}, nil
 	}
-	return ID{}, errors.New("an id must be a string or a whole number")
+	return ID{}, errors.New("an id must be a string or an integer")
 }
 
 // IsZero reports whether id is the zero ID.

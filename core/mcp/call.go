@@ -188,7 +188,7 @@ func (c *Call) readMeta(sp *statelessParams) error {
 		case "progressToken":
 			token, err := jsonrpc.ParseID(value)
 			if err != nil {
-				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or a whole number, got %s", strictjson.Describe(value))
+				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or an integer, got %s", strictjson.Describe(value))
 			}
 			c.progress = &progress{token: token}
 		case MetaVersion:

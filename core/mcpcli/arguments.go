@@ -207,7 +207,7 @@ func describeKinds(kinds []string) string {
 		case "number", "string":
 			all = append(all, "a "+kind)
 		case "integer":
-			all = append(all, "a whole number")
+			all = append(all, "an integer")
 		case "boolean":
 			all = append(all, "true or false")
 		case "object":

@@ -141,8 +141,9 @@ func newTools(env Env) *cobra.Command {
 	})
 }
 
-// Args returns a check of the number of arguments. many allows a server before them.
-func (s Shape) Args(many bool) cobra.PositionalArgs {
+// Args returns a check of the number of arguments. many allows a server before them. example is an
+// example of the first argument after the server.
+func (s Shape) Args(many bool, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		n, server := len(args), 0
 		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -152,7 +153,7 @@ func (s Shape) Args(many bool) cobra.PositionalArgs {
 		}
 		switch {
 		case s != NoArgs && n == 0:
-			return fmt.Errorf("%s needs a %s: usage: %s", cmd.Name(), firstRequired(cmd.Use), cmd.Use)
+			return fmt.Errorf("%s needs %s, such as %s", cmd.Name(), firstRequired(cmd.Use), example)
 		case s != NameArgs && n > server+int(s):
 			return unexpectedArgument(cmd, args[n-1])
 		}

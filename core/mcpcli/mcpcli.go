@@ -174,9 +174,10 @@ func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do
 
 Exit codes: 0 success; 1 the server or the tool reports an error, or the command was interrupted;
 2 usage error; 3 the server cannot be reached, or does not speak MCP.`
+	firstExample, _, _ := strings.Cut(strings.TrimPrefix(cmd.Example, name+" "), " ")
 	lines := append(strings.Split(cmd.Example, "\n"), env.Examples[name]...)
 	cmd.Example = "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
-	cmd.Args = shape.Args(env.Many)
+	cmd.Args = shape.Args(env.Many, firstExample)
 	cmd.ValidArgsFunction = c.completer(suggest)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }
 	c.flags.Add(cmd)
@@ -253,8 +254,8 @@ func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
-	if _, notFound := errors.AsType[*client.NotFoundError](err); notFound {
-		return &terminal.UsageError{Err: err}
+	if missing, ok := errors.AsType[*client.NotFoundError](err); ok {
+		return terminal.Usagef("%w%s", err, Suggest(missing.Name, missing.Available))
 	}
 	if _, unreachable := errors.AsType[*client.ConnectionError](err); unreachable {
 		return &terminal.UnreachableError{Err: err}

@@ -3,10 +3,13 @@ package mcpcli
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // AddGroup adds commands to root under a heading in its help.
@@ -23,7 +26,7 @@ func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 // Finish completes a command line. Call it after all commands are added and the output of root is set. It
 // adds the commands help, completion and version, and the flags --version and --no-color. It makes
 // commands refuse unknown subcommands and arguments, for which cobra prints help and succeeds. Commands
-// without Args take no arguments.
+// without Args take no arguments. Errors for unknown commands and flags suggest similar ones.
 func Finish(root *cobra.Command, version string) {
 	root.AddCommand(&cobra.Command{
 		Use:     "version",
@@ -35,6 +38,7 @@ func Finish(root *cobra.Command, version string) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
+	root.SetFlagErrorFunc(suggestFlag)
 
 	wanted := root.Flags().Bool("version", false, "print the version")
 	run := root.RunE
@@ -81,7 +85,7 @@ func checkTopic(help *cobra.Command, args []string) error {
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return fmt.Errorf("there is no command %q to help with%s", strings.Join(args, " "), Suggest(found, rest[0]))
+	return fmt.Errorf("there is no command %q to help with%s", strings.Join(args, " "), suggestCommand(found, rest[0]))
 }
 
 // noArgs refuses arguments, and unknown subcommands.
@@ -92,20 +96,74 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() {
 		return unexpectedArgument(cmd, args[0])
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), Suggest(cmd, args[0]))
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestCommand(cmd, args[0]))
 }
 
-// Suggest returns "; did you mean X?" for the subcommands of cmd that resemble name, or "" if there
-// are none.
-func Suggest(cmd *cobra.Command, name string) string {
-	cmd.SuggestionsMinimumDistance = 2
-	similar := cmd.SuggestionsFor(name)
+// Suggest returns "; did you mean X?" for the candidates that resemble name, or "" if there are none.
+func Suggest(name string, candidates []string) string {
+	const longest = 100 // bytes; servers choose the names of their tools
+	if name == "" || len(name) > longest {
+		return ""
+	}
+	all := &cobra.Command{SuggestionsMinimumDistance: min(2, len(name)-1)}
+	for _, candidate := range candidates {
+		if len(candidate) <= longest {
+			all.AddCommand(&cobra.Command{Use: candidate, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	similar := all.SuggestionsFor(name)
 	if len(similar) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(similar, " or ") + "?"
+	return "; did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
+}
+
+func suggestCommand(cmd *cobra.Command, name string) string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return Suggest(name, names)
+}
+
+// suggestFlag adds similar flags of cmd to the error for an unknown flag.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if !unknown {
+		return err
+	}
+	var names []string
+	for _, match := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+)`).FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+		names = append(names, match[1])
+	}
+	return fmt.Errorf("%w%s", err, Suggest(name, names))
+}
+
+// ExactArgs returns a check that a command gets all arguments of its usage line, and no others. The
+// error for a missing argument shows the examples, one for each argument.
+func ExactArgs(examples ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > len(examples) {
+			return unexpectedArgument(cmd, args[len(examples)])
+		}
+		return MinimumArgs(examples...)(cmd, args)
+	}
+}
+
+// MinimumArgs is [ExactArgs] for a command that takes more arguments.
+func MinimumArgs(examples ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= len(examples) {
+			return nil
+		}
+		needed := strings.Fields(cmd.Use)[1 : 1+len(examples)]
+		path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+		return terminal.Usagef("%s needs %s, such as %s", path, strings.Join(needed, " and "), strings.Join(examples, " "))
+	}
 }
 
 func unexpectedArgument(cmd *cobra.Command, arg string) error {
-	return fmt.Errorf("unexpected argument %q: usage: %s", arg, cmd.Use)
+	return terminal.Usagef("unexpected argument %q: usage: %s", arg, cmd.Use)
 }

@@ -50,11 +50,12 @@ func (p *program) newServe() *cobra.Command {
 func (s *httpServer) long() string {
 	keys := `On a loopback address such as 127.0.0.1, every program on this machine may call the server; web
 pages may call it only if they are served from this machine or allowed with --allow-origin. To require API
-keys, set ` + s.keyVariable() + ` to a key, or to several separated by commas. Callers send a key as
-X-Api-Token or as Authorization: Bearer. On other addresses, keys or --behind-proxy are required.`
+keys, set ` + s.keyVariable() + ` to a key of at least 16 characters, or to several separated by commas.
+Callers send a key as X-Api-Token or as Authorization: Bearer. On other addresses, keys or --behind-proxy
+are required.`
 	if s.KeysRequired {
-		keys = s.keyVariable() + ` must be set to a key, or to several separated by commas. Callers send a
-key as X-Api-Token or as Authorization: Bearer.`
+		keys = s.keyVariable() + ` must be set to a key of at least 16 characters, or to several separated by
+commas. Callers send a key as X-Api-Token or as Authorization: Bearer.`
 	}
 	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. Calls in flight then have --grace to
 finish. A second signal ends the process immediately.
@@ -252,7 +253,7 @@ func (s *httpServer) addKeys() error {
 	case err != nil && s.KeysRequired:
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
 	case err != nil:
-		return fmt.Errorf("%s: %w; unset it to serve without keys", s.keyVariable(), err)
+		return fmt.Errorf("%s: %w, or unset it", s.keyVariable(), err)
 	}
 	s.listen.Gates = append(s.listen.Gates, gate)
 	return nil

@@ -155,8 +155,8 @@ func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   p.Name,
 		Short: "Serve MCP, or call this server's tools",
-		Long: "Serve MCP over standard input and output or HTTP, or call the tools, resources and prompts of this\n" +
-			"server from a terminal. MCP clients start " + p.Name + " mcp.",
+		Long: "Serve MCP, over stdio or HTTP. Or call this server's tools, resources and prompts from a terminal.\n" +
+			"MCP clients start " + p.Name + " mcp.",
 		Example:       "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,

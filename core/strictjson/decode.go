@@ -207,7 +207,7 @@ func decodeNumber(raw []byte, v reflect.Value) error {
 
 func decodeInt(raw []byte, v reflect.Value) error {
 	if !isNumber(raw) {
-		return typeMismatch("a whole number", raw)
+		return typeMismatch("an integer", raw)
 	}
 	n, err := strconv.ParseInt(integerText(raw), 10, 64)
 	if err != nil || v.OverflowInt(n) {
@@ -219,7 +219,7 @@ func decodeInt(raw []byte, v reflect.Value) error {
 
 func decodeUint(raw []byte, v reflect.Value) error {
 	if !isNumber(raw) {
-		return typeMismatch("a whole number", raw)
+		return typeMismatch("an integer", raw)
 	}
 	n, err := strconv.ParseUint(integerText(raw), 10, 64)
 	if err != nil || v.OverflowUint(n) {

@@ -235,7 +235,7 @@ func (s *scanner) digits(i int) int {
 func (s *scanner) literal(i int, word string) int {
 	for n := range len(word) {
 		if s.at(i+n) != word[n] {
-			return s.unexpected(i+n, "inside "+word)
+			return s.unexpected(i+n, "in literal "+word)
 		}
 	}
 	return i + len(word)

@@ -106,7 +106,7 @@ Exit codes: 0 the project compiles; 1 it does not compile, or petrock.sum or con
 read.`,
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := devserver.New(devserver.Options{Dir: joinDir(env.Dir, c.dir), Generators: generators.All()})
+			tools, err := devserver.New(devserver.Options{Dir: joinDir(env.Dir, c.dir), Generators: generators.All(), IsCommandLine: true})
 			if err != nil {
 				return err
 			}

@@ -177,7 +177,7 @@ func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, en
 	var c common
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s needs the name of a part: %s", cmd.Name(), strings.Join(parts.Names(), ", "))
+			return fmt.Errorf("%s needs PART, one of %s", cmd.Name(), strings.Join(parts.Names(), ", "))
 		}
 		return nil
 	}
@@ -305,7 +305,7 @@ prints the id of the plan, which is a hash of the plan and of the files that it 
 files have changed, or the plan was edited, apply refuses and changes nothing. Examples that passed in
 the dry run are not run again.`,
 		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
-		Args:    mcpcli.Name.Args(false),
+		Args:    mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				e.Limits.NoNet = noNet
@@ -332,11 +332,11 @@ again. petrock's own generators cannot be removed.
 destroy refuses if you have edited the files, unless --force is given. undo restores them in both
 cases.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return errors.New("destroy needs a kind and a name: destroy tool add")
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
+				return err
 			}
-			return nil
+			return fmt.Errorf("unknown kind %q; the kinds are %s%s", args[0], strings.Join(engine.Kinds(), ", "), mcpcli.Suggest(args[0], engine.Kinds()))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.DryRun = c.dryRun

@@ -51,7 +51,7 @@ The project's own generators are additional kinds.`,
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				why = " (--no-exec leaves out the project's own)"
 			}
-			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Kinds(all), ", "), why, mcpcli.Suggest(cmd, args[0]))
+			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Kinds(all), ", "), why, mcpcli.Suggest(args[0], gen.Kinds(all)))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -255,8 +255,7 @@ func (f *form) help() string {
 func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 	switch {
 	case len(args) < len(f.words) && !hasInput && !f.words[len(args)].optional:
-		missing := f.words[len(args)]
-		return fmt.Errorf("a %s needs a %s: usage: %s%s", kind, missing.name, kind, f.usage())
+		return fmt.Errorf("generate %s needs %s: usage: %s%s", kind, strings.ToUpper(f.words[len(args)].name), kind, f.usage())
 	case len(args) > len(f.words) && f.rest == nil:
 		return fmt.Errorf("unexpected argument %q: usage: %s%s", args[len(f.words)], kind, f.usage())
 	}
@@ -442,8 +441,11 @@ func readObjects(cmd *cobra.Command, flag string, texts []string) ([]json.RawMes
 			return nil, terminal.Usagef("--%s: %w", flag, err)
 		}
 		for _, raw := range list {
+			if !bytes.HasPrefix(raw, []byte("{")) {
+				return nil, terminal.Usagef(`--%s: %.80s is not a JSON object; write {"input":{…}}, or @FILE`, flag, raw)
+			}
 			if err := strictjson.Check(raw); err != nil {
-				return nil, terminal.Usagef("--%s: %s is not valid JSON: %w", flag, fmt.Sprintf("%.80s", raw), err)
+				return nil, terminal.Usagef("--%s: %.80s is not valid JSON: %w", flag, raw, err)
 			}
 		}
 		all = append(all, list...)

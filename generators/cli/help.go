@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/docs"
 )
@@ -65,22 +66,19 @@ func runHelp(help *cobra.Command, args []string) error {
 // suggestHelp returns the end of an error message: subcommands of cmd, and topics if cmd is the root,
 // that are spelled like word.
 func suggestHelp(cmd *cobra.Command, word string) string {
-	candidates := &cobra.Command{SuggestionsMinimumDistance: 2}
-	add := func(name string) {
-		candidates.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
+	var candidates []string
 	for _, page := range docs.Pages() {
 		if !cmd.HasParent() {
-			add(page.Topic)
+			candidates = append(candidates, page.Topic)
 		}
 	}
 	for _, sub := range cmd.Commands() {
 		if _, isTopic := docs.Find(sub.Name()); cmd.HasParent() || !isTopic {
-			add(sub.Name())
+			candidates = append(candidates, sub.Name())
 		}
 	}
-	if similar := candidates.SuggestionsFor(word); len(similar) > 0 {
-		return "; did you mean " + strings.Join(similar, " or ") + "?"
+	if similar := mcpcli.Suggest(word, candidates); similar != "" {
+		return similar
 	}
 	return fmt.Sprintf("; run %s help for a list", cmd.Root().Name())
 }

@@ -30,6 +30,7 @@ type Options struct {
 	NoExec           bool            // do not run code of projects
 	IsProjectPetrock bool            // this process is the own petrock of the project that encloses Dir
 	CanCreate        bool            // new_project is available
+	IsCommandLine    bool            // the user gives dir as the flag --dir
 	Limits           trial.Limits    // limits of examples; the zero value is the default
 }
 

@@ -146,16 +146,19 @@ func (t *Tools) ResolveDir(dir string) (string, error) {
 // noProjectError returns the error that dir is not in a project. It lists projects below the working
 // directory.
 func (t *Tools) noProjectError(dir string) error {
-	remedy := "start petrock mcp in a project's folder, or create a project with petrock new"
-	if t.options.CanCreate {
+	remedy, option := "start petrock mcp in a project's folder, or run petrock new", "dir"
+	switch {
+	case t.options.IsCommandLine:
+		remedy, option = engine.NoProjectRemedy, "--dir"
+	case t.options.CanCreate:
 		remedy = "create one with new_project"
 	}
 	if below := t.projectsBelow(); len(below) > maxListed {
-		remedy = "choose a project with dir, such as " + strings.Join(below[:maxListed], ", ")
+		remedy = "choose a project with " + option + ", such as " + strings.Join(below[:maxListed], ", ")
 	} else if len(below) > 0 {
-		remedy = "choose a project with dir: " + strings.Join(below, ", ")
+		remedy = "choose a project with " + option + ": " + strings.Join(below, ", ")
 	}
-	return fmt.Errorf("no project in %s: no %s in it or in a parent folder; %s", dir, project.FileName, remedy)
+	return fmt.Errorf("%w in %s or a folder above it; %s", project.ErrNone, dir, remedy)
 }
 
 // maxListed is the number of projects that an error lists.

@@ -54,11 +54,14 @@ type Engine struct {
 	Step func(string)
 }
 
+// NoProjectRemedy is the remedy for a command that is run outside a project.
+const NoProjectRemedy = "change to a project's folder, pass --dir, or run petrock new"
+
 // Open returns an engine for the project around dir.
 func Open(dir string, generators []gen.Generator) (*Engine, error) {
 	found, err := project.Find(dir)
 	if errors.Is(err, project.ErrNone) {
-		return nil, fmt.Errorf("%w; change to a project's folder, pass --dir, or run petrock new", err)
+		return nil, fmt.Errorf("%w; %s", err, NoProjectRemedy)
 	}
 	if err != nil {
 		return nil, err

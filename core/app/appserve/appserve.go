@@ -97,7 +97,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	log.Info("data", "folder", dir, "events", events)
+	log.Info("opened data", "folder", dir, "events", events)
 	return a.Run, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -25,7 +26,7 @@ func (d *Data) newBackup() *cobra.Command {
 		Long: `Back up the data to a new file. Servers can keep running. To restore the backup, stop all servers
 and copy it as ` + fileName + ` into an empty data folder.`,
 		Example: d.examples("backup " + d.program + "-monday.db"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.ExactArgs(d.program + "-monday.db"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := filepath.Abs(args[0])
 			if err != nil {

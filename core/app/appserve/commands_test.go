@@ -2,6 +2,7 @@ package appserve
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,6 +28,10 @@ func TestUsage(t *testing.T) {
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
 		"log --after -1":                "must not be negative",
+		"backup":                        "backup needs FILE, such as weather-monday.db",
+		"log skip":                      "log skip needs SEQ, such as 17",
+		"log show 1 2":                  `unexpected argument "2": usage: show SEQ`,
+		"workers retry":                 "workers retry needs WORKER, such as posts/digest",
 		"log skip 1":                    "requires --reason",
 		"log restore 1":                 "requires --reason",
 		"log map 1 --reason x":          "requires --type",
@@ -41,8 +46,8 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"log show 2":                                 "event 2 does not exist",
-		"log skip 2 --reason x":                      "event 2 does not exist",
+		"log show 2":                                 "event 2 does not exist; the last event is 1",
+		"log skip 2 --reason x":                      "event 2 does not exist; the last event is 1",
 		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "worker posts/digset does not exist; the workers are: posts/digest",
 		"workers retry digest --all":                 "worker digest does not exist; the workers are: posts/digest",
@@ -65,7 +70,7 @@ func TestLog(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
-		"--type users/invite": "4", "--type post": "", "--after 9": "", "--follow --limit 3": "1 2 3",
+		"--type users/invite": "4", "--after 9": "", "--follow --limit 3": "1 2 3",
 	} {
 		var got []string
 		for line := range strings.Lines(must(t, dir, append([]string{"log", "--json"}, strings.Fields(args)...)...)) {
@@ -78,6 +83,13 @@ func TestLog(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("log %s shows %v", args, got)
 		}
+	}
+	var shown, notice bytes.Buffer
+	cmd := command(New("weather", posts()), "log", "--json", "--type", "post", "--data", dir)
+	cmd.SetOut(&shown)
+	cmd.SetErr(&notice)
+	if err := cmd.Execute(); err != nil || shown.String() != "" || notice.String() != "no events of type post\n" {
+		t.Errorf("log --type post: %v, stdout %q, stderr %q", err, &shown, &notice)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -40,7 +41,8 @@ func (d *Data) newLog() *cobra.Command {
 		Use:   "log",
 		Short: "Show the event log",
 		Long: `Show the event log, oldest first: the number, time, type, data and amendment of each event. On a
-terminal the data is shortened; log show prints all of it.
+terminal the data is shortened; log show prints all of it. The output is text, also in a file or a
+pipe, unless --json is given.
 
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
 restore.`,
@@ -51,7 +53,7 @@ restore.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout()) })
+			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		},
 	}
 	flags := cmd.Flags()
@@ -64,8 +66,8 @@ restore.`,
 	return cmd
 }
 
-// print writes the events to out.
-func (v logView) print(ctx context.Context, store app.Store, out io.Writer) error {
+// print writes the events to out. If no event is of the type, it says so on errOut.
+func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
@@ -92,6 +94,9 @@ func (v logView) print(ctx context.Context, store app.Store, out io.Writer) erro
 			if count++; count == v.limit {
 				return lines.Flush()
 			}
+		}
+		if count == 0 && v.kind != "" && v.after == 0 && !v.follow {
+			fmt.Fprintf(errOut, "no events of type %s\n", shorten(v.kind, 60))
 		}
 		if err := lines.Flush(); err != nil || !v.follow {
 			return err
@@ -161,7 +166,7 @@ func (d *Data) newShow() *cobra.Command {
 		Short:   "Show an event",
 		Long:    "Show an event as JSON, with its amendment by log skip, log map or log restore.",
 		Example: d.examples("log show 17"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.ExactArgs("17"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seq, err := parseSeq(args[0])
 			if err != nil {
@@ -220,7 +225,7 @@ Running servers pick up the change.
 
 The change is tried first. If it breaks another event, nothing is recorded.`,
 		Example: d.examples("log skip 17 --reason 'wrong import'"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.ExactArgs("17"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			am.Skip = true
 			return d.amend(cmd, args[0], am, force, "is skipped")
@@ -255,7 +260,7 @@ the old version. If the command was removed or renamed, write the function Map i
 			"log map 17 --type posts/publish --reason 'renamed'",
 			`log map 17 --type posts/create --version 2 --input '{"title":"Hello"}' --reason 'had no title'`,
 			"log map 17 --type posts/create --input @corrected.json --reason 'had no title'"),
-		Args: cobra.ExactArgs(1),
+		Args: mcpcli.ExactArgs("17"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if am.Type == "" || am.Version < 0 {
 				return terminal.Usagef("log map requires --type TYPE, such as posts/create; versions start at 1")
@@ -350,7 +355,7 @@ servers pick up the change.
 The change is tried first. If the event cannot be applied as it was recorded, or the change breaks a
 later event, nothing is recorded.`,
 		Example: d.examples("log restore 17 --reason 'skipped by mistake'"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.ExactArgs("17"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.amend(cmd, args[0], am, force, "is read as it was recorded")
 		},

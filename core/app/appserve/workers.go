@@ -14,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -125,7 +126,7 @@ func (d *Data) newRetry() *cobra.Command {
 		Long: `Retry events that a worker has set aside: the given ones, or all. The server that runs the worker
 retries them; if none does, the next server that starts.`,
 		Example: d.examples("workers retry posts/digest 17", "workers retry posts/digest 17 18 23", "workers retry posts/digest --all"),
-		Args:    cobra.MinimumNArgs(1),
+		Args:    mcpcli.MinimumArgs("posts/digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 1) {
 				return terminal.Usagef("workers retry requires event numbers or --all")
@@ -233,7 +234,7 @@ func (d *Data) newReset() *cobra.Command {
 this if the server does not start because the saved fields no longer fit the worker's type. Stop the
 server that runs the worker first.`,
 		Example: d.examples("workers reset posts/digest"),
-		Args:    cobra.ExactArgs(1),
+		Args:    mcpcli.ExactArgs("posts/digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
 				w, err := d.worker(cmd.Context(), store, args[0])

@@ -305,7 +305,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	client := w.serve(devserver.Options{Dir: w.base})
 	for _, test := range []struct{ dir, says string }{
 		{"", "choose a project with dir: hello, second"},
-		{"outside", "no project in outside"},
+		{"outside", "no petrock.json in outside or a folder above it"},
 		{"nowhere", "name a folder below"},
 		{"..", "name a folder below"},
 		{other.dir, "name a folder below"},

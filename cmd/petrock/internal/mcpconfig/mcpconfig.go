@@ -332,7 +332,7 @@ func Find(dir string, o Options) (*Config, error) {
 	if last != start {
 		where += " or a folder above it, up to " + last
 	}
-	all := []error{fmt.Errorf("%w in %s; petrock reads %s", ErrNone, where, fileNames())}
+	all := []error{fmt.Errorf("%w in %s (%s)", ErrNone, where, fileNames())}
 	for _, p := range append(ignored, filesAbove(last)...) {
 		all = append(all, p)
 	}
@@ -411,8 +411,7 @@ func fileNames() string {
 	for _, c := range clients() {
 		names = append(names, c.file)
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return strings.Join(names, ", ")
 }
 
 // Read reads one configuration file, which may belong to another user. The name of the file tells its

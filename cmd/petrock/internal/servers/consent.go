@@ -31,7 +31,11 @@ func (t *target) checkConsent(ctx context.Context, s *mcpconfig.Server, named bo
 	case asker == nil && named:
 		return nil
 	case asker == nil:
-		return terminal.Usagef("%s defines the server %s, which %s: %s; to start it, name it on the command line, or give --yes", s.File, s.Name, consentState(s), describe(s))
+		command := t.env.Program + " " + t.cmd.Name() + " " + quoteWord(s.Name)
+		if slices.Contains([]string{"call", "read", "prompt"}, t.cmd.Name()) {
+			command += " …"
+		}
+		return terminal.Usagef("%s defines the server %s (%s), which %s; run %s, or pass --yes", s.File, s.Name, describe(s), consentState(s), command)
 	}
 	answer, err := asker.Line(ctx, question(s), "no")
 	if err != nil && ctx.Err() != nil {

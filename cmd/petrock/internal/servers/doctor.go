@@ -36,15 +36,16 @@ func newDoctor(env mcpcli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER] [-- COMMAND…]",
 		Short: "Check the MCP servers of the configuration files",
-		Long: `Check the MCP servers of the configuration files: read each file as its client does, start each server, speak both
-protocol eras with it, list its tools, resources and prompts, and print errors with their remedies. If files define a
-server differently, each definition is checked. With SERVER, only that server is checked.
+		Long: `Check all MCP servers of the configuration files, or only SERVER. doctor reads each file as its client
+does, starts each server, speaks the old (initialize) and the new (` + string(mcp.Latest) + `) protocol with it, lists
+its tools, resources and prompts, and prints errors with their remedies. If files define a server
+differently, doctor checks each definition.
 
-` + about + `
+` + aboutServer + "\n\n" + aboutConsent + `
 
 Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors.`,
 		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
-		Args:    mcpcli.NoArgs.Args(true),
+		Args:    mcpcli.NoArgs.Args(true, ""),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

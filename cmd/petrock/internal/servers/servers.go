@@ -29,13 +29,18 @@ import (
 )
 
 // about explains SERVER in help texts.
-const about = `SERVER is a URL, or a name from a configuration file: .mcp.json, .crush.json, crush.json, .cursor/mcp.json,
-.codex/config.toml or .vscode/mcp.json in this folder or one above it, up to the project's folder or the home folder.
-To start a server by its command, write the command after --. The default is the server of the project, or the only
-server in the configuration files.
+const about = aboutServer + `
+The default is the server of the project, or the only server in the configuration files.
 
-Petrock asks before it starts a program that a project's configuration file defines, once for each definition. Without
-a terminal, it starts the program only if you give SERVER or --yes. For details, run petrock help trust.`
+` + aboutConsent
+
+const aboutServer = `SERVER is a URL, or a name from a configuration file: .mcp.json, .crush.json, crush.json,
+.cursor/mcp.json, .codex/config.toml or .vscode/mcp.json in this folder or one above it, up to the
+project's folder or the home folder. To start a server by its command, write the command after --.`
+
+const aboutConsent = `Before petrock starts a program from a project's configuration file, it shows the program and asks. It
+asks again only if the configuration changes. Without a terminal, it starts the program only if you pass
+SERVER or --yes. For details, run petrock help trust.`
 
 // Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
 // call any MCP server.
@@ -69,7 +74,7 @@ func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.cmd, t.common = cmd, common
 	flags := cmd.Flags()
 	flags.StringArrayVar(&t.headers, "header", nil, "HTTP header `'Name: value'` to send with each request to a URL; may be repeated")
-	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default those of --dir or a folder above it)")
+	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default .mcp.json and the others named above)")
 	flags.StringVar(&t.dir, "dir", ".", "`folder` to look for configuration files in, and to run a command in")
 	flags.StringVar(&t.revision, "revision", "", "protocol `revision` (default the newest that both sides support)")
 	flags.BoolVar(&t.yes, "yes", false, "do not ask before starting programs that a project's configuration file defines")
@@ -328,7 +333,7 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) 
 	config, err := t.configuration(quiet)
 	if err != nil {
 		if errors.Is(err, mcpconfig.ErrNone) {
-			err = terminal.Usagef("unknown server %q: %w; give a URL, or a command after --", words[0], err)
+			err = terminal.Usagef("unknown MCP server %q: %w; pass a URL, or a command after --", words[0], err)
 		}
 		return nil, nil, err
 	}
@@ -337,7 +342,10 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) 
 		return nil, nil, terminal.Usagef("%w; if it is a URL, write http://%s", err, words[0])
 	}
 	if errors.Is(err, mcpconfig.ErrUnknown) {
-		return nil, nil, terminal.Usagef("%w; for another server, give a URL, or a command after --", err)
+		if similar := mcpcli.Suggest(words[0], config.Names()); similar != "" {
+			return nil, nil, terminal.Usagef("%w%s Or pass a URL, or a command after --", err, similar)
+		}
+		return nil, nil, terminal.Usagef("%w; or pass a URL, or a command after --", err)
 	}
 	return server, words[1:], nil // dial returns server.Err
 }
@@ -352,7 +360,7 @@ func (t *target) program(command []string) *mcpconfig.Server {
 func (t *target) defaultServer(words []string, quiet bool) (*mcpconfig.Server, error) {
 	config, err := t.configuration(quiet)
 	if errors.Is(err, mcpconfig.ErrNone) {
-		return nil, terminal.Usagef("no SERVER given: %w; give a URL, or a command after --", err)
+		return nil, terminal.Usagef("no SERVER given, and %w; pass a URL, or a command after --", err)
 	}
 	if err != nil {
 		return nil, err
@@ -367,12 +375,12 @@ func (t *target) defaultServer(words []string, quiet bool) (*mcpconfig.Server, e
 	}
 	if best == "" && len(words) > 0 && slices.Contains(names, words[0]) {
 		missing := map[string]string{"call": "tool", "read": "resource", "prompt": "prompt"}[t.cmd.Name()]
-		return nil, terminal.Usagef("%s is a server; give a %s too", words[0], missing)
+		return nil, terminal.Usagef("%s is a server; pass a %s too", words[0], missing)
 	}
 	if best == "" {
-		err := fmt.Errorf("no SERVER given; %s defines %s; give one of them, a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
+		err := fmt.Errorf("no SERVER given; %s defines %s; pass one of them, a URL, or a command after --", strings.Join(config.Files, ", "), strings.Join(names, ", "))
 		if len(names) == 0 {
-			err = fmt.Errorf("no SERVER given, and %s defines none; give a URL, or a command after --", strings.Join(config.Files, ", "))
+			err = fmt.Errorf("no SERVER given, and %s defines none; pass a URL, or a command after --", strings.Join(config.Files, ", "))
 		}
 		var all []error
 		for _, p := range slices.Concat(config.Problems, config.Ignored) {

@@ -88,7 +88,7 @@ func TestUnattended(t *testing.T) {
 		{"tools --all --yes", 3, true},
 	} {
 		got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
-		says := strings.Contains(got.out+got.err, `sh -c "touch ran"; to start it, name it on the command line, or give --yes`)
+		says := strings.Contains(got.out+got.err, `(sh -c "touch ran"), which you have not allowed yet; run prog `+strings.Fields(test.args)[0]+" p")
 		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
 			t.Errorf("%s: it runs: %t, and says %+v", test.args, runs, got)
 		}
@@ -128,7 +128,7 @@ func TestUnattendedURL(t *testing.T) {
 		write(t, dir, test.file, `{"`+test.key+`": {"p": {"type": "http", "url": "`+web.URL+`", "headers": {"X": "`+test.value+`"}}}}`)
 		sent = ""
 		got := do(t.Context(), t, dir, "tools")
-		if (sent == "") != test.refused || strings.Contains(got.err, "or give --yes") != test.refused {
+		if (sent == "") != test.refused || strings.Contains(got.err, "or pass --yes") != test.refused {
 			t.Errorf("%s with %s: it sends %q, and says %+v", test.file, test.value, sent, got)
 		}
 	}
