@@ -25,11 +25,11 @@ func highlights() []highlight {
 		{regexp.MustCompile(`(?m)^().*not compile:$`), terminal.Red, "✗ "},
 		{regexp.MustCompile(`^ *(wrong|refused):`), terminal.Red, ""},
 		{regexp.MustCompile(`^ *(warning|notice|note):`), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (create) `), terminal.Green, ""},
+		{regexp.MustCompile(`^  (create|add) `), terminal.Green, ""},
 		{regexp.MustCompile(`^  (update) `), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (delete) `), terminal.Red, ""},
+		{regexp.MustCompile(`^  (delete|remove) `), terminal.Red, ""},
 		{regexp.MustCompile(`(?m)^([A-Z].*:)$`), terminal.Bold, ""},
-		{regexp.MustCompile(`(?m)^(tools/list: .*)$`), terminal.Dim, ""},
+		{regexp.MustCompile(`(?m)^(The \d+ tools? takes? .*)$`), terminal.Dim, ""},
 	}
 }
 

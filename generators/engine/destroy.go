@@ -45,7 +45,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err != nil {
 			return nil, err
 		}
-		if err := e.checkUnedited(j, history, files, o); err != nil {
+		if err := e.checkUnedited(j, history, files, kind+" "+name, o); err != nil {
 			return nil, err
 		}
 		for _, file := range files {
@@ -67,13 +67,14 @@ func Kinds() []string {
 	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
-// checkUnedited refuses files that have been edited since they were generated or the project was created.
-func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
+// checkUnedited refuses files of a component that have been edited since they were generated or the project
+// was created.
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string, o Options) error {
 	if o.Force {
 		return nil
 	}
 	refusal := &Refusal{
-		Reason: "files to remove have been edited:",
+		Reason: fmt.Sprintf("you have edited files of %s:", component),
 		WayOut: "Nothing was changed. With force they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
@@ -323,10 +324,15 @@ func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 // logAdvice advises on stored events of commands that a plan removes, and on renamed workers.
 func (e *Engine) logAdvice(p *plan) []string {
 	var advice []string
+	hasFeatures := slices.ContainsFunc(p.after.Dirs(), func(dir string) bool { return path.Dir(dir) == derive.Features })
 	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
 		before, after := e.before.File(file), p.after.File(file)
 		if removed := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(removed) > 0 {
-			advice = append(advice, e.removedEventsAdvice(removed, path.Dir(file), after != nil))
+			next := e.removedEventsAdvice(removed, path.Dir(file), after != nil)
+			if !hasFeatures { // the server does not open the event log
+				next = fmt.Sprintf("Stored events of %s stay in the event log, but nothing reads them.", path.Base(path.Dir(file)))
+			}
+			advice = append(advice, next)
 		}
 		if after != nil {
 			advice = append(advice, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
@@ -338,16 +344,16 @@ func (e *Engine) logAdvice(p *plan) []string {
 // removedEventsAdvice advises on stored events of removed commands. If the feature remains, it includes a
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
-	events := strings.Join(removed, ", ")
-	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
+	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
+	skip := e.project.Name + " log skip SEQ --reason WHY"
 	if !remains {
-		return fmt.Sprintf("The server does not start with an event log that has events %s; %s.", events, skip)
+		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}
 	var quoted []string
 	for _, name := range removed {
 		quoted = append(quoted, strconv.Quote(name))
 	}
-	return fmt.Sprintf(`The server does not start with an event log that has events %s. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
+	return fmt.Sprintf(`%s To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with %s, or write in %s:
     // Map drops the events of removed commands.
     func Map(p app.Payload) (app.Payload, error) {
         switch p.Type {
@@ -355,7 +361,7 @@ func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool)
             return p, app.ErrDrop // or return the event that replaces it
         }
         return p, nil
-    }`, events, skip, dir, strings.Join(quoted, ", "))
+    }`, problem, skip, dir, strings.Join(quoted, ", "))
 }
 
 func renamedWorkersAdvice(before, after []string) []string {

@@ -217,7 +217,7 @@ type FileChange struct {
 // A Trial is the result of the examples of a component, run before it was written.
 type Trial struct {
 	Ran        bool     `json:"ran"`                  // False with no-exec
-	Passed     []string `json:"passed"`               // Names of the examples that passed
+	Passed     []string `json:"passed"`               // Names of the examples that passed; of the test if it has no examples
 	Printed    string   `json:"printed,omitempty"`    // Output of the function
 	Confined   bool     `json:"confined"`             // Whether the system prevented writes outside a temporary folder
 	Unenforced []string `json:"unenforced,omitempty"` // Limits that the system could not enforce

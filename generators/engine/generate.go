@@ -109,9 +109,7 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 		return nil, err
 	}
 	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
-	for _, m := range missing {
-		p.missing = append(p.missing, m.Reason)
-	}
+	p.missing = append(p.missing, missing...)
 	return text, err
 }
 
@@ -131,7 +129,7 @@ func generatorError(kind string, err error) error {
 				File: source.What, Line: source.Line, Column: source.Column, Message: source.Message,
 				Lines: typecheck.LinesAround(source.Text, source.Line),
 			}},
-			WayOut: "Nothing was changed.",
+			WayOut: "Nothing was changed. Correct the " + source.What + " and retry.",
 		}
 	}
 	return terminal.Usagef("%s: %w", kind, err)

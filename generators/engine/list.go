@@ -39,7 +39,8 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	}
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
 	for _, part := range parts.All() {
-		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
+		users := e.partUsers(part, e.before)
+		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: append(users, "")[0], users: users})
 	}
 	derive.CheckToolNames(packages, nil)
 	for _, pkg := range append(packages, e.unreadPlaces()...) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,13 +27,13 @@ type PartChange struct {
 
 // String describes the change in one line.
 func (c PartChange) String() string {
-	preposition := "to"
+	verb := "add"
 	if c.Action == journal.Delete {
-		preposition = "from"
+		verb = "remove"
 	}
-	text := fmt.Sprintf("%s  part %s: %s (%s)", c.Action, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
+	text := fmt.Sprintf("%s  part %s: %s (%s)", verb, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
 	if len(c.Modules) > 0 {
-		text += fmt.Sprintf(", %s %s go.mod", count(len(c.Modules), "module"), preposition)
+		text += fmt.Sprintf(" and %s in go.mod", count(len(c.Modules), "module"))
 	}
 	return text
 }
@@ -50,6 +51,8 @@ type PartStatus struct {
 	Description string `json:"description"` // Description of the part
 	Present     bool   `json:"present"`     // Whether the project has it
 	UsedBy      string `json:"usedBy"`      // A file that uses it; empty if none
+
+	users []string // all files that use it
 }
 
 // String describes the part in one line.
@@ -57,8 +60,12 @@ func (s PartStatus) String() string {
 	switch {
 	case !s.Present:
 		return fmt.Sprintf("part %s: not in this project (%s); run petrock add %[1]s to add it", s.Name, s.Description)
-	case s.UsedBy != "":
-		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
+	case len(s.users) > 0:
+		var folders []string
+		for _, file := range s.users {
+			folders = append(folders, path.Dir(file))
+		}
+		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, joinFew(slices.Compact(folders)))
 	}
 	return fmt.Sprintf("part %s: %s", s.Name, s.Description)
 }

@@ -13,13 +13,13 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -43,7 +43,7 @@ type plan struct {
 	trial      gen.Trial              // the examples to run
 	dir        string                 // folder of the trial's test
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
-	missing    []string               // why imports were not found
+	missing    []imports.Missing      // imports that were not found
 	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
 	warnings   []typecheck.Diagnostic
 	saved      *savedPlan // set in a dry run, or when a saved plan is applied
@@ -212,7 +212,7 @@ func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy the existing component first."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy the existing component first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -225,11 +225,16 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	}
 	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
+		p.explainMissing(verdict.New)
+		wayOut := "Nothing was changed."
+		if p.bodyFile != "" {
+			wayOut += " Correct the body and retry."
+		}
 		return &Refusal{
 			Reason:      "the change would not compile:",
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
-			WayOut:      strings.Join(append([]string{"Nothing was changed"}, p.missing...), "; ") + ".",
+			WayOut:      wayOut,
 		}
 	}
 	if p.tidied {
@@ -250,6 +255,17 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	}
 	p.tried, err = e.try(ctx, p, o)
 	return err
+}
+
+// explainMissing replaces the error of a package that was not imported by the reason.
+func (p *plan) explainMissing(found []typecheck.Diagnostic) {
+	for i, d := range found {
+		for _, m := range p.missing {
+			if d.File == p.bodyFile && d.Message == "undefined: "+m.Name {
+				found[i].Message = m.Reason
+			}
+		}
+	}
 }
 
 // changes returns the files that the plan changes on disk, sorted.

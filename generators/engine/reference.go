@@ -217,12 +217,18 @@ func (r *Result) String() string {
 		fmt.Fprintf(&out, "notice: %s\n", notice)
 	}
 	fmt.Fprintf(&out, "%s\n", r.Headline())
+	if r.isRefused() {
+		for _, d := range r.Refused {
+			fmt.Fprintf(&out, "  %s\n", d)
+		}
+		return out.String()
+	}
 	for _, change := range r.Parts {
 		fmt.Fprintf(&out, "  %s\n", change)
 	}
 	for _, f := range r.Files {
 		note := ""
-		if f.Derived {
+		if f.Derived && path.Ext(f.Path) == ".go" { // not go.mod, which is also yours
 			note = " (derived)"
 		}
 		fmt.Fprintf(&out, "  %s  %s%s\n", f.Action, f.Path, note)
@@ -254,6 +260,11 @@ func (r *Result) String() string {
 	return out.String()
 }
 
+// isRefused reports whether a sync changed nothing because of errors.
+func (r *Result) isRefused() bool {
+	return r.Action == actionSync && len(r.Files) == 0 && len(r.Refused) > 0
+}
+
 // Headline describes the result in one line.
 func (r *Result) Headline() string {
 	done := map[string][2]string{
@@ -270,8 +281,8 @@ func (r *Result) Headline() string {
 	}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
-	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
-		return "Some packages have errors; nothing was changed:"
+	case r.isRefused():
+		return "Nothing was changed: petrock cannot derive from these packages:"
 	case r.Action == "sync" && len(r.Files) == 0:
 		return "All derived files are up to date."
 	case r.Action == "sync":
@@ -287,7 +298,11 @@ func (r *Result) Headline() string {
 
 // String formats the size as text.
 func (s *Size) String() string {
-	return fmt.Sprintf("tools/list: %s, %d bytes, about %d tokens", count(s.Tools, "tool"), s.Bytes, s.Tokens)
+	verb := "take"
+	if s.Tools == 1 {
+		verb = "takes"
+	}
+	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
 }
 
 // String formats the result of the examples as text.
@@ -295,7 +310,11 @@ func (t *Trial) String() string {
 	if !t.Ran {
 		return "Examples were not run."
 	}
-	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
+	what := "examples"
+	if !slices.ContainsFunc(t.Passed, func(name string) bool { return !strings.HasPrefix(name, "Test") }) {
+		what = "tests" // without examples, Passed has the name of the test
+	}
+	text := fmt.Sprintf("%s passed: %s", what, strings.Join(t.Passed, ", "))
 	if len(t.Unenforced) > 0 {
 		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
 	}

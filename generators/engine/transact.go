@@ -125,7 +125,7 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
+		r.Next = []string{fmt.Sprintf("To restore it: petrock undo %s (over MCP: undo)", r.Operation)}
 	}
 	r.Next = append(r.Next, e.logAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)

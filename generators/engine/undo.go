@@ -72,9 +72,9 @@ func findOperation(history []journal.Operation, id string) (target journal.Opera
 	}
 	switch {
 	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; see the history"}
+		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: petrock://history)"}
 	case at < 0:
-		return target, nil, terminal.Usagef("operation %q does not exist; see the history", id)
+		return target, nil, terminal.Usagef("operation %q does not exist; run petrock history (over MCP: petrock://history)", id)
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
