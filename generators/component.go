@@ -37,6 +37,8 @@ type component struct {
 	tools   []string // tools that the examples call
 	others  []string // further features that its test serves
 
+	undescribed []string // names of input fields without a description
+
 	input, output shape                   // types of a tool; the name is empty if unknown
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
@@ -137,10 +139,12 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	switch {
 	case !n.isWritten():
 		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
-	case len(n.examples) == 0:
+	case len(n.examples)+len(n.given) == 0:
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
+	case len(n.examples) == 0:
+		draft.Next = append(draft.Next, fmt.Sprintf("Add checks to the test of %s in %s.", n.wire, n.testPath()))
 	}
-	if n.description == "" && n.kind != "worker" {
+	if n.description == "" && n.kind != "worker" || len(n.undescribed) > 0 {
 		draft.Next = append(draft.Next, n.describeStep())
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
@@ -157,9 +161,28 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	return draft, err
 }
 
-// describeStep asks for the doc comment that clients see as the description.
+// describeStep asks for the comments that clients see as descriptions.
 func (n component) describeStep() string {
-	return fmt.Sprintf("Describe %s in its doc comment, then run petrock sync: models choose by it.", n.goName)
+	var missing []string
+	if n.description == "" {
+		missing = append(missing, "the doc comment of "+n.goName)
+	}
+	if len(n.undescribed) > 0 {
+		missing = append(missing, "comments for "+strings.Join(n.undescribed, ", "))
+	}
+	use := "models read comments to choose and call tools"
+	if n.kind == "resource" || n.kind == "prompt" {
+		use = "clients show comments as descriptions"
+	}
+	return fmt.Sprintf("Write %s: %s. Then run petrock sync (over MCP: build).", strings.Join(missing, " and "), use)
+}
+
+func (n *component) setUndescribed(fields []gen.Field) {
+	for _, f := range fields {
+		if f.Description == "" {
+			n.undescribed = append(n.undescribed, f.Name)
+		}
+	}
 }
 
 // Written is the implementation of a component, as sent by the caller.
@@ -170,8 +193,8 @@ type Written struct {
 
 // WrittenText is Written for a component that returns text.
 type WrittenText struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as in generate_tool
-	Examples []Example `json:"examples,omitempty"`                // Test cases, as in generate_tool
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as for a tool
+	Examples []Example `json:"examples,omitempty"`                // Test cases, as for a tool
 }
 
 // An Example is an input with the expected output or error.

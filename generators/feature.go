@@ -20,9 +20,9 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // Fields of an item, as in generate_tool; requires crud. Every item also has id, seq, created_at and updated_at
+	Fields []string `json:"fields,omitempty"` // Fields of an item, as for a tool; only with crud. Every item also has id, seq, created_at and updated_at
 	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update and delete and the queries get and list
-	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; requires crud. Default: the singular of the name
+	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; only with crud. Default: the singular of the name
 }
 
 // Feature creates an event-sourced feature: a state for commands, queries and workers. With crud the
@@ -32,7 +32,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	if p.Packages[featureDir(in.Name)] != "" {
-		return gen.Draft{}, fmt.Errorf("feature %s already exists; add to it with command, query and worker, such as command %[1]s/publish", in.Name)
+		return gen.Draft{}, fmt.Errorf("feature %s already exists; add to it with generate command, query or worker, such as petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
 	fields, err := gen.ParseFields(in.Fields)
@@ -42,14 +42,14 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	case in.CRUD:
 		return crudFeature(p, draft, in, fields)
 	case len(fields) > 0 || in.Item != "":
-		return gen.Draft{}, errors.New("fields and item require crud; set crud, or omit them")
+		return gen.Draft{}, errors.New("fields and item need crud (--crud); set it, or omit them")
 	}
 	if draft.Files, err = plainFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
-		fmt.Sprintf("Add commands and queries: command %s/create, query %s/get.", in.Name, in.Name),
+		fmt.Sprintf("petrock generate command %s/create (over MCP: generate_command)", in.Name),
 		"go test ./" + featureDir(in.Name),
 	}
 	return draft, nil
@@ -68,10 +68,10 @@ func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// Replay must always give the same state: at the end of a test, apptest replays the event log twice,
-// once more from a snapshot, and compares the states.
+	test.Text(`// Replay must always give the same state. At the end of a test, apptest replays the event log twice from
+// the start and once from a snapshot, and compares the states.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Call commands here: client.Given("`+feature+`_create", `+feature+`.Create{Title: "example"}).
+	`+serveFeature(p, test, feature)+`// Call commands here. For a command create: client.Given("`+feature+`_create", `+feature+`.Create{}).
 	client.Work(t.Context())
 }`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
@@ -125,10 +125,10 @@ func newFeatureNotice(p gen.Project, feature string) string {
 		}
 		others = append(others, name)
 		if suggestion == "" && isSimilar(name, feature) {
-			suggestion = fmt.Sprintf("; did you mean %s? Then undo this", name)
+			suggestion = fmt.Sprintf(". If you meant %s, run petrock undo", name)
 		}
 	}
-	notice := "creates the feature " + feature
+	notice := feature + " is a new feature"
 	if len(others) == 0 {
 		return notice
 	}

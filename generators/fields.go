@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/parser"
@@ -264,7 +265,8 @@ func (n *component) setSteps(body string, steps []Step) error {
 		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
 		if !given {
 			n.tools = append(n.tools, tool)
-			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
+			name := cmp.Or(s.Name, "example "+strconv.Itoa(i+1)) // the number in the list, which includes the set-up
+			w.Examples = append(w.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
 		example, err := Example{Input: s.Input}.check(i)

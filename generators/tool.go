@@ -19,7 +19,7 @@ import (
 
 // ToolInput is the input of Tool.
 type ToolInput struct {
-	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail. Optional with from, where the default is the name of the function
+	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail. Optional if from is set: the default is the name of its function
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax; default: one string field, result
 	Description string   `json:"description,omitempty"` // What the tool does, such as: Sends a mail. Models choose tools by it
@@ -34,7 +34,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return toolFrom(p, in)
 	}
 	if in.Name == "" {
-		return gen.Draft{}, errors.New("a tool needs a \"name\", such as send_mail, or \"from\", a function of the project such as ./store.Find")
+		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
 	}
 	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
@@ -80,13 +80,13 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 		text := fmt.Sprintf(`result := client.CallTool(%q, %s)
 			// Not written yet. Once it is, check here what %[1]s returns.
 			if !result.IsError || !strings.Contains(result.Text(), %[3]q) {
-				t.Errorf("%[4]s returned %%s", result.Text())
-			}`, n.wire, file.Code(n.argument(p, n.wire, valid)), n.unwrittenMessage(), n.wire)
+				t.Errorf("%[1]s returned %%s", result.Text())
+			}`, n.wire, file.Code(n.argument(p, n.wire, valid)), n.unwrittenMessage())
 		if !ok {
 			return text
 		}
 		return text + "\n// Arguments are validated before the function runs.\n" +
-			n.invalidCall(file, file.Code(n.argument(p, n.wire, wrong)), "with a wrong "+bad.Name)
+			n.invalidCall(file, file.Code(n.argument(p, n.wire, wrong)), string(wrong))
 	}), err
 }
 

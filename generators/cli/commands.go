@@ -56,7 +56,7 @@ func (c *common) addFlags(cmd *cobra.Command, writes bool) {
 	cmd.MarkFlagDirname("dir")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
 	if writes {
-		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print the changes as a unified diff, without the code of parts, and write nothing")
+		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print a diff, change nothing")
 	}
 }
 
@@ -143,7 +143,7 @@ func printListing(env Env, l *engine.Listing) error {
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
-		Short: "Add a part: optional code of petrock",
+		Short: "Add optional code: app (event log), client (HTTP client), oauth",
 		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
@@ -389,13 +389,14 @@ If changed fields of a command make stored events unreadable, sync refuses and p
 Generate a new version of the command with generate version or, if you do not need the stored events,
 use --accept.
 
-A package with errors is reported and keeps its derived files. sync derives the other packages.
+If petrock cannot derive from a package, sync reports it, keeps its derived files, and derives the
+other packages. sync does not check function bodies; run status.
 
 With --check, sync writes nothing. It reports stale files, commands whose stored events are
 unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
 warnings.
 
-Exit codes: 0 success; 1 a package has errors or, with --check, something is reported.`,
+Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, something is reported.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -421,7 +422,7 @@ Exit codes: 0 success; 1 a package has errors or, with --check, something is rep
 			case err != nil:
 				return err
 			case len(result.Refused) > 0:
-				return &terminal.ReportedError{Err: errors.New("some packages could not be derived")}
+				return &terminal.ReportedError{Err: errors.New("cannot derive from some packages")}
 			case check && len(result.Files) > 0:
 				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run %s sync", env.Program)}
 			case check && len(result.Impure) > 0:
@@ -432,6 +433,6 @@ Exit codes: 0 success; 1 a package has errors or, with --check, something is rep
 	}
 	c.addFlags(cmd, true)
 	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and fail if something is stale, incompatible or impure")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
 	return cmd
 }

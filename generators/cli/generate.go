@@ -20,8 +20,9 @@ import (
 
 // Help texts of several commands.
 const (
-	noExecUsage = "type-check generated code, but do not run its examples"
-	noNetUsage  = "run examples without network, if the system supports that"
+	noExecUsage = "type-check generated code, but do not run its tests"
+	noNetUsage  = "run tests without network, if the system supports that"
+	dryRunUsage = "print a diff and save a plan for apply; change no project file"
 	trialHelp   = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
 folder, and their child processes end with them. They can read your files and, without --no-net, use
 the network. The result names limits that the system could not enforce.`
@@ -56,6 +57,7 @@ The project's own generators are additional kinds.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	new(common).addFlags(cmd, true) // for generators that this petrock does not know
+	cmd.Flags().Lookup("dry-run").Usage = dryRunUsage
 	cmd.Flags().Bool("no-exec", false, noExecUsage)
 	cmd.Flags().Bool("no-net", false, noNetUsage)
 	for _, g := range all {
@@ -96,6 +98,7 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 		},
 	}
 	c.addFlags(cmd, true)
+	cmd.Flags().Lookup("dry-run").Usage = dryRunUsage
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, noExecUsage)
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
@@ -120,7 +123,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "command":
 		return []string{
 			`generate command posts/publish id --description 'Publishes a post.'`,
-			`generate command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].Public = true; return PublishOutput{}'`,
+			`generate command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].UpdatedAt = e.Time; return PublishOutput{}'`,
 		}
 	case "query":
 		return []string{`generate query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`}
@@ -129,8 +132,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "version":
 		return []string{
 			`generate version posts/create --rename body=text`,
-			`generate version posts/create --drop draft --default status=open`,
-			`generate version orders/place --rename items.url=items.href`,
+			`generate version posts/create --drop body`,
 		}
 	case "generator":
 		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
@@ -290,10 +292,10 @@ func (f *form) addFlags(cmd *cobra.Command) {
 		case flags.Lookup(name) != nil: // of another property; only --input can set this one
 			continue
 		case p.isLong() && p.Type == "array":
-			flags.StringArray(name, nil, p.Description+" (a JSON object, or `@file` with an object or a list; may be repeated)")
+			flags.StringArray(name, nil, "JSON `object`, or @FILE with an object or a list; may be repeated: "+p.Description)
 			continue
 		case p.isLong():
-			flags.String(name, "", p.Description+" (or `@file`, @- for standard input)")
+			flags.String(name, "", "Go `code`, @FILE, or @- for standard input: "+p.Description)
 			continue
 		}
 		switch p.Type {

@@ -299,7 +299,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 
 const (
 	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
-	undocumented       = "%s has no doc comment; models choose by it"
+	undocumented       = "%s has no doc comment; write one, models read it to choose a tool"
 )
 
 func (f *finder) checkName(name string) error {

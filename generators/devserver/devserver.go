@@ -101,9 +101,11 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 
 func (t *Tools) instructions() string {
 	text := `Petrock creates and extends MCP servers in Go. Workflow:
-1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: the project created last, or the enclosing one.`
+1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: `
 	if t.options.CanCreate {
-		text += ` new_project creates a project.`
+		text += `the project created last, or else the enclosing one. new_project creates a project.`
+	} else {
+		text += `the enclosing project.`
 	}
 	text += `
 2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
@@ -113,7 +115,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
-Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; resources/list has the other pages.`
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
 	return text
 }
 
@@ -154,7 +156,7 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 
 // InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
-	Name string `json:"name"`           // Name of the component, for clients or in Go
+	Name string `json:"name"`           // Tool name (notes_create), feature name (notes/create) or Go name
 	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous
 	Dir  string `json:"dir,omitempty"`  // Folder of the project
 }

@@ -18,7 +18,7 @@ const (
 
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, for clients or in Go"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create) or Go name"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 

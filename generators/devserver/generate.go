@@ -19,7 +19,7 @@ const dirSchema = `{"type":"string"}`
 
 // registerGenerators registers generate_KIND for each generator, generate_component and plan.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string","description":"Other arguments, such as body, go next to name"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",

@@ -163,16 +163,24 @@ func (s ProjectStatusOutput) String() string {
 		}
 	}
 	text.WriteString(s.Vendored.text(s.Petrock))
+	var stale []string
 	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
-		fmt.Fprintf(&text, "%s\n", line)
+		if file, ok := strings.CutSuffix(line, " is stale"); ok {
+			stale = append(stale, file)
+		} else {
+			fmt.Fprintf(&text, "%s\n", line)
+		}
 	}
 	if s.Builds {
 		text.WriteString("All packages and tests compile.\n")
-		return text.String()
+	} else {
+		text.WriteString("The project does not compile:\n")
+		for _, d := range s.Diagnostics {
+			fmt.Fprintf(&text, "%s\n", d)
+		}
 	}
-	text.WriteString("The project does not compile:\n")
-	for _, d := range s.Diagnostics {
-		fmt.Fprintf(&text, "%s\n", d)
+	if len(stale) > 0 {
+		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(stale, ", "))
 	}
 	return text.String()
 }

@@ -157,6 +157,10 @@ func (f *Field) setName(text string) error {
 	case text == "":
 		return errors.New("the name is missing; try title:string")
 	case strings.Contains(text, " "):
+		first, rest, _ := strings.Cut(text, " ")
+		if joined := strings.ReplaceAll(text, " ", "_"); !strings.Contains(rest, " ") && check(joined, "_", longestField) == nil {
+			return fmt.Errorf("a name has no spaces; write %s, or %s %q for a description", joined, first, rest)
+		}
 		return fmt.Errorf("%w; write a description in double quotes, and in a shell the whole field in single quotes", err)
 	}
 	return err
@@ -191,7 +195,7 @@ func (f Field) checkDistinct(others []Field) error {
 	for _, other := range others {
 		switch {
 		case f.Name == other.Name:
-			return fmt.Errorf("field %q: %q has the same name; rename one of them", Shorten(f.String()), Shorten(other.String()))
+			return fmt.Errorf("two fields are named %q; rename one", f.Name)
 		case strings.EqualFold(f.Name, other.Name):
 			return fmt.Errorf("field %q: the name of %q differs only in case, which JSON readers may ignore; rename one of them", Shorten(f.String()), Shorten(other.String()))
 		case f.Go == other.Go:

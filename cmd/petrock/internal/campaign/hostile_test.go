@@ -48,7 +48,7 @@ func hostiles() []hostile {
 	add := func(more ...hostile) { all = append(all, more...) }
 
 	// Names that are invalid for files, functions or clients.
-	add(named(`a tool needs a "name"`, "")...)
+	add(named("a tool needs a name", "")...)
 	add(named("invalid name", " ", "a b", `"`, "`", "'", "*/", "//", "a\nb", "a\x00b", "a\tb", "\xff", "../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`,
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
