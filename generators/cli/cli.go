@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ import (
 // project's own generators, which are added to petrock's.
 func Main(ctx context.Context, args []string, out *os.File, own ...gen.Generator) int {
 	dir, _ := os.Getwd() // commands that need it report that it does not exist
-	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock", Own: own}
+	program := cmp.Or(os.Getenv(programVariable), "go run ./cmd/petrock")
+	os.Unsetenv(programVariable) // not for child processes
+	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: program, Own: own}
 	return Run(ctx, newProjectRoot, args, env)
 }
 

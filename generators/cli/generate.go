@@ -132,7 +132,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "version":
 		return []string{
 			`generate version posts/create --rename body=text`,
-			`generate version posts/create --drop body`,
+			`generate version posts/create --rename title=headline --rename body=text`,
 		}
 	case "generator":
 		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ import (
 
 // projectCommand is the cobra annotation of commands that work on a project.
 const projectCommand = "petrock.project"
+
+// programVariable passes [Env.Program] on to the program that a command is handed over to.
+const programVariable = "PETROCK_PROGRAM"
 
 // markProject annotates commands that work on a project, and adds --no-exec. The installed petrock
 // hands them over unless --no-exec is given.
@@ -75,6 +79,8 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 		printNotice(env, "%s cannot be built, so %s: %v", name, fallback, err)
 		return 0, false
 	}
+	os.Setenv(programVariable, env.Program)
+	defer os.Unsetenv(programVariable)
 	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
 		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
 		return 0, false
