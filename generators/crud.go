@@ -268,7 +268,8 @@ func (c Delete) Apply(s *State, e app.Event) $type {
 	return *$item
 }
 
-// removeID removes an index from Order. It moves the shorter side, so the oldest is as cheap as the newest.
+// removeID removes the id at an index of Order. It moves the ids on the shorter side, so that deleting
+// the first is as fast as the last.
 func (s *State) removeID(at int) {
 	if at < len(s.Order)/2 {
 		copy(s.Order[1:at+1], s.Order[:at])
@@ -299,7 +300,7 @@ func (c crud) list() gen.GoFile {
 	c.text(file, `// List lists $feature in order of creation, in pages.
 type List struct {
 	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // Maximum number of items
-	After int64 'json:"after,omitempty" schema:"min=0"' // next of the previous page; omit for the first page
+	After int64 'json:"after,omitempty" schema:"min=0"' // Value of next from the previous page; omit for the first page
 }
 
 // ListOutput is one page.

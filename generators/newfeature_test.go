@@ -16,11 +16,11 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "creates the feature post; other features: posts, users; did you mean posts? Then undo this"},
-		{"psots", some, "creates the feature psots; other features: posts, users; did you mean posts? Then undo this"},
-		{"userss", some, "creates the feature userss; other features: posts, users; did you mean users? Then undo this"},
-		{"orders", some, "creates the feature orders; other features: posts, users"},
-		{"orders", nil, "creates the feature orders"},
+		{"post", some, "The feature post is new. Other features: posts, users. Did you mean posts? If so, undo this."},
+		{"psots", some, "The feature psots is new. Other features: posts, users. Did you mean posts? If so, undo this."},
+		{"userss", some, "The feature userss is new. Other features: posts, users. Did you mean users? If so, undo this."},
+		{"orders", some, "The feature orders is new. Other features: posts, users."},
+		{"orders", nil, "The feature orders is new."},
 		{"posts", some, ""},
 	} {
 		p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}
