@@ -71,7 +71,8 @@ type served struct {
 // servedKey is the key of a script's [*served].
 type servedKey struct{}
 
-// post STATUS URL FILE OUT [HEADER: VALUE...] sends a file, must be answered with a status, and writes the answer to a file.
+// post STATUS URL FILE OUT [HEADER: VALUE...] posts a file, expects a status, and writes the response
+// body to OUT.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: post status url file out [header: value...]")

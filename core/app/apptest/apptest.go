@@ -2,7 +2,10 @@
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
-//	client.CheckTool(t, "posts_get", mcptest.Example{Input: posts.Get{ID: "id1"}, Output: posts.Post{ID: "id1", Title: "Hello"}})
+//	client.CheckTool(t, "posts_get", mcptest.Example{
+//		Input:  posts.Get{ID: "id1"},
+//		Output: posts.Post{ID: "id1", Title: "Hello"},
+//	})
 //
 // When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to a
 // different state.
@@ -111,8 +114,8 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers run their periods once, and handle all events. It fails the test if a worker
-// fails.
+// Work makes the workers call their periodic methods once, and handle all events. It fails the test if
+// a worker fails.
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {

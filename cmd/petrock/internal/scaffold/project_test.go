@@ -358,7 +358,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The example everything is a whole project: all that it offers is wired, in its own module, and the plain tool is as it was.
+// The example everything wires all its components, and keeps the tool add.
 func TestEverything(t *testing.T) {
 	sources := scaffold.Embedded()
 	files := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo", Example: "everything"})
@@ -413,7 +413,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// The example moonphase is a server for HTTP that wants a key: its program and its texts say so, by the name of the project, and clients send it.
+// The example moonphase requires an API key over HTTP. Its program, documents and client configurations
+// use the name of the project for it.
 func TestMoonphase(t *testing.T) {
 	sources := scaffold.Embedded()
 	for _, name := range []string{"moonphase", "luna-2"} {
