@@ -186,13 +186,13 @@ func (n *component) setUndescribed(fields []gen.Field) {
 }
 
 // Written is the implementation of a component, as sent by the caller.
-type Written struct {
+type Implementation struct {
 	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
 	Examples []Example `json:"examples,omitempty"`                // Test cases, which must pass before anything is written. output must match exactly, error is a substring; without either, any success passes
 }
 
-// WrittenText is Written for a component that returns text.
-type WrittenText struct {
+// A TextImplementation is an Implementation of a component that returns text.
+type TextImplementation struct {
 	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as for a tool
 	Examples []Example `json:"examples,omitempty"`                // Test cases, as for a tool
 }
@@ -207,8 +207,8 @@ type Example struct {
 
 var errExamplesWithoutBody = errors.New("examples without body; send the statements of the function as body too")
 
-// setWritten sets body and examples. callable reports that the component runs without a body.
-func (n *component) setWritten(w Written, callable bool) error {
+// setImplementation sets body and examples. callable reports that the component runs without a body.
+func (n *component) setImplementation(w Implementation, callable bool) error {
 	if w.Body == "" && len(w.Examples) > 0 && !callable {
 		return errExamplesWithoutBody
 	}
@@ -218,9 +218,9 @@ func (n *component) setWritten(w Written, callable bool) error {
 			return err
 		}
 	}
-	const most = 100
-	if len(w.Examples) > most {
-		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(w.Examples), most)
+	const maxExamples = 100
+	if len(w.Examples) > maxExamples {
+		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(w.Examples), maxExamples)
 	}
 	seen := map[string]bool{}
 	for i, e := range w.Examples {

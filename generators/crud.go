@@ -286,7 +286,8 @@ func (c Delete) Apply(s *State, e app.Event) $type {
 	return *$item
 }
 
-// removeID removes an index from Order. It moves the shorter side, so the oldest is as cheap as the newest.
+// removeID removes the id at an index of Order. It moves the ids on the shorter side, so that deleting
+// the first is as fast as the last.
 func (s *State) removeID(at int) {
 	if at < len(s.Order)/2 {
 		copy(s.Order[1:at+1], s.Order[:at])

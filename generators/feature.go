@@ -32,7 +32,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	if p.Packages[featureDir(in.Name)] != "" {
-		return gen.Draft{}, fmt.Errorf("feature %s already exists; add to it with generate command, query or worker, such as petrock generate command %[1]s/publish", in.Name)
+		return gen.Draft{}, fmt.Errorf("feature %s already exists; to add a command, run petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
 	fields, err := gen.ParseFields(in.Fields)
@@ -49,7 +49,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
-		fmt.Sprintf("petrock generate command %s/create (over MCP: generate_command)", in.Name),
+		fmt.Sprintf("Add commands and queries: run petrock generate command %[1]s/create and petrock generate query %[1]s/get.", in.Name),
 		"go test ./" + featureDir(in.Name),
 	}
 	return draft, nil
@@ -125,18 +125,18 @@ func newFeatureNotice(p gen.Project, feature string) string {
 		}
 		others = append(others, name)
 		if suggestion == "" && isSimilar(name, feature) {
-			suggestion = fmt.Sprintf(". If you meant %s, run petrock undo", name)
+			suggestion = fmt.Sprintf(" If you meant %s, run petrock undo.", name)
 		}
 	}
-	notice := feature + " is a new feature"
+	notice := "The feature " + feature + " is new."
 	if len(others) == 0 {
 		return notice
 	}
-	const most = 12
-	if len(others) > most {
-		others = append(others[:most], "…")
+	const maxShown = 12
+	if len(others) > maxShown {
+		others = append(others[:maxShown], "…")
 	}
-	return fmt.Sprintf("%s; other features: %s%s", notice, strings.Join(others, ", "), suggestion)
+	return fmt.Sprintf("%s Other features: %s.%s", notice, strings.Join(others, ", "), suggestion)
 }
 
 // isSimilar reports whether the Levenshtein distance of two names is at most 2.
@@ -165,15 +165,15 @@ func featureDir(feature string) string { return path.Join("features", feature) }
 // checkFeature checks the name of a feature, which is also the name of its folder and package, and the
 // prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
-	const most = 30
+	const maxLength = 30
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
+		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), maxLength)], fmt.Sprintf(format, args...))
 	}
 	switch {
 	case name == "":
 		return errors.New("a feature needs a name, such as posts")
-	case len(name) > most:
-		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), most)
+	case len(name) > maxLength:
+		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
 	case !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name):
 		better := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(name), ""), "0123456789")
 		if checkFeature(p, better) != nil {

@@ -253,7 +253,7 @@ type call struct {
 // setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
 // expected result set up the test.
 func (n *component) setSteps(body string, steps []Step) error {
-	w, given := Written{Body: body}, true
+	w, given := Implementation{Body: body}, true
 	for i, s := range steps {
 		tool := s.Tool
 		if tool == "" {
@@ -278,7 +278,7 @@ func (n *component) setSteps(body string, steps []Step) error {
 	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
 		return errExamplesWithoutBody
 	}
-	return n.setWritten(w, false)
+	return n.setImplementation(w, false)
 }
 
 func (n component) steps(p gen.Project) ([]step, error) {

@@ -16,11 +16,11 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "post is a new feature; other features: posts, users. If you meant posts, run petrock undo"},
-		{"psots", some, "psots is a new feature; other features: posts, users. If you meant posts, run petrock undo"},
-		{"userss", some, "userss is a new feature; other features: posts, users. If you meant users, run petrock undo"},
-		{"orders", some, "orders is a new feature; other features: posts, users"},
-		{"orders", nil, "orders is a new feature"},
+		{"post", some, "The feature post is new. Other features: posts, users. If you meant posts, run petrock undo."},
+		{"psots", some, "The feature psots is new. Other features: posts, users. If you meant posts, run petrock undo."},
+		{"userss", some, "The feature userss is new. Other features: posts, users. If you meant users, run petrock undo."},
+		{"orders", some, "The feature orders is new. Other features: posts, users."},
+		{"orders", nil, "The feature orders is new."},
 		{"posts", some, ""},
 	} {
 		p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}

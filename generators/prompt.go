@@ -12,7 +12,7 @@ type PromptInput struct {
 	Name        string   `json:"name"`                  // Name of the prompt, such as review
 	Fields      []string `json:"fields,omitempty"`      // Arguments of type string, enum or time: code, style:enum(short,long)?
 	Description string   `json:"description,omitempty"` // What the prompt does, such as: Asks for a review.
-	WrittenText
+	TextImplementation
 }
 
 // Prompt creates a prompt, a message template that users choose in their client, with a test. Its
@@ -22,7 +22,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setWritten(Written(in.WrittenText), false); err != nil {
+	if err := n.setImplementation(Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	arguments, err := gen.ParseFields(in.Fields)

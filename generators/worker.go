@@ -205,7 +205,7 @@ func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, er
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// Not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
+			return "// " + n.wire + " is not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
 		case len(n.given)+len(all) == 0:
 			file.Use("strings")
 			return fmt.Sprintf(`// Execute commands with client.Given, run the worker with client.Work(t.Context()), and check the effects here.

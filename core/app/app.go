@@ -237,12 +237,9 @@ func (a *App) add(f *feature) error {
 	return nil
 }
 
-// checkWorkers returns an error for workers that follow an unknown command, share a name, or have no
-// interval.
+// checkWorkers returns an error for workers that follow an unknown command, share a name, or have an
+// interval that is not positive.
 func (a *App) checkWorkers() error {
-	if a.o.Partial {
-		return nil
-	}
 	for _, f := range a.features {
 		names := map[string]bool{}
 		for _, w := range f.Workers {
@@ -250,13 +247,13 @@ func (a *App) checkWorkers() error {
 				return fmt.Errorf("feature %s: worker %s is registered twice", f.Name, w.name)
 			}
 			names[w.name] = true
-			for _, p := range w.periods {
+			for _, p := range w.periodic {
 				if p.interval <= 0 {
 					return fmt.Errorf("feature %s: worker %s has the interval %v; intervals must be above 0", f.Name, w.name, p.interval)
 				}
 			}
 			for kind := range w.on {
-				if a.commands[kind] == nil {
+				if a.commands[kind] == nil && !a.o.Partial {
 					return fmt.Errorf("feature %s: worker %s follows %v, which is not a command of any feature; register its feature", f.Name, w.name, kind)
 				}
 			}
@@ -271,18 +268,18 @@ type (
 	idempotencyKey struct{}
 )
 
-// A scope is the app of a context, and which part of the app uses the context.
+// A scope is the value that the app stores in a context.
 type scope struct {
 	app       *App
-	holdsLock bool  // a check or query, which holds the lock on the states
-	work      *work // nil outside of workers
+	holdsLock bool        // a check or query, which holds the lock on the states
+	call      *workerCall // nil outside of workers
 }
 
-// A work is a call of a worker, for an event or by the clock.
-type work struct {
+// A workerCall is one call of a worker's method, for an event or on schedule.
+type workerCall struct {
 	prefix string    // of the idempotency keys of its commands
 	byData bool      // commands with different data have different keys
-	due    time.Time // of a call by the clock
+	due    time.Time // of a call on schedule
 
 	mu     sync.Mutex
 	counts map[string]int // of commands so far, by type or by type and data
@@ -292,7 +289,7 @@ type work struct {
 const workPrefix = "work/"
 
 // nextKey returns the idempotency key of the next command. A repeated call has the same keys.
-func (w *work) nextKey(eventType string, data []byte) string {
+func (w *workerCall) nextKey(eventType string, data []byte) string {
 	id := eventType
 	if w.byData {
 		sum := sha256.Sum256(data)
@@ -331,8 +328,8 @@ func Now(ctx context.Context) time.Time {
 // Due returns the time at which a call of [Every] was due, and [Now] for other callers. A call that is
 // repeated after a crash has the same due time, so commands that contain it are executed once.
 func Due(ctx context.Context) time.Time {
-	if s := scopeOf(ctx); s.work != nil && !s.work.due.IsZero() {
-		return s.work.due
+	if s := scopeOf(ctx); s.call != nil && !s.call.due.IsZero() {
+		return s.call.due
 	}
 	return Now(ctx)
 }

@@ -56,8 +56,8 @@ type pending struct {
 	progress atomic.Int32
 	result   json.RawMessage
 	err      error
-	final    bool          // err is final, also if the rest of the batch is retried
-	wake     chan struct{} // receives when the caller must lead, or has a result
+	final    bool          // err is final, even if the rest of the batch is retried
+	wake     chan struct{} // signals that the caller must lead, or has a result
 }
 
 // Progress of a pending command.
@@ -91,7 +91,7 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 			if a.queue.abandon(p) {
 				return nil, context.Cause(ctx)
 			}
-			<-p.wake // the leader answers soon
+			<-p.wake // the leader has taken p, or this caller must lead
 		}
 	}
 	if p.progress.Load() == answered {
@@ -136,8 +136,8 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
 		p.key, p.givenKey = key.stored, key.given
-	} else if in.work != nil && p.key == "" {
-		p.key, p.typeOnly = in.work.nextKey(t.eventType, data), true
+	} else if in.call != nil && p.key == "" {
+		p.key, p.typeOnly = in.call.nextKey(t.eventType, data), true
 		p.givenKey = p.key
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.typeOnly {
@@ -303,7 +303,7 @@ func (p *pending) answer() {
 	}
 }
 
-// executeAll executes commands in order, and returns the records to append. a.mu is locked.
+// executeAll executes commands in order, and returns the records to append. a.mu is held.
 func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 	if !a.isValid() {
 		return nil, errRetry // a rebuild within the transaction would block other processes
@@ -335,7 +335,8 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 			p.err, p.final = err, true
 			return nil, errRetry
 		}
-		if p.err = err; err == nil {
+		p.err = err
+		if err == nil {
 			records = append(records, r)
 			a.seq, a.lastID = r.Seq, r.ID
 		}
@@ -381,7 +382,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 	state := p.cmdType.feature.state
 	if err := p.command.check(scope{app: a, holdsLock: true}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			return r, err // of another feature, which Check has asked
+			return r, err // of another feature, which Check queried
 		}
 		return r, refused{err}
 	}
@@ -398,7 +399,8 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}
 	changed = false // the caller commits the record
-	if p.result = result; p.key != "" {
+	p.result = result
+	if p.key != "" {
 		r.Result = result
 	}
 	return r, nil

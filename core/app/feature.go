@@ -187,7 +187,7 @@ func (a *App) lockCurrent(ctx context.Context) error {
 	}
 }
 
-// isValid reports whether the states include exactly the events up to a.seq. a.mu is locked.
+// isValid reports whether the states include exactly the events up to a.seq. a.mu is held.
 func (a *App) isValid() bool { return !a.stale && !a.behind }
 
 // refresh rebuilds the states if they are not valid.

@@ -21,15 +21,15 @@ const (
 
 // A progress is the stored progress and lease of a worker.
 type progress struct {
-	Position int64           `json:"position"`         // last event that was handled
-	Trying   int64           `json:"trying,omitempty"` // event that is being handled
-	Tries    int             `json:"tries,omitempty"`  // number of tries so far
-	Error    string          `json:"error,omitempty"`  // of the last try
-	Ticked   []time.Time     `json:"ticked,omitempty"` // last tick of each period
-	Ticks    []int64         `json:"ticks,omitempty"`  // number of the last tick of each period
-	State    json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
-	Owner    string          `json:"owner,omitempty"`  // the process that runs it
-	Until    time.Time       `json:"until,omitzero"`   // when the lease expires
+	Position   int64           `json:"position"`         // last event that was handled
+	Trying     int64           `json:"trying,omitempty"` // event that is being handled
+	Tries      int             `json:"tries,omitempty"`  // number of tries so far
+	Error      string          `json:"error,omitempty"`  // of the last try
+	LastTick   []time.Time     `json:"ticked,omitempty"` // last tick of each periodic method
+	TickNumber []int64         `json:"ticks,omitempty"`  // number of the last tick of each periodic method
+	State      json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
+	Owner      string          `json:"owner,omitempty"`  // the process that runs it
+	Until      time.Time       `json:"until,omitzero"`   // when the lease expires
 }
 
 // errLost means that another process has the lease of the worker now.

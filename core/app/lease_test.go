@@ -66,7 +66,7 @@ func TestLeaseWhileBusy(t *testing.T) {
 	})
 }
 
-// A clock that is set back delays neither the next process nor periods.
+// A clock that is set back delays neither the next process nor periodic methods.
 func TestClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Int64

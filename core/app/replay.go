@@ -33,7 +33,7 @@ func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx
 // errAmended means that an amendment changes events which may be in the states already.
 var errAmended = errors.New("the log was amended")
 
-// catchUp applies everything that is committed.
+// catchUp applies all committed events.
 func (a *App) catchUp(ctx context.Context) error {
 	stamp, err := a.store.Stamp(ctx) // before the lock: it may wait for a write, which needs the lock
 	if err != nil {
@@ -51,7 +51,8 @@ func (a *App) catchUp(ctx context.Context) error {
 	return err
 }
 
-// follow applies everything that is committed in a source. stamp was read before. a.mu is locked.
+// follow applies all committed events of a source. stamp is the stamp of the source, read before its
+// records. a.mu is held.
 func (a *App) follow(from source, stamp int64) (err error) {
 	if stamp == a.stamp && a.isValid() {
 		return nil
@@ -73,7 +74,8 @@ func (a *App) follow(from source, stamp int64) (err error) {
 		if !errors.Is(err, errAmended) {
 			break
 		}
-		if a.stale = true; inTx {
+		a.stale = true
+		if inTx {
 			return err // a rebuild would block other processes
 		}
 		if try > 9 {
@@ -172,7 +174,8 @@ func (a *App) replay(from source) error {
 				break
 			}
 			batch = append(batch, a.decode(r))
-			if bytes += len(r.Data); (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
+			bytes += len(r.Data)
+			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return
 			}
 		}
@@ -321,7 +324,8 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 		if err != nil {
 			return nil, nil, fmt.Errorf("encode the state of %s: %w", checks[i].Feature, err)
 		}
-		if checks[i].Result = SnapshotMatches; !bytes.Equal(state, texts[i]) {
+		checks[i].Result = SnapshotMatches
+		if !bytes.Equal(state, texts[i]) {
 			checks[i].Result = SnapshotDiffers
 		}
 		texts[i] = nil
@@ -350,7 +354,7 @@ func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, [
 	return check, text
 }
 
-// A limitedStore ends after the event limit, if that is not 0.
+// A limitedStore hides the events after limit. 0 means no limit.
 type limitedStore struct {
 	Store
 	limit int64

@@ -255,5 +255,11 @@ func TestFeaturesAreChecked(t *testing.T) {
 		if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), features...); err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
+		partial := quiet()
+		partial.Partial = true // allows only unknown commands
+		_, err := app.Open(t.Context(), app.NewMemory(), partial, features...)
+		if allowed := name == "follows no command"; (err == nil) != allowed {
+			t.Errorf("%s, partial: error %v", name, err)
+		}
 	}
 }

@@ -79,16 +79,16 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 			return false, err
 		}
 	}
-	for len(r.Ticked) < len(r.worker.periods) {
-		r.Ticked = append(r.Ticked, storable(r.app.o.Now()))
+	for len(r.LastTick) < len(r.worker.periodic) {
+		r.LastTick = append(r.LastTick, storable(r.app.o.Now()))
 	}
 	r.instance = instance // from here on its fields are saved
-	if len(r.Ticks) >= len(r.worker.periods) {
+	if len(r.TickNumber) >= len(r.worker.periodic) {
 		return true, nil
 	}
-	for len(r.Ticks) < len(r.worker.periods) {
+	for len(r.TickNumber) < len(r.worker.periodic) {
 		// Not 0: an older build may have dropped the count, and its numbers must not be reused.
-		r.Ticks = append(r.Ticks, r.app.o.Now().Unix())
+		r.TickNumber = append(r.TickNumber, r.app.o.Now().Unix())
 	}
 	return true, r.save(ctx)
 }
@@ -129,8 +129,8 @@ func (r *runner) work(ctx context.Context) error {
 			return err
 		}
 		wait := renewInterval
-		for i, p := range r.worker.periods {
-			wait = min(wait, r.Ticked[i].Add(p.interval).Sub(r.app.o.Now()))
+		for i, p := range r.worker.periodic {
+			wait = min(wait, r.LastTick[i].Add(p.interval).Sub(r.app.o.Now()))
 		}
 		select {
 		case <-grown:
@@ -144,7 +144,7 @@ func (r *runner) work(ctx context.Context) error {
 	}
 }
 
-// handlePending handles the events, retries and periods that are pending now.
+// handlePending handles the events, retries and ticks that are pending now.
 func (r *runner) handlePending(ctx context.Context) error {
 	if err := r.retryRequested(ctx); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, work: &work{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})
@@ -360,7 +360,7 @@ func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
 		return err
 	}
 	r.savedPosition, r.unsaved = r.Position, false
-	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.Ticked); more != nil || shown != r.lastShown {
+	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.LastTick); more != nil || shown != r.lastShown {
 		r.lastShown = shown
 		r.app.signalProgress()
 	}
@@ -386,7 +386,8 @@ func (r *runner) encodeFields() (err error) {
 	if err != nil {
 		return fmt.Errorf("save fields of the worker: %w", err)
 	}
-	if r.State = state; string(state) == "{}" {
+	r.State = state
+	if string(state) == "{}" {
 		r.State = nil
 	}
 	return nil

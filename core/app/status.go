@@ -87,7 +87,7 @@ type WorkerStatus struct {
 	Trying   int64      `json:"trying,omitempty"`  // event that is being handled or retried
 	Tries    int        `json:"tries,omitempty"`   // number of tries so far
 	Error    string     `json:"error,omitempty"`   // last error
-	Ticked   time.Time  `json:"ticked,omitzero"`   // last call by the clock
+	LastTick time.Time  `json:"ticked,omitzero"`   // last call of a periodic method
 	Aside    []SetAside `json:"aside"`             // events that the worker has stopped trying
 }
 
@@ -130,9 +130,9 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 		if p.Owner != "" && p.Until.After(time.Now()) {
 			w.Process = p.Owner
 		}
-		for _, t := range p.Ticked {
-			if t.After(w.Ticked) {
-				w.Ticked = t
+		for _, t := range p.LastTick {
+			if t.After(w.LastTick) {
+				w.LastTick = t
 			}
 		}
 		if w.Aside, err = setAsides(ctx, s, w.Name); err != nil {

@@ -161,12 +161,14 @@ func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
 	for _, r := range tx.log {
-		if m.shared.log = append(m.shared.log, r); r.Key != "" {
+		m.shared.log = append(m.shared.log, r)
+		if r.Key != "" {
 			m.shared.keys[r.Key] = r.Seq
 		}
 	}
 	for name, value := range tx.puts {
-		if m.shared.documents[name] = value; value == nil {
+		m.shared.documents[name] = value
+		if value == nil {
 			delete(m.shared.documents, name)
 		}
 	}

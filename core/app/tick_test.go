@@ -11,10 +11,10 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Ticker executes commands by the clock.
+// Ticker executes commands periodically.
 type Ticker struct{}
 
-// ticking has a worker that executes commands by the clock: two equal ones every minute, and a tag
+// ticking has a worker that executes commands periodically: two equal ones every minute, and a tag
 // for each missing item every hour.
 func ticking() []app.Feature {
 	both := builds()

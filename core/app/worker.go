@@ -14,21 +14,21 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Worker follows the log, and runs by the clock.
+// A Worker follows the log, and runs periodically.
 type Worker struct {
 	name      string
 	create    func(context.Context) (any, error)
 	fields    savedFields
 	on        map[reflect.Type]eventMethod // by the type of the command
-	periods   []period
+	periodic  []periodicMethod
 	fromStart bool // a new worker starts with the first event
 }
 
 // An eventMethod is a method of worker w for the events of a command.
 type eventMethod func(w any, ctx context.Context, c any, e Event) error
 
-// A period is a method of a worker that runs by the clock.
-type period struct {
+// A periodicMethod is a method of a worker that runs periodically.
+type periodicMethod struct {
 	interval time.Duration
 	method   func(w any, ctx context.Context) error
 }
@@ -42,7 +42,7 @@ type savedFields struct {
 	decode func(state []byte, w any) error // w points to a worker
 }
 
-// WorkerOf returns a worker. It calls create when the worker starts. A worker with a new name starts
+// WorkerOf returns a worker. The app calls create when the worker starts. A worker with a new name starts
 // after the last event of the log, or with the first; see [FromStart].
 //
 // The exported fields are saved as JSON with the position in the log, and restored after a restart.
@@ -76,29 +76,29 @@ func On[W, C any](f func(*W, context.Context, C, Event) error) WorkerOption[W] {
 	}
 }
 
-// Every makes a worker call f at an interval, also across restarts. Intervals that pass while no process
-// runs result in one call.
+// Every makes a worker call f at an interval. The interval continues across restarts. Intervals that pass
+// while no process runs result in one call.
 //
 // If the process dies during a call or right after it, the call is repeated. Commands that it had
 // executed with [Do] are not executed again if they have the same fields: use [Due] for times, and
 // [WithKey] for commands whose fields differ in each call.
 func Every[W any](interval time.Duration, f func(*W, context.Context) error) WorkerOption[W] {
 	return func(w *Worker) {
-		w.periods = append(w.periods, period{interval, func(w any, ctx context.Context) error { return f(w.(*W), ctx) }})
+		w.periodic = append(w.periodic, periodicMethod{interval, func(w any, ctx context.Context) error { return f(w.(*W), ctx) }})
 	}
 }
 
 // FromStart makes a new worker start with the first event of the log.
 func FromStart[W any]() WorkerOption[W] { return func(w *Worker) { w.fromStart = true } }
 
-// tick runs the periods that are due.
+// tick calls the periodic methods that are due.
 func (r *runner) tick(ctx context.Context) error {
-	for i, p := range r.worker.periods {
+	for i, p := range r.worker.periodic {
 		now := r.app.o.Now()
-		if r.Ticked[i].After(now) {
-			r.Ticked[i] = storable(now) // the clock was set back
+		if r.LastTick[i].After(now) {
+			r.LastTick[i] = storable(now) // the clock was set back
 		}
-		if now.Before(r.Ticked[i].Add(p.interval)) {
+		if now.Before(r.LastTick[i].Add(p.interval)) {
 			continue
 		}
 		if err := r.tickOnce(ctx, i); err != nil {
@@ -108,7 +108,7 @@ func (r *runner) tick(ctx context.Context) error {
 	return nil
 }
 
-// tickOnce runs a period once. It saves and logs errors, and does not retry.
+// tickOnce calls a periodic method once. It saves and logs errors, and does not retry.
 //
 // Ticks are numbered, and the number is part of the idempotency keys. If the process dies before it
 // saves a tick, the tick is repeated with the same number, so its commands are not executed again. A
@@ -117,29 +117,29 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if err := r.renew(ctx); err != nil {
 		return err
 	}
-	due := r.Ticked[i].Add(r.worker.periods[i].interval)
+	due := r.LastTick[i].Add(r.worker.periodic[i].interval)
 	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
 		due = now
 	}
-	in := scope{app: r.app, work: &work{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.Ticks[i]+1)), byData: true}}
-	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periods[i].method(r.instance, in.with(ctx)) })
+	in := scope{app: r.app, call: &workerCall{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
+	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periodic[i].method(r.instance, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)
 	}
-	r.Ticked[i] = storable(r.app.o.Now())
-	r.Ticks[i]++
+	r.LastTick[i] = storable(r.app.o.Now())
+	r.TickNumber[i]++
 	if r.Trying == 0 {
 		r.Error = ""
 	}
 	if err != nil {
 		r.Error = err.Error()
-		r.app.o.Logger.Warn("worker failed", "worker", r.name, "every", r.worker.periods[i].interval, "error", err)
+		r.app.o.Logger.Warn("worker failed", "worker", r.name, "every", r.worker.periodic[i].interval, "error", err)
 	}
 	return r.save(ctx)
 }
 
-// WorkOnce makes all workers run their periods once, due or not, and handle all events. It is for
-// tests: it returns the first error instead of retrying, and no other process may run the workers.
+// WorkOnce makes all workers call their periodic methods once, due or not, and handle all events. It is
+// for tests: it returns the first error instead of retrying, and no other process may run the workers.
 func (a *App) WorkOnce(ctx context.Context) error {
 	var runners []*runner
 	for _, f := range a.features {
@@ -153,7 +153,7 @@ func (a *App) WorkOnce(ctx context.Context) error {
 		}
 	}
 	for _, r := range runners {
-		for i := range r.worker.periods {
+		for i := range r.worker.periodic {
 			err := r.tickOnce(ctx, i)
 			if err == nil && r.Error != "" {
 				err = errors.New(r.Error)
@@ -176,7 +176,7 @@ func (a *App) WorkOnce(ctx context.Context) error {
 	return nil
 }
 
-// handleExisting handles all events. It stops at the first error.
+// handleExisting handles the events after r.Position that exist now. It stops at the first error.
 func (r *runner) handleExisting(ctx context.Context) error {
 	var records []Record
 	for record, err := range r.app.store.Records(ctx, r.Position) {
@@ -219,7 +219,7 @@ func (r *runner) retryRequested(ctx context.Context) error {
 
 // retry retries an event that was set aside. It removes the request first, so that an event that kills
 // the process is not retried forever.
-func (r *runner) retry(ctx context.Context, request string, seq int64) error {
+func (r *runner) retry(ctx context.Context, requestDoc string, seq int64) error {
 	var before []byte
 	aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Error: processEnded}
 	err := r.saveWith(ctx, func(tx Tx) (err error) {
@@ -229,24 +229,24 @@ func (r *runner) retry(ctx context.Context, request string, seq int64) error {
 		var last SetAside
 		_ = json.Unmarshal(before, &last) // only the tries are used
 		aside.Tries = last.Tries + 1
-		return errors.Join(tx.Put(request, nil), aside.put(tx, r.name))
+		return errors.Join(tx.Put(requestDoc, nil), aside.put(tx, r.name))
 	})
 	if err != nil {
 		return err
 	}
-	failed := r.handleSetAside(ctx, seq)
+	err = r.handleSetAside(ctx, seq)
 	if ctx.Err() != nil { // interrupted
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewInterval)
 		defer cancel()
 		return errors.Join(ctx.Err(), r.saveWith(late, func(tx Tx) error {
-			return errors.Join(tx.Put(request, []byte("true")), tx.Put(asideDocument(r.name, seq), before))
+			return errors.Join(tx.Put(requestDoc, []byte("true")), tx.Put(asideDocument(r.name, seq), before))
 		}))
 	}
 	return r.saveWith(ctx, func(tx Tx) error {
-		if failed == nil {
+		if err == nil {
 			return tx.Put(asideDocument(r.name, seq), nil)
 		}
-		aside.Error = failed.Error()
+		aside.Error = err.Error()
 		return aside.put(tx, r.name)
 	})
 }

@@ -92,7 +92,7 @@ func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{
 
 // shouldHold reports whether waiting messages should be written together with later ones. It sets
 // holding and then reads burst; Receive clears burst and then reads holding. So at least one of them
-// sees the change of the other. The caller holds mu.
+// sees the change of the other. mu is held.
 func (l *lineWriter) shouldHold() bool {
 	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false
@@ -139,7 +139,7 @@ func (l *lineWriter) endOldBurst() {
 }
 
 // startWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
-// The caller holds mu.
+// mu is held.
 func (l *lineWriter) startWriting() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
@@ -155,7 +155,7 @@ func replaceNewlines(msg []byte) {
 	}
 }
 
-// flush writes the waiting messages. The caller holds mu; flush releases it during writes.
+// flush writes the waiting messages. mu is held, but not during writes.
 func (l *lineWriter) flush() {
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
@@ -178,7 +178,7 @@ func (l *lineWriter) flush() {
 	l.makeRoom()
 }
 
-// makeRoom wakes goroutines that wait for room. The caller holds mu.
+// makeRoom wakes goroutines that wait for room. mu is held.
 func (l *lineWriter) makeRoom() {
 	l.room.Broadcast()
 	if l.free != nil {
@@ -196,8 +196,8 @@ func (l *lineWriter) awaitRoom() {
 	}
 }
 
-// hasRoom reports whether put need not wait: it can queue a message, or returns an error. The caller
-// holds mu.
+// hasRoom reports whether put need not wait: it can queue a message, or returns an error. mu is
+// held.
 func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
 
 func (l *lineWriter) flushAll() {
@@ -238,8 +238,7 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	return l.err
 }
 
-// awaitIdle waits for the end of writing, at most for timeout. The caller holds mu; awaitIdle releases
-// it while it waits.
+// awaitIdle waits for the end of writing, at most for timeout. mu is held, but not while it waits.
 func (l *lineWriter) awaitIdle(timeout time.Duration) {
 	if l.idle == nil {
 		l.idle = make(chan struct{})

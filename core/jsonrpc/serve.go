@@ -54,7 +54,7 @@ func (c *Conn) register(r *Request) (ID, *Error) {
 	return r.ID, nil
 }
 
-// lookup returns the request in flight with that id, or nil. The caller holds mu.
+// lookup returns the request in flight with that id, or nil. mu is held.
 func (c *Conn) lookup(id ID) *Request {
 	key := id.key()
 	if c.single != nil && c.single.ID.key() == key {

@@ -29,7 +29,7 @@ type Question interface {
 // and the call ends with the questions. The client then repeats the call with the answers: the
 // handler runs again from its start, and this time Ask finds the answers. So a handler must
 //
-//   - return the error of Ask, wrapped or not. Its first result is not sent;
+//   - return the error of Ask, wrapped or not; the handler's result is then ignored;
 //   - be idempotent up to its last Ask;
 //   - give each question of a call its own Key, the same in every run. Without a Key, questions are
 //     numbered in the order of Ask, which is not reliable if several goroutines ask.
@@ -45,18 +45,18 @@ func Ask(ctx context.Context, questions ...Question) error {
 	if err := c.checkCanAsk(questions); err != nil {
 		return err
 	}
-	asked, err := c.ensureDialogue().prepare(questions, c.Revision)
+	prepared, err := c.ensureDialogue().prepare(questions, c.Revision)
 	if err != nil {
 		return fmt.Errorf("asking the client: %w", err)
 	}
 	if c.Revision.stateless() {
-		return c.askStateless(asked)
+		return c.askStateless(prepared)
 	}
-	return c.askInSession(ctx, asked)
+	return c.askInSession(ctx, prepared)
 }
 
-// An asked question has its key and its request.
-type asked struct {
+// A preparedQuestion has its key and its request.
+type preparedQuestion struct {
 	Question
 	key     string
 	request inputRequest
@@ -67,7 +67,7 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-func (c *Call) askInSession(ctx context.Context, questions []asked) error {
+func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) error {
 	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
 	for i, q := range questions {
@@ -85,8 +85,8 @@ func (c *Call) askInSession(ctx context.Context, questions []asked) error {
 	return nil
 }
 
-// askOne calls no code of the user, because a panic on its goroutine would end the process.
-func (c *Call) askOne(ctx context.Context, q asked) (answer json.RawMessage, err error) {
+// askOne does not call user code, because a panic on its goroutine would end the process.
+func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
 	}
@@ -118,8 +118,9 @@ func (e *RefusedError) Error() string {
 // errUnanswered ends a stateless call whose questions have no answers yet.
 var errUnanswered = errors.New("waiting for the client's answers; return this error from the handler")
 
-// askStateless stores the answers that the call brought. If one is missing, it returns errUnanswered.
-func (c *Call) askStateless(questions []asked) error {
+// askStateless stores the answers that the client sent with the call. If one is missing, it returns
+// errUnanswered.
+func (c *Call) askStateless(questions []preparedQuestion) error {
 	d := c.ensureDialogue()
 	open := false
 	for _, q := range questions {
@@ -152,7 +153,7 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		if !ok {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(sp.state))
 		}
-		state, err := c.via.server.states.open(c, text)
+		state, err := c.via.server.states.verify(c, text)
 		if err != nil {
 			return stateError(err)
 		}
@@ -188,13 +189,13 @@ func stateError(err error) error {
 type dialogue struct {
 	state *dialogueState // of the request; nil if it has none
 
-	mu      sync.Mutex
-	answers map[string]json.RawMessage // by key, of this and earlier rounds
-	open    map[string]inputRequest    // unanswered questions, by key
-	keys    map[string]bool            // of all questions so far
-	before  map[string]bool            // keys that a hook asked before the handler was called
-	ran     bool                       // the handler has been called
-	used    bool                       // the state has been used
+	mu         sync.Mutex
+	answers    map[string]json.RawMessage // by key, of this and earlier rounds
+	unanswered map[string]inputRequest    // questions by key
+	keys       map[string]bool            // of all questions so far
+	before     map[string]bool            // keys that a hook asked before the handler was called
+	ran        bool                       // the handler has been called
+	used       bool                       // the state has been used
 }
 
 func (c *Call) ensureDialogue() *dialogue {
@@ -203,8 +204,8 @@ func (c *Call) ensureDialogue() *dialogue {
 }
 
 // prepare encodes questions and gives each of them a unique key.
-func (d *dialogue) prepare(questions []Question, r Revision) ([]asked, error) {
-	all := make([]asked, len(questions))
+func (d *dialogue) prepare(questions []Question, r Revision) ([]preparedQuestion, error) {
+	all := make([]preparedQuestion, len(questions))
 	for i, q := range questions {
 		method, params, err := q.request(r)
 		var raw json.RawMessage
@@ -214,7 +215,7 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]asked, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", cmp.Or(q.name(), fmt.Sprintf("#%d", i+1)), err)
 		}
-		all[i] = asked{q, q.name(), inputRequest{method, raw}}
+		all[i] = preparedQuestion{q, q.name(), inputRequest{method, raw}}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -233,17 +234,17 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]asked, error) {
 	return all, nil
 }
 
-// answerTo returns the answer to a question. Without an answer, it records the question as open.
-func (d *dialogue) answerTo(q asked) (json.RawMessage, bool) {
+// answerTo returns the answer to a question. Without an answer, it records the question as unanswered.
+func (d *dialogue) answerTo(q preparedQuestion) (json.RawMessage, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if raw, ok := d.answers[q.key]; ok {
 		return raw, true
 	}
-	if d.open == nil {
-		d.open = make(map[string]inputRequest)
+	if d.unanswered == nil {
+		d.unanswered = make(map[string]inputRequest)
 	}
-	d.open[q.key] = q.request
+	d.unanswered[q.key] = q.request
 	return nil, false
 }
 
@@ -260,7 +261,7 @@ func (c *Call) beginDialogue() error {
 		d.used = true
 	}
 	if d.ran {
-		d.keys, d.open = maps.Clone(d.before), nil
+		d.keys, d.unanswered = maps.Clone(d.before), nil
 		return nil
 	}
 	d.ran, d.before = true, maps.Clone(d.keys)
@@ -291,18 +292,18 @@ func (c *Call) openQuestions() (any, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.open == nil {
+	if d.unanswered == nil {
 		return nil, nil
 	}
 	maps.DeleteFunc(d.answers, func(key string, _ json.RawMessage) bool { return !d.keys[key] })
-	state, err := c.via.server.states.seal(c, d.open, d.answers)
+	state, err := c.via.server.states.seal(c, d.unanswered, d.answers)
 	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
 	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "the answers so far are too large to ask again: requestState has %d bytes (limit %d)", len(state), limit)
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
-	return &inputRequired{"input_required", d.open, state}, nil
+	return &inputRequired{"input_required", d.unanswered, state}, nil
 }
 
 // checkOpen returns an error if the call has ended or was cancelled.

@@ -285,7 +285,7 @@ func TestStateSize(t *testing.T) {
 	big := `{"action":"accept","content":{"a":"` + strings.Repeat("x", 1500) + `"}}`
 	client := oddClient(t, s, mcp.Revision20260728, big)
 	err := client.Call("tools/call", map[string]any{"name": "ask"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "too large to ask again") {
+	if err == nil || !strings.Contains(err.Error(), "cannot ask again") {
 		t.Errorf("error = %v", err)
 	}
 	raw := connectRaw(t, s)

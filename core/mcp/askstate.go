@@ -21,8 +21,8 @@ import (
 const (
 	// stateLife is how long a user may take to answer.
 	stateLife = time.Hour
-	// maxUsedStates limits the used states that are remembered. When it is reached, all older states
-	// count as expired.
+	// maxUsedStates limits the used states that are remembered. If that many unexpired ones are
+	// remembered, all states issued so far count as expired.
 	maxUsedStates = 1 << 16
 )
 
@@ -86,8 +86,8 @@ func (k *stateKeeper) sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// open verifies and decodes the state of a request. Its errors follow the word requestState.
-func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
+// verify checks and decodes the state of a request. Its errors follow the word requestState.
+func (k *stateKeeper) verify(c *Call, state string) (*dialogueState, error) {
 	text, signature, _ := strings.Cut(state, ".")
 	if !hmac.Equal([]byte(signature), []byte(k.sign(text))) {
 		return nil, errors.New("was not issued by this server")
@@ -112,7 +112,7 @@ func (k *stateKeeper) open(c *Call, state string) (*dialogueState, error) {
 	return &s, k.check(&s)
 }
 
-// check returns an error if a state has expired or has been used. The caller holds mu.
+// check returns an error if a state has expired or has been used. mu is held.
 func (k *stateKeeper) check(s *dialogueState) error {
 	if time.Now().Unix() >= s.Expires {
 		return errors.New("has expired")

@@ -28,7 +28,7 @@ func TestStateUsedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, err := k.open(c, text)
+			state, err := k.verify(c, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestStateDistinguishesNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.open(stateCall(`{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
+	if _, err := k.verify(stateCall(`{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
 		t.Error("a state for one id was taken for another")
 	}
 }
@@ -78,7 +78,7 @@ func TestStateOfAnotherServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newStateKeeper(nil).open(c, state); err == nil {
+	if _, err := newStateKeeper(nil).verify(c, state); err == nil {
 		t.Error("the state was accepted")
 	}
 }
@@ -103,7 +103,7 @@ func FuzzState(f *testing.F) {
 		if text == state {
 			return
 		}
-		if _, err := k.open(c, text); err == nil {
+		if _, err := k.verify(c, text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	})
@@ -119,7 +119,7 @@ func TestStateLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(stateLife)
-		if _, err := k.open(c, state); err == nil || err.Error() != "has expired" {
+		if _, err := k.verify(c, state); err == nil || err.Error() != "has expired" {
 			t.Errorf("after %v: %v", stateLife, err)
 		}
 	})
@@ -143,22 +143,22 @@ func TestStateOfAnother(t *testing.T) {
 	}
 	ann := stateCall(`{"name":"x"}`)
 	ann.ctx = auth.With(context.Background(), &auth.Identity{Subject: "ann"})
-	if _, err := other.open(ann, state); err == nil {
+	if _, err := other.verify(ann, state); err == nil {
 		t.Error("Ann can use the state of an anonymous caller")
 	}
 	for _, k := range []*stateKeeper{other, maker} {
-		opened, err := k.open(c, state)
+		opened, err := k.verify(c, state)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := k.use(opened); err != nil {
 			t.Error(err)
 		}
-		if _, err := k.open(c, state); err == nil || err.Error() != "has been used" {
+		if _, err := k.verify(c, state); err == nil || err.Error() != "has been used" {
 			t.Errorf("again: %v", err)
 		}
 		k.restore(opened)
-		if _, err := k.open(c, state); err != nil {
+		if _, err := k.verify(c, state); err != nil {
 			t.Errorf("given back: %v", err)
 		}
 		if err := k.use(opened); err != nil {

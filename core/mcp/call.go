@@ -40,7 +40,7 @@ type Call struct {
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 
-	dialogue atomic.Pointer[dialogue] // nil if nothing has been asked or answered
+	dialogue atomic.Pointer[dialogue] // nil until it is needed
 
 	mu    sync.Mutex
 	ended bool
@@ -69,9 +69,10 @@ const (
 	MetaServerInfo   = metaPrefix + "serverInfo"
 )
 
-// A Hook is called for every valid request. It calls next, which handles the request, and returns
-// the result. It may also refuse the request, change the context or the result, call next again, or
-// [Ask] the client. Use it for authentication, metrics, tracing and rate limits.
+// A Hook is called for every request whose params can be read, even if the server will refuse it. It
+// calls next, which handles the request, and returns the result. It may also refuse the request,
+// change the context or the result, call next again, or [Ask] the client. Use it for authentication,
+// metrics, tracing and rate limits.
 //
 // Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
 // subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.
@@ -132,8 +133,8 @@ func (c *Call) ClientCapabilities() Capabilities {
 	return all
 }
 
-// newCall reads the params that all requests have in common, and stores those of the stateless era in
-// sp. It returns a call even if params are invalid.
+// newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
+// returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
 	c.responder, _ = req.Responder().(Responder)
@@ -236,7 +237,7 @@ func (c *Call) notify(method string, params any) bool {
 	return true
 }
 
-// end drops notifications sent after the call has finished.
+// end marks the call as ended; notify then sends nothing.
 func (c *Call) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -37,7 +37,7 @@ func (s *Server) setCompleter(in *textInput, c Completer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.complete = c
-	s.offers["completions"] = true
+	s.declared["completions"] = true
 }
 
 type completeParams struct {

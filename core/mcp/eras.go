@@ -125,7 +125,7 @@ func (s *Session) handshakeRequest(call *Call) (any, error) {
 	m, known := s.server.methods[call.Method]
 	known = known && m.era != statelessEra
 	var refusal error
-	if s.State() != Operating || !known || m.capability != "" && !agreed.offered.Has(m.capability) {
+	if s.State() != Operating || !known || m.capability != "" && !agreed.declared.Has(m.capability) {
 		refusal = s.checkMethod(call.Method, m, known)
 	}
 	return s.serve(call, m, refusal)
@@ -149,7 +149,7 @@ func (s *Session) checkMethod(name string, m method, known bool) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
-	case m.capability != "" && !s.agreement().offered.Has(m.capability):
+	case m.capability != "" && !s.agreement().declared.Has(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not offer %s", name, m.capability)
 	}
 	return nil
@@ -195,30 +195,30 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 		return nil, err
 	}
 	revision := negotiate(*p.ProtocolVersion)
-	offered := s.server.capabilities()
-	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, offered})
+	declared := s.server.capabilities()
+	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
 	s.conn.SetDialect(revision.dialect())
-	declared := maps.Clone(offered)
+	sent := maps.Clone(declared)
 	if revision < Revision20250326 {
-		delete(declared, "completions") // the revision has the method, but not the capability
+		delete(sent, "completions") // the revision has the method, but not the capability
 	}
-	return initializeResult{revision, declared, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
+	return initializeResult{revision, sent, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
-func (s *Server) offered(capability string) bool {
+func (s *Server) declares(capability string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.offers[capability]
+	return s.declared[capability]
 }
 
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	c := Capabilities{"logging": json.RawMessage(`{}`)}
-	for kind, offered := range s.offers {
+	for kind, declared := range s.declared {
 		switch {
-		case !offered:
+		case !declared:
 		case kind == "completions":
 			c[kind] = json.RawMessage(`{}`)
 		case kind == "resources":
@@ -264,7 +264,7 @@ func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, know
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
-	case m.capability != "" && !s.server.offered(m.capability):
+	case m.capability != "" && !s.server.declares(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not offer %s", name, m.capability)
 	case m.mayAsk:
 		return call.readAnswers(sp)
@@ -318,7 +318,7 @@ func (c *Call) readLevel(raw []byte) error {
 
 // UnsupportedError returns the error for a request that names an unsupported revision.
 func UnsupportedError(version string) error {
-	data, _ := strictjson.Marshal(struct { // strings cannot fail
+	data, _ := strictjson.Marshal(struct { // strings always encode
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
 	}{Revisions(), short(version)})

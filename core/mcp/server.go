@@ -20,7 +20,8 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
-	// Hook is called for every request. It may be nil.
+	// Hook is called for every request whose params can be read, even if the server will refuse it. It
+	// may be nil.
 	Hook Hook
 
 	// PageSize is the number of entries in a page of a list (default 1,000).
@@ -42,12 +43,11 @@ type Options struct {
 	CallLog      *slog.Logger
 	LogArguments bool
 
-	// Tools, Resources and Prompts declare a capability before the server has a component of that
-	// kind. Capabilities are part of the handshake, so a client does not see a kind that is first
-	// added after its handshake, unless it was declared. Kinds that exist are always declared.
+	// Tools, Resources and Prompts declare a capability even if the server has no such component yet.
+	// Clients read capabilities only once, so declare kinds that you add later.
 	Tools, Resources, Prompts bool
 
-	// StateKey signs the state that clients of revision 2026-07-28 return with the answer to a question
+	// StateKey signs requestState, which clients of revision 2026-07-28 return with their answers
 	// (default: a random key). Servers behind one load balancer need the same key, because the answer
 	// may reach another server. Each server accepts a state once, but does not know which states the
 	// others have accepted.
@@ -76,7 +76,7 @@ type Server struct {
 
 	mu       sync.RWMutex
 	watchers map[*changes]struct{}
-	offers   map[string]bool // kinds of components, and completions
+	declared map[string]bool // kinds of components, and completions
 }
 
 // NewServer returns a server that describes itself as info.
@@ -97,9 +97,10 @@ func NewServer(info Implementation, o Options) *Server {
 		templates: registry[*template]{noun: "resource template", kind: "resources"},
 		prompts:   registry[*prompt]{noun: "prompt", kind: "prompts"},
 		watchers:  make(map[*changes]struct{}),
-		offers:    map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
+		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
-	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version}) // strings cannot fail
+	// a struct of strings always encodes
+	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
 	s.methods = s.methodTable()
 	s.ordered = map[string]bool{"initialize": true}
 	for name, m := range s.methods {
@@ -126,7 +127,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 		return addError(to.noun, name, err)
 	}
 	if c, ok := any(item).(completable); ok && c.completes() {
-		s.offer("completions")
+		s.declare("completions")
 	}
 	s.notifyChanged(to.kind)
 	return nil
@@ -195,17 +196,17 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
-func (s *Server) offer(capability string) {
+func (s *Server) declare(capability string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offers[capability] = true
+	s.declared[capability] = true
 }
 
-// notifyChanged notifies clients that a list has changed. Its kind is offered from now on.
+// notifyChanged notifies clients that a list has changed. It also declares the capability.
 func (s *Server) notifyChanged(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offers[kind] = true
+	s.declared[kind] = true
 	for w := range s.watchers {
 		w.noteList(kind)
 	}
@@ -238,7 +239,7 @@ func (s *Server) MaxMessage() int { return s.o.MaxMessage }
 type method struct {
 	run        func(ctx context.Context, c *Call) (any, error)
 	ordered    bool   // served in the order of messages; others may run concurrently
-	capability string // the server must have offered it; may be empty
+	capability string // the server must have declared it; may be empty
 	era        era    // the era that has the method
 	cached     bool   // stateless results have a cache lifetime
 	mayAsk     bool   // its handlers may ask the client in the stateless era

@@ -49,7 +49,7 @@ type Session struct {
 type agreement struct {
 	client
 	revision Revision
-	offered  Capabilities // of the server
+	declared Capabilities // of the server
 }
 
 // agreement returns the result of the handshake. It is empty before initialize.

@@ -159,7 +159,7 @@ func (c *changes) close() {
 // session is operating.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
-		return s.agreement().offered.Has(kind)
+		return s.agreement().declared.Has(kind)
 	}, func(method, uri string) {
 		if s.State() != Operating {
 			return
@@ -255,9 +255,9 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 // grant returns the requested notifications that the server offers.
 func (s *Server) grant(ctx context.Context, c *Call, requested notificationFilter) notificationFilter {
 	granted := notificationFilter{
-		Tools:     requested.Tools && s.offered("tools"),
-		Prompts:   requested.Prompts && s.offered("prompts"),
-		Resources: requested.Resources && s.offered("resources"),
+		Tools:     requested.Tools && s.declares("tools"),
+		Prompts:   requested.Prompts && s.declares("prompts"),
+		Resources: requested.Resources && s.declares("resources"),
 	}
 	for _, uri := range requested.URIs {
 		if _, err := s.lookUp(ctx, c, uri); err == nil && len(uri) <= maxSubscribed {

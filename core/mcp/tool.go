@@ -16,11 +16,13 @@ import (
 
 // A Tool describes a tool to clients.
 type Tool struct {
-	Name         string           `json:"name"`
-	Title        string           `json:"title,omitempty"`
-	Description  string           `json:"description,omitempty"`
-	InputSchema  json.RawMessage  `json:"inputSchema"`            // of an object; nil allows any object
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // of the structured content; sent before 2026-07-28 only if it is an object
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"` // of an object; nil allows any object
+	// OutputSchema describes the structured content. Before 2026-07-28 it is sent only if it describes an
+	// object, before 2025-06-18 never.
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
@@ -321,7 +323,7 @@ type ScopeError struct {
 }
 
 func (e *ScopeError) Error() string {
-	return "this needs a token with the scopes " + strings.Join(e.Needed, " ")
+	return "the call needs a token with the scopes " + strings.Join(e.Needed, " ")
 }
 
 // Unwrap returns the error response.

@@ -36,14 +36,14 @@ const healthConns = 16
 // several megabytes, which a client that only sends would fill.
 const readBuffer = 128 << 10
 
-// A wait is what a connection waits for.
-type wait int32
+// A phase is what a connection waits for.
+type phase int32
 
 const (
-	waitIdle    wait = iota // the next request
-	waitHeader              // the header of a request
-	waitBody                // the body of a request
-	waitHandler             // the server's own handler
+	phaseIdle    phase = iota // the next request
+	phaseHeader               // the header of a request
+	phaseBody                 // the body of a request
+	phaseHandler              // the server's own handler
 )
 
 // A conn is a connection of conns.
@@ -51,8 +51,8 @@ type conn struct {
 	net.Conn
 	all             *conns
 	overLimit       bool         // for health checks only
-	wait            atomic.Int32 // a wait, stored after since
-	since           atomic.Int64 // when the wait began
+	phase           atomic.Int32 // a phase, stored after since
+	since           atomic.Int64 // when the phase began
 	writeStart      atomic.Int64 // when the write in progress began; 0 without one
 	clientClosed    atomic.Int64 // when the client closed its side; 0 if open
 	served          atomic.Bool  // a request was admitted
@@ -83,7 +83,7 @@ func (all *conns) attach(s *http.Server) {
 		case http.StateActive:
 			c.(*conn).yieldIfPipelined()
 		case http.StateIdle:
-			c.(*conn).setWait(waitIdle)
+			c.(*conn).setPhase(phaseIdle)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (all *conns) add(accepted net.Conn) *conn {
 	if tcp, ok := accepted.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(readBuffer)
 	}
-	c.setWait(waitHeader)
+	c.setPhase(phaseHeader)
 	if all.full(0) {
 		all.evict()
 	}
@@ -152,14 +152,14 @@ func (all *conns) evict() bool {
 	for c := range all.open {
 		rank, since := 3, c.since.Load()
 		writing := c.writeStart.Load()
-		switch waits := wait(c.wait.Load()); {
+		switch current := phase(c.phase.Load()); {
 		case writing != 0 && now-writing > stalledLimit:
 			rank, since = 0, writing
-		case waits == waitHandler:
+		case current == phaseHandler:
 			continue
 		case !c.served.Load() && now-since > unservedLimit:
 			rank = 0
-		case waits == waitIdle:
+		case current == phaseIdle:
 			rank = 1
 		case !c.served.Load():
 			rank = 2
@@ -199,7 +199,7 @@ func (all *conns) sweep() {
 }
 
 func (c *conn) enforceTimeouts(now int64) {
-	if left := c.clientClosed.Load(); left != 0 && now-left >= int64(c.all.o.WriteTimeout) {
+	if closedAt := c.clientClosed.Load(); closedAt != 0 && now-closedAt >= int64(c.all.o.WriteTimeout) {
 		c.Close() // a call that still runs does not need the connection
 		return
 	}
@@ -209,26 +209,26 @@ func (c *conn) enforceTimeouts(now int64) {
 		}
 		return
 	}
-	waits := wait(c.wait.Load()) // load before since: setWait stores them in the other order
+	current := phase(c.phase.Load()) // load before since: setPhase stores them in the other order
 	waited := time.Duration(now - c.since.Load())
 	switch {
-	case waits == waitIdle && waited >= c.all.o.Idle, waits == waitHeader && waited >= c.all.o.HeaderTimeout:
+	case current == phaseIdle && waited >= c.all.o.Idle, current == phaseHeader && waited >= c.all.o.HeaderTimeout:
 		c.Close()
-	case waits == waitBody && waited >= c.all.o.BodyTimeout:
+	case current == phaseBody && waited >= c.all.o.BodyTimeout:
 		_ = c.SetReadDeadline(time.Unix(1, 0)) // the handler responds with status 408
 	}
 }
 
-func (c *conn) setWait(next wait) {
+func (c *conn) setPhase(next phase) {
 	c.since.Store(c.all.now())
-	c.wait.Store(int32(next))
+	c.phase.Store(int32(next))
 }
 
-// yieldIfPipelined is called when the header of a request has been read. If that took no call of
-// Read, the client sends requests without waiting for responses. Without yielding, it would keep a
-// CPU for ten milliseconds at a time.
+// yieldIfPipelined is called when the header of a request has been read. If the header was already
+// buffered, the client pipelines its requests. Yield, because such a goroutine runs until it is
+// preempted.
 func (c *conn) yieldIfPipelined() {
-	if wait(c.wait.Load()) == waitIdle {
+	if phase(c.phase.Load()) == phaseIdle {
 		runtime.Gosched()
 	}
 }
@@ -240,8 +240,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.clientClosed.Store(c.all.now())
 	}
-	if n > 0 && wait(c.wait.Load()) == waitIdle {
-		c.setWait(waitHeader)
+	if n > 0 && phase(c.phase.Load()) == phaseIdle {
+		c.setPhase(phaseHeader)
 	}
 	return n, err
 }
@@ -253,8 +253,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// SetReadDeadline implements [net.Conn]. It skips clearing a deadline that is not set, as net/http
-// does several times per request.
+// SetReadDeadline implements [net.Conn]. net/http clears the read deadline several times per request;
+// this skips the system call if none is set.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if set := !t.IsZero(); c.hasReadDeadline.Swap(set) || set {
 		return c.Conn.SetReadDeadline(t)

@@ -21,7 +21,7 @@ import (
 // stream.
 type exchange struct {
 	h        *Handler
-	w        http.ResponseWriter // once stream is set, only pump writes to it
+	w        http.ResponseWriter // once stream is set, only writeStream writes to it
 	r        *http.Request
 	client   string // for quotas
 	held     int64  // bytes of the handler's memory quota
@@ -42,7 +42,7 @@ type exchange struct {
 	sessionReleased bool
 	stream          *stream
 	reader          *reader
-	written         chan struct{} // closed when pump has returned
+	written         chan struct{} // closed when writeStream has returned
 }
 
 // Buffer implements [jsonrpc.Responder]. It is called when a call starts.
@@ -92,7 +92,7 @@ func (e *exchange) openStream() {
 	}
 	e.reader = e.stream.read(0)
 	e.written = make(chan struct{})
-	go e.pump()
+	go e.writeStream()
 }
 
 // prime sends an event that has only an id, from which the client can resume the stream. It does
@@ -103,13 +103,13 @@ func (e *exchange) prime() {
 	}
 }
 
-// pump writes the stream to the client. If the reader is dismissed before the call is answered, pump
-// closes the connection and the call continues.
-func (e *exchange) pump() {
+// writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
+// writeStream closes the connection and the call continues.
+func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
-	e.h.startStream(e.w)
-	if e.h.pump(e.w, e.r, e.reader) == readerDismissed {
+	e.h.writeStreamHeader(e.w)
+	if e.h.writeStream(e.w, e.r, e.reader) == readerDismissed {
 		hangUp(e.w, e.r)
 	}
 }
@@ -138,7 +138,8 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Attrs implements [mcp.Responder]. The log gets only the start of a session id, which is a secret.
+// Attrs implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
+// characters.
 func (e *exchange) Attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("caller", callerOf(e.r, e.client))}
 	if e.session != nil {
@@ -191,13 +192,13 @@ func (e *exchange) Respond(msg []byte, err error) {
 // writes an error instead of a large response. mu is held.
 func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
-		if limit := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); limit != nil {
-			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), limit))
+		if err := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); err != nil {
+			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
 			return
 		}
 		e.held += int64(len(msg))
 	}
-	e.h.write(e.w, e.status(err), msg)
+	e.h.write(e.w, e.setStatusHeaders(err), msg)
 }
 
 // maxBuffer is the size limit of a buffer that goes back to the pool.
@@ -264,7 +265,7 @@ func (e *exchange) releaseMemory() {
 		e.h.memoryQuota.release(e.client, e.held)
 	}
 	if e.stream != nil && e.session == nil {
-		e.stream.close()
+		e.stream.all.close()
 	}
 }
 
@@ -290,8 +291,8 @@ func (e *exchange) setSessionID() {
 	}
 }
 
-// status returns the status of an answer, and sets the headers that belong to it.
-func (e *exchange) status(err error) int {
+// setStatusHeaders sets the headers that belong to the status of an answer, and returns the status.
+func (e *exchange) setStatusHeaders(err error) int {
 	if err == nil {
 		e.setSessionID()
 		return http.StatusOK
@@ -335,8 +336,8 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// maxUnflushed is the size of a response that net/http buffers until the handler returns. For such a
-// response net/http sets the Content-Length, and Write does not block.
+// maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
+// response, net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {

@@ -48,13 +48,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c == nil:
 	case r.Body == nil || r.Body == http.NoBody:
-		c.setWait(waitHandler)
+		c.setPhase(phaseHandler)
 	default:
-		c.setWait(waitBody)
+		c.setPhase(phaseBody)
 		r.Body = &timedBody{r.Body, c}
 	}
+	// POST responses need neither header: they are not cached, and the handler sets their Content-Type.
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
-		g.setNoStore(header) // responses to POST are not cached, and the handler sets their Content-Type
+		g.setNoStore(header)
 	}
 	if r.TransferEncoding != nil {
 		// net/http drops a Content-Length that was sent too, so the end of this request is
@@ -68,12 +69,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c != nil && c.overLimit {
 		header["Connection"] = g.headers.close
 		if !g.Health || r.URL.Path != HealthPath {
-			g.refuseLater(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
+			g.refuseUnavailable(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
 			return
 		}
 	}
 	if r.URL.Path != g.Path {
-		g.serveExtra(w, r)
+		g.serveOtherPath(w, r)
 		return
 	}
 	if preflight(w, r) {
@@ -96,7 +97,7 @@ func (g *guard) setNoStore(header http.Header) {
 	header["X-Content-Type-Options"] = g.headers.noSniff
 }
 
-func (g *guard) serveExtra(w http.ResponseWriter, r *http.Request) {
+func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 	page := g.Extra[r.URL.Path]
 	switch {
 	case page != nil:
@@ -139,7 +140,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 		}
 		if err != nil {
 			g.Logger.Error("authenticate", "error", err)
-			g.refuseLater(w, r, "check credentials: temporary failure")
+			g.refuseUnavailable(w, r, "check credentials: temporary failure")
 			return nil
 		}
 		if id != nil {
@@ -185,8 +186,8 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
 }
 
-// refuseLater refuses a request that the client may retry.
-func (g *guard) refuseLater(w http.ResponseWriter, r *http.Request, message string) {
+// refuseUnavailable refuses a request that the client may retry.
+func (g *guard) refuseUnavailable(w http.ResponseWriter, r *http.Request, message string) {
 	w.Header().Set("Retry-After", "5")
 	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
 }
@@ -205,7 +206,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.setWait(waitHandler)
+		b.conn.setPhase(phaseHandler)
 	}
 	return n, err
 }

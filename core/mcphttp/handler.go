@@ -7,16 +7,17 @@
 // before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
 // In an [http.Server] of your own, the handler checks Host and Origin itself.
 //
-// On a loopback address, any web page can make a browser on the same machine send requests.
-// Therefore Host and Origin must be names of this machine, or be listed in the options. On other
-// addresses any Host is accepted. An Origin must be listed, or be the origin of the Host; without
-// gates, that Host must be listed too. Accepted origins get CORS headers. Cookies are not used.
+// On a loopback address, any web page can make a browser on the same machine send requests, even
+// under the page's own host name (DNS rebinding). Therefore Host and Origin must be names of this
+// machine, or be listed in the options. On other addresses any Host is accepted. An Origin must be
+// listed, or be the origin of the Host; without gates, that Host must be listed or name this machine.
+// Accepted origins get CORS headers. Cookies are not used.
 //
 // An address other than loopback requires a gate, or a proxy that handles TLS and authentication.
 // Serve speaks HTTP/1.1 without TLS. If a request header is too large, the client gets status 431;
-// if it arrives too slowly, the connection is closed. Reading a slow body fails with
-// [os.ErrDeadlineExceeded]. A client that reads a response too slowly is disconnected. Calls have no
-// timeout.
+// if it arrives too slowly, the connection is closed. If a body arrives too slowly, the client gets
+// status 408 (other handlers get [os.ErrDeadlineExceeded]). A client that reads a response too
+// slowly is disconnected. Calls have no timeout.
 package mcphttp
 
 import (
@@ -43,9 +44,9 @@ import (
 // Options configure a [Handler]. The zero value has good defaults.
 type Options struct {
 	MaxBody     int64 // size limit of a message, in bytes (default: MaxMessage of the server)
-	MaxSessions int   // limit of sessions (default 10,000)
-	MaxCalls    int   // limit of requests in flight (default 1,000)
-	MaxStreams  int   // limit of streams that clients listen to (default 400)
+	MaxSessions int   // maximum number of sessions (default 10,000)
+	MaxCalls    int   // maximum number of requests in flight (default 1,000)
+	MaxStreams  int   // maximum number of streams that clients listen to (default 400)
 
 	// MaxMemory limits the bytes held for clients: messages in flight, subscriptions, and events
 	// kept for clients that reconnect (default 64 MiB, or more if MaxBody is larger).
@@ -62,8 +63,8 @@ type Options struct {
 	// slowly (default 256 KiB).
 	ReplayBuffer int
 
-	// KeepAlive is the interval of comments on a quiet stream. The response to a call that takes
-	// longer becomes a stream (default 15 seconds).
+	// KeepAlive is the interval of SSE comments on a stream without events. A call that takes longer
+	// than KeepAlive is answered with a stream (default 15 seconds).
 	KeepAlive time.Duration
 
 	// WriteTimeout is how long a client may take to read a part of a stream or of a large response
@@ -435,7 +436,8 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 		}
 		defer h.streamQuota.release(e.client, 1)
 		e.isSubscription = true
-		h.callQuota.release(e.client, 1) // a subscription may last for days
+		// post took one call and releases it on return; a subscription must not count as a call meanwhile.
+		h.callQuota.release(e.client, 1)
 		defer h.callQuota.takeUnlimited(e.client, 1)
 		h.stateless.Receive(e.r.Context(), m, e)
 		e.waitWritten()
@@ -458,7 +460,8 @@ func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	}
 	e.session = s
 	defer e.releaseSession()
-	if e.isBatch = m.IsBatch(); e.isBatch {
+	e.isBatch = m.IsBatch()
+	if e.isBatch {
 		e.startTimer()
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer

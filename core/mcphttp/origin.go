@@ -85,9 +85,9 @@ func (p *originPolicy) knowsHost(host string) bool {
 	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
 }
 
-// allowsOrigin reports whether pages of an origin may call the server as host, which is an allowed
-// Host. Pages of the host itself may. Without authentication the host must also be known, because
-// any page can make its own name resolve to this server.
+// allowsOrigin reports whether pages of origin may call the server. host is the Host header, which
+// allowsHost has accepted. The origin of host itself is allowed. Without authentication the host must
+// also be known, because any page can make its own name resolve to this server (DNS rebinding).
 func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if p.all {
 		return true
@@ -154,12 +154,14 @@ func withoutDefaultPort(origin string) string {
 
 // CORS headers for pages of other origins.
 const (
-	corsMethods   = "GET, POST, DELETE"
-	corsHeaders   = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
-	corsExposed   = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
-	corsMaxAge    = "7200" // seconds
-	corsParameter = "Mcp-Param-"
+	corsMethods = "GET, POST, DELETE"
+	corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
+	corsExposed = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
+	corsMaxAge  = "7200" // seconds
 )
+
+// paramHeaderPrefix starts the names of headers for tool arguments.
+const paramHeaderPrefix = "Mcp-Param-"
 
 // maxParameters limits the Mcp-Param headers of one preflight request.
 const maxParameters = 100
@@ -172,21 +174,21 @@ func preflight(w http.ResponseWriter, r *http.Request) bool {
 	}
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", corsMethods)
-	header.Set("Access-Control-Allow-Headers", corsHeaders+corsParameters(r.Header["Access-Control-Request-Headers"]))
+	header.Set("Access-Control-Allow-Headers", corsHeaders+requestedParams(r.Header["Access-Control-Request-Headers"]))
 	header.Set("Access-Control-Max-Age", corsMaxAge)
 	header.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
-// corsParameters returns the requested headers for tool arguments, each after ", ".
-func corsParameters(requested []string) string {
+// requestedParams returns the requested headers for tool arguments, each after ", ".
+func requestedParams(requested []string) string {
 	var found strings.Builder
 	n := 0
 	for _, line := range requested {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
-			if len(name) <= len(corsParameter) || !strings.EqualFold(name[:len(corsParameter)], corsParameter) || !mcp.IsHeaderName(name) || n == maxParameters {
+			if len(name) <= len(paramHeaderPrefix) || !strings.EqualFold(name[:len(paramHeaderPrefix)], paramHeaderPrefix) || !mcp.IsHeaderName(name) || n == maxParameters {
 				continue
 			}
 			n++

@@ -39,7 +39,7 @@ func (q *quota) take(client string, n int64) error {
 }
 
 // takeOversized is take for an item that may exceed the limits, as long as the client uses at most a
-// quarter of its share for other items.
+// quarter of its share for other items, and the total is not exceeded yet.
 func (q *quota) takeOversized(client string, n int64) error {
 	err := q.take(client, n)
 	if err == nil {
@@ -56,7 +56,7 @@ func (q *quota) takeOversized(client string, n int64) error {
 
 func (q *quota) release(client string, n int64) { q.takeUnlimited(client, -n) }
 
-// takeUnlimited is take without a limit. It reports whether the limit is exceeded.
+// takeUnlimited reserves n even above the limits, and reports whether a limit is now exceeded.
 func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,8 +73,8 @@ func (q *quota) inUse() bool {
 // count adds n to the use of a client. mu is held.
 func (q *quota) count(client string, n int64) {
 	q.used += n
-	if left := q.usedBy[client] + n; left != 0 {
-		q.usedBy[client] = left
+	if used := q.usedBy[client] + n; used != 0 {
+		q.usedBy[client] = used
 	} else {
 		delete(q.usedBy, client)
 	}

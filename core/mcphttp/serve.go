@@ -115,9 +115,9 @@ type ServeOptions struct {
 	Origins []string // further origins whose pages may call, such as https://app.example.com; "*" for all
 	Hosts   []string // further host names, with a port or for any port; see the package documentation
 
-	// MaxConns limits the connections (default 512). At the limit, a new connection replaces the one
-	// that has waited longest for its client. If none waits, requests over new connections get
-	// status 503, except for health checks.
+	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one that
+	// waits for its client, idle ones before active ones. If none waits, requests over new connections
+	// get status 503, except for health checks.
 	MaxConns int
 
 	MaxHeader     int           // size limit of a request header, in bytes (default 64 KiB)

@@ -23,7 +23,7 @@ type session struct {
 	client    string // for quotas
 	streams   *streams
 	ending    atomic.Bool
-	users     atomic.Int64 // requests that use the session
+	requests  atomic.Int64 // requests that use the session
 	used      atomic.Bool  // since the last sweep
 	lastUsed  int64        // last sweep that found it used, in Unix nanoseconds; guarded by Handler.mu
 
@@ -62,8 +62,8 @@ func (s *session) releaseMemory(memory *quota) {
 }
 
 func (s *session) release() {
-	s.used.Store(true) // before using, so that the sweep sees one of the two
-	s.users.Add(-1)
+	s.used.Store(true) // before requests decreases, so that a concurrent sweep sees one or the other
+	s.requests.Add(-1)
 }
 
 var errClosing = errors.New("the server is shutting down")
@@ -76,7 +76,7 @@ func (h *Handler) registerSession(s *session) bool {
 	if h.closing.Load() {
 		return false
 	}
-	s.users.Add(1)
+	s.requests.Add(1)
 	h.sessions[s.id] = s
 	if !h.sweeping {
 		h.sweeping = true
@@ -85,8 +85,8 @@ func (h *Handler) registerSession(s *session) bool {
 	return true
 }
 
-// markEnding hides a session from further requests. It returns true once: that caller must end the
-// session.
+// markEnding hides a session from further requests (except during Shutdown, when calls in flight may
+// still need messages). It returns true once: that caller must end the session.
 func (s *session) markEnding() bool { return s.ending.CompareAndSwap(false, true) }
 
 // endSession ends a session. It cancels calls that still run when cancel is closed.
@@ -118,7 +118,7 @@ func (h *Handler) findSession(id string, r *http.Request) *session {
 	if s == nil || s.ending.Load() && !h.closing.Load() || s.principal != principal {
 		return nil
 	}
-	s.users.Add(1)
+	s.requests.Add(1)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (h *Handler) sweep() {
 	var idle []*session
 	h.mu.Lock()
 	for _, s := range h.sessions {
-		if s.users.Load() > 0 || s.used.Swap(false) {
+		if s.requests.Load() > 0 || s.used.Swap(false) {
 			s.lastUsed = now.UnixNano()
 		}
 		if s.lastUsed > cutoff {
@@ -141,7 +141,8 @@ func (h *Handler) sweep() {
 			idle = append(idle, s)
 		}
 	}
-	if h.sweeping = len(h.sessions) > 0; h.sweeping {
+	h.sweeping = len(h.sessions) > 0
+	if h.sweeping {
 		time.AfterFunc(h.sweepInterval(), h.sweep)
 	}
 	h.mu.Unlock()
@@ -192,8 +193,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := auth.UntilExpiry(r.Context())
 	defer stop()
-	h.startStream(w)
-	h.pump(w, r.WithContext(ctx), reader)
+	h.writeStreamHeader(w)
+	h.writeStream(w, r.WithContext(ctx), reader)
 }
 
 // lookupSession returns the session that the headers of a request name. If it does not exist,

@@ -18,8 +18,8 @@ func TestSlowReaders(t *testing.T) {
 			err = errors.Join(err, s.add(msg))
 		}
 		s.finish([]byte(`"the end"`))
-		if (err != nil) != lossless || s.size > 11_000 {
-			t.Errorf("lossless %t: adding gives %v; %d bytes wait", lossless, err, s.size)
+		if (err != nil) != lossless || s.all.size > 11_000 {
+			t.Errorf("lossless %t: adding gives %v; %d bytes wait", lossless, err, s.all.size)
 		}
 		sent, state := r.appendPending(nil)
 		if state != want || strings.Contains(string(sent), "the end") == lossless {

@@ -55,7 +55,7 @@ func (all *streams) close() {
 // A stream is a sequence of messages to a client. It outlives its connection, so that the client can
 // resume it over another one. Adding a message never waits for the client.
 type stream struct {
-	*streams
+	all       *streams
 	name      string // part of event ids; "" if the stream cannot be resumed
 	lossless  bool   // a client that misses an event must be disconnected
 	events    []event
@@ -63,7 +63,7 @@ type stream struct {
 	sent      int  // the number after the last event that was sent
 	delivered bool // a client got the whole stream
 	bytes     int
-	finished  int64 // when the last event was added, in Unix nanoseconds; 0 if more may follow
+	finished  int64 // when the stream ended, in Unix nanoseconds; 0 if it is open
 	reader    *reader
 }
 
@@ -80,14 +80,16 @@ func (all *streams) openForCall() *stream {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.last++
-	s := &stream{streams: all, name: strconv.FormatInt(int64(all.last), 36)}
+	s := &stream{all: all, name: strconv.FormatInt(int64(all.last), 36)}
 	all.calls = append(all.calls, s)
 	return s
 }
 
 // openTransient returns a stream that ends with its connection. If the client reads too slowly, a
 // lossless stream ends; any other drops events before the answer.
-func (all *streams) openTransient(whole bool) *stream { return &stream{streams: all, lossless: whole} }
+func (all *streams) openTransient(lossless bool) *stream {
+	return &stream{all: all, lossless: lossless}
+}
 
 func (s *stream) isResumable() bool { return s.name != "" }
 
@@ -99,7 +101,7 @@ func (all *streams) standaloneStream() *stream {
 
 func (all *streams) standaloneLocked() *stream {
 	if all.standalone == nil {
-		all.standalone = &stream{streams: all, name: "0"}
+		all.standalone = &stream{all: all, name: "0"}
 		if all.ended {
 			all.standalone.finished = time.Now().UnixNano()
 		}
@@ -139,14 +141,14 @@ func oneLine(msg []byte) []byte {
 }
 
 func (s *stream) appendEvent(e event, last bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
 	if s.finished != 0 {
 		return errAnswered
 	}
 	s.events = append(s.events, e)
 	s.bytes += e.cost()
-	s.account(e.cost())
+	s.all.account(e.cost())
 	if last {
 		s.finished = time.Now().UnixNano()
 	}
@@ -156,14 +158,15 @@ func (s *stream) appendEvent(e event, last bool) error {
 }
 
 // trim drops events above the size limit, in this order: delivered streams of finished calls, other
-// streams of finished calls, the oldest events of the largest stream. It never drops the latest
-// event of a stream. mu is held.
+// streams of finished calls, the oldest events of the largest stream. The last step ends when the
+// bytes that may be dropped fit the limit: the latest event of a stream is kept and does not count.
+// mu is held.
 func (s *stream) trim() error {
-	s.dropFinished(s, func(old *stream) bool { return old.delivered })
-	s.dropFinished(s, func(*stream) bool { return true })
-	for s.size > s.budget() {
-		largest, droppable := s.largest(s)
-		if droppable <= s.budget() {
+	s.all.dropFinished(s, func(old *stream) bool { return old.delivered })
+	s.all.dropFinished(s, func(*stream) bool { return true })
+	for s.all.size > s.all.budget() {
+		largest, droppable := s.all.largest(s)
+		if droppable <= s.all.budget() {
 			break
 		}
 		largest.dropFirst(1)
@@ -220,7 +223,7 @@ func (s *stream) droppable() int {
 // dropFirst drops the first n events. mu is held.
 func (s *stream) dropFirst(n int) {
 	for _, e := range s.events[:n] {
-		s.account(-e.cost())
+		s.all.account(-e.cost())
 		s.bytes -= e.cost()
 	}
 	s.events = slices.Delete(s.events, 0, n)
@@ -235,8 +238,8 @@ func (all *streams) drop(s *stream) {
 
 // end ends the stream without a further message.
 func (s *stream) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
 	s.endLocked()
 }
 
@@ -302,26 +305,27 @@ func (all *streams) byName(name string) *stream {
 
 // A reader sends a stream over one connection. A new reader of a stream replaces the old one.
 type reader struct {
-	*stream
+	stream    *stream
 	next      int           // the number of the next event
 	wakeup    chan struct{} // wakes the reader up for new events
 	dismissed bool          // must stop before the event with the number stopAt
 	stopAt    int
 }
 
-// A readerState is what a reader does next.
+// A readerState is the state of a reader after appendPending, or the reason why writeStream returned.
 type readerState int
 
 const (
-	readerWaits     readerState = iota // waits for more events
-	readerDone                         // has sent the whole stream
-	readerDismissed                    // was dismissed before the end
-	readerLost                         // has missed events of a lossless stream
+	readerWaits        readerState = iota // waits for more events
+	readerDone                            // has sent the whole stream
+	readerDismissed                       // was stopped: replaced by a new reader, or suspended
+	readerLost                            // has missed events of a lossless stream
+	readerDisconnected                    // a write failed, or the context of the request ended
 )
 
 func (s *stream) read(from int) *reader {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
 	return s.readLocked(from)
 }
 
@@ -333,18 +337,19 @@ func (s *stream) readLocked(from int) *reader {
 
 // primeOnce adds an event to an empty stream, so that the client gets an id to resume from.
 func (r *reader) primeOnce() {
-	r.mu.Lock()
-	empty := r.first+len(r.events) == 0
-	r.mu.Unlock()
+	s := r.stream
+	s.all.mu.Lock()
+	empty := s.first+len(s.events) == 0
+	s.all.mu.Unlock()
 	if empty {
-		r.addEmpty(0)
+		s.addEmpty(0)
 	}
 }
 
 // dismiss stops the reader once it has sent all events.
 func (s *stream) dismiss() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
 	s.dismissLocked(s.first + len(s.events))
 }
 
@@ -368,36 +373,37 @@ func (s *stream) wake() {
 	}
 }
 
-// maxAtOnce is how many bytes of events are written together.
-const maxAtOnce = 32 << 10
+// writeSize is the size of one write, in bytes. A batch of events ends once it has reached it.
+const writeSize = 32 << 10
 
-// appendPending appends events that the reader has not sent, in the format of the stream.
+// appendPending appends events that the reader has not sent, as server-sent events.
 func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next < r.first {
-		if r.lossless {
+	s := r.stream
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if r.next < s.first {
+		if s.lossless {
 			return dst, readerLost
 		}
-		r.next = r.first // the client was disconnected for too long, or reads too slowly
+		r.next = s.first // the client was disconnected for too long, or reads too slowly
 	}
-	end := r.first + len(r.events)
+	end := s.first + len(s.events)
 	if r.dismissed {
 		end = min(end, r.stopAt)
 	}
-	for ; r.next < end && len(dst) < maxAtOnce; r.next++ {
-		dst = r.encodeEvent(dst, r.next)
+	for ; r.next < end && len(dst) < writeSize; r.next++ {
+		dst = s.encodeEvent(dst, r.next)
 	}
-	r.sent = max(r.sent, r.next)
-	if !r.isResumable() {
-		r.dropFirst(r.next - r.first)
+	s.sent = max(s.sent, r.next)
+	if !s.isResumable() {
+		s.dropFirst(r.next - s.first)
 	}
 	switch {
 	case r.next < end:
 		return dst, readerWaits
 	case r.dismissed:
 		return dst, readerDismissed
-	case r.finished != 0:
+	case s.finished != 0:
 		return dst, readerDone
 	}
 	return dst, readerWaits
@@ -414,8 +420,8 @@ func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
-// startStream sends the header of a response that is a stream.
-func (h *Handler) startStream(w http.ResponseWriter) {
+// writeStreamHeader sends the header of a response that is a stream.
+func (h *Handler) writeStreamHeader(w http.ResponseWriter) {
 	header := w.Header()
 	header["Content-Type"] = h.headers.sse
 	header["Cache-Control"] = h.headers.noCache
@@ -424,9 +430,9 @@ func (h *Handler) startStream(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// pump writes a stream to a client until the stream ends, the client disconnects or the reader is
-// dismissed.
-func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) readerState {
+// writeStream writes a stream to a client until the stream ends, the client disconnects or the reader
+// is dismissed.
+func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) readerState {
 	defer from.release()
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
@@ -437,7 +443,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 		var state readerState
 		if buf, state = from.appendPending(buf[:0]); len(buf) > 0 {
 			if h.send(w, control, buf) != nil {
-				return readerDone
+				return readerDisconnected
 			}
 			quiet.Reset(h.o.KeepAlive)
 			if state == readerWaits {
@@ -461,10 +467,10 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 		select {
 		case <-from.wakeup:
 		case <-r.Context().Done():
-			return readerDone
+			return readerDisconnected
 		case <-quiet.C:
 			if h.send(w, control, []byte(":\n\n")) != nil {
-				return readerDone
+				return readerDisconnected
 			}
 			quiet.Reset(h.o.KeepAlive)
 		}
@@ -473,7 +479,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, from *reader) rea
 
 // send writes to a client in pieces. Each piece has its own write timeout.
 func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
-	for piece := range slices.Chunk(data, maxAtOnce) {
+	for piece := range slices.Chunk(data, writeSize) {
 		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
 		if _, err := w.Write(piece); err != nil {
 			return err
@@ -483,22 +489,23 @@ func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, 
 }
 
 func (r *reader) markDelivered() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.delivered = true
+	r.stream.all.mu.Lock()
+	defer r.stream.all.mu.Unlock()
+	r.stream.delivered = true
 }
 
 // release detaches a reader from its stream, and drops events above the size limit that were kept
 // for it.
 func (r *reader) release() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stream.reader != r {
+	s := r.stream
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if s.reader != r {
 		return
 	}
-	r.stream.reader = nil
-	for r.delivered && r.size > r.budget() && len(r.events) > 1 {
-		r.dropFirst(1)
+	s.reader = nil
+	for s.delivered && s.all.size > s.all.budget() && len(s.events) > 1 {
+		s.dropFirst(1)
 	}
-	r.dropFinished(nil, func(old *stream) bool { return old.delivered })
+	s.all.dropFinished(nil, func(old *stream) bool { return old.delivered })
 }

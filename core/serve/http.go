@@ -48,10 +48,10 @@ func (p *program) newServe() *cobra.Command {
 }
 
 func (s *httpServer) long() string {
-	keys := `On a loopback address such as 127.0.0.1, every program on this machine may call the server, but no web
-page of another origin. To require API keys, set ` + s.keyVariable() + ` to a key, or to several separated by
-commas. Callers send a key as X-Api-Token or as Authorization: Bearer. On other addresses, keys or
---behind-proxy are required.`
+	keys := `On a loopback address such as 127.0.0.1, every program on this machine may call the server; web
+pages may call it only if they are served from this machine or allowed with --allow-origin. To require API
+keys, set ` + s.keyVariable() + ` to a key, or to several separated by commas. Callers send a key as
+X-Api-Token or as Authorization: Bearer. On other addresses, keys or --behind-proxy are required.`
 	if s.KeysRequired {
 		keys = s.keyVariable() + ` must be set to a key, or to several separated by commas. Callers send a
 key as X-Api-Token or as Authorization: Bearer.`
@@ -88,8 +88,8 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, proxy)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
-	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "further origin whose pages may call, or * for all; may be repeated")
-	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "further host name to accept on a loopback address; may be repeated")
+	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
+	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer 200 at /healthz, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
@@ -99,13 +99,13 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.DurationVar(&s.handler.WriteTimeout, "write-timeout", s.handler.WriteTimeout, "time limit for a client to accept part of a response")
 	flags.DurationVar(&s.listen.Idle, "idle-timeout", s.listen.Idle, "how long to keep a connection without requests")
 	flags.DurationVar(&s.handler.SessionIdle, "session-idle", s.handler.SessionIdle, "how long to keep a session that its client does not use")
-	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "limit of sessions")
-	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "limit of calls in flight")
-	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "limit of streams that clients listen to")
+	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "maximum number of sessions")
+	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "maximum number of calls in flight")
+	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "maximum number of streams that clients listen to")
 	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "memory limit for messages in flight, subscriptions and other state of clients")
-	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "limit of one client, in percent of --max-calls, --max-streams, --max-sessions and --max-memory")
-	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "limit of connections")
-	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "how much of a session to keep for a client that reconnects, such as 1MiB")
+	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of --max-calls, --max-streams, --max-sessions and --max-memory that one client may use, in percent")
+	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "maximum number of connections")
+	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "size of the events that a session keeps for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of keep-alive comments on a quiet stream")
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
 }
@@ -315,9 +315,9 @@ func (s *httpServer) describeAccess() string {
 	case s.listen.BehindProxy:
 		return "anyone may call; the proxy authenticates callers"
 	case slices.Contains(s.listen.Origins, "*"):
-		return "every program and web page of this machine may call; set " + s.keyVariable() + " to require a key"
+		return "every program on this machine, and every web page open in its browsers, may call; set " + s.keyVariable() + " to require a key"
 	}
-	return "every program of this machine may call; set " + s.keyVariable() + " to require a key"
+	return "every program on this machine may call; set " + s.keyVariable() + " to require a key"
 }
 
 // uncheckedScopes returns a warning that names the tools whose scopes are not checked, or "".

@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// logFlags are the flags of the log of mcp and serve.
+// logFlags are the logging flags of the commands mcp and serve.
 type logFlags struct {
 	level, format string
 	arguments     bool

@@ -175,6 +175,27 @@ func (f fakeExtension) Open(_ context.Context, _ *mcp.Server, log *slog.Logger) 
 	}, f.fail
 }
 
+type commandExtension struct{ fakeExtension }
+
+func (commandExtension) Commands() []*cobra.Command {
+	none := func(*cobra.Command, []string) {}
+	return []*cobra.Command{{Use: "stock", GroupID: "Manage stock:", Run: none}, {Use: "other", Run: none}}
+}
+
+// An extension names the heading of its commands; the default is neutral.
+func TestCommandGroups(t *testing.T) {
+	out := create(t)
+	if status := run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
+		t.Errorf("exit code %d", status)
+	}
+	help := read(t, out)
+	for _, want := range []string{"Manage stock:\n  stock", "Other commands:\n  other"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("help lacks %q:\n%s", want, help)
+		}
+	}
+}
+
 // Extensions that were opened are ended, also if another fails.
 func TestOpen(t *testing.T) {
 	var did []string

@@ -40,7 +40,7 @@ type Config struct {
 	// Name is the name of the program, and of the server that clients see.
 	Name string
 
-	// Wire returns the wiring of the server.
+	// Wire returns the functions that register the server's components. Main calls it once.
 	Wire func() Wiring
 
 	// Version is the version that clients see (default: the version of the main module).
@@ -59,7 +59,8 @@ type Config struct {
 
 // A Wiring registers the tools, resources, prompts and extensions of a server.
 type Wiring struct {
-	// Register registers tools, resources and prompts. ctx ends with the server.
+	// Register registers tools, resources and prompts. ctx is the context of the command. It does not
+	// end when serve gets a signal.
 	Register func(ctx context.Context, s *mcp.Server) error
 
 	// Extensions returns the extensions of a program with this name. They are opened in order after
@@ -72,11 +73,12 @@ type Extension interface {
 	// Flags adds flags to a command that runs the server: mcp, serve, call and so on.
 	Flags(cmd *cobra.Command)
 
-	// Commands returns commands to add to the command line.
+	// Commands returns commands to add to the command line. The GroupID of a command is its heading in
+	// the help (default "Other commands:").
 	Commands() []*cobra.Command
 
 	// Open registers tools, resources and prompts on s, and starts background work, which logs to log.
-	// end stops that work and waits for it.
+	// end stops that work and waits for it. ctx is as in [Wiring].Register.
 	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
@@ -89,7 +91,7 @@ type Authenticator interface {
 	// if it is unknown.
 	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
-	// SetupHint tells how to configure the gate, such as "name the issuer with --oauth-issuer".
+	// SetupHint returns a hint on how to configure the gate, such as "name the issuer with --oauth-issuer".
 	SetupHint() string
 }
 
@@ -162,8 +164,8 @@ func (p *program) newRoot() *cobra.Command {
 	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
-		if commands := e.Commands(); len(commands) > 0 {
-			mcpcli.AddGroup(root, "Manage data:", commands...)
+		for _, cmd := range e.Commands() {
+			mcpcli.AddGroup(root, cmp.Or(cmd.GroupID, "Other commands:"), cmd)
 		}
 	}
 	return root
@@ -175,8 +177,8 @@ func (p *program) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// open returns the server with its tools, resources, prompts and extensions. ctx ends with the server.
-// Call end after that. logArguments adds the arguments of calls to the log.
+// open returns the server with its tools, resources, prompts and extensions. end closes the extensions.
+// logArguments adds the arguments of calls to the log.
 func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error) {
 	key, err := p.stateKey()
 	if err != nil {
@@ -267,7 +269,7 @@ the project's source, in a folder that contains the working directory or this pr
 	return cmd
 }
 
-// serveDev replaces this process by the project's own petrock, which it builds.
+// serveDev runs the project's own petrock, instead of this process where the system allows it.
 func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {

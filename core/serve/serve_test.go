@@ -304,7 +304,7 @@ func TestAnnounce(t *testing.T) {
 		ip      string
 		says    string
 	}{
-		{open, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nevery program of this machine may call"},
+		{open, "127.0.0.1", "serving http://127.0.0.1:8181/mcp\nevery program on this machine may call"},
 		{closed, "::", "serving http://127.0.0.1:8181/mcp\nlistening on all addresses of this machine\ncallers must send a key as X-Api-Token"},
 		{closed, "0.0.0.0", "serving http://127.0.0.1:8181/mcp\nlistening on all"},
 		{closed, "::1", "serving http://[::1]:8181/mcp\ncallers must"},

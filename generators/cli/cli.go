@@ -98,7 +98,7 @@ of this code.`,
 }
 
 func newStatus(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show and check the project",
@@ -189,8 +189,8 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	return root
 }
 
-// wantsJSON reports whether a command has the flag --json, and it is given. It also searches args,
-// because cobra stops at the first wrong argument.
+// wantsJSON reports whether --json is given to a command that has it. It also searches args, because
+// cobra stops at the first wrong argument.
 func wantsJSON(cmd *cobra.Command, args []string) bool {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
@@ -202,7 +202,7 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 	return flag.Value.String() == "true" || slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// reportError prints an error, if err is one, and returns the exit code.
+// reportError prints err unless it is nil, and returns the exit code.
 func reportError(err error, program, command string, asJSON bool, env Env) int {
 	status := terminal.ExitCode(err)
 	if err == nil {

@@ -37,9 +37,8 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// forbidsExec reports whether an argument is --no-exec, unless its value is false, or a misspelling
-// such as --noexec or one with a long dash. Run takes it seriously anywhere on the command line, even
-// if the command has no such flag.
+// forbidsExec reports whether arg is --no-exec, not false, or a likely misspelling such as --noexec or
+// —no-exec. findTarget obeys it anywhere on the command line.
 func forbidsExec(arg string) bool {
 	first, _ := utf8.DecodeRuneInString(arg)
 	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -118,7 +117,7 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		return nil, nil
 	}
 	// The command is generate, and not one of its subcommands, if petrock has no such generator. A plan
-	// may be of any generator.
+	// may come from any generator.
 	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
 	noExec := slices.ContainsFunc(args, forbidsExec)
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}

@@ -10,7 +10,8 @@ import (
 )
 
 // A highlight is a part of a report that a terminal shows in a style. The first pattern that matches a
-// line is used: its group is the text to show, and mark goes before the line.
+// line is used. Its first group is printed in the style, after mark; an empty group styles only the
+// mark.
 type highlight struct {
 	pattern *regexp.Regexp
 	style   terminal.Style

@@ -1,4 +1,4 @@
-// Package devserver is the project's own petrock as an MCP server: generators, undo, status and
+// Package devserver is petrock as an MCP server: generators, undo, status and
 // documentation as tools, resources and prompts.
 //
 // It never imports the user's packages, so it answers while they do not compile.
@@ -28,7 +28,7 @@ type Options struct {
 	Dir              string          // working directory; projects are in it, below it, or enclose it
 	Generators       []gen.Generator // petrock's generators
 	NoExec           bool            // do not run code of projects
-	IsProjectPetrock bool            // this process is the own petrock of the project that encloses Dir
+	IsProjectPetrock bool            // this process is the project's own petrock; the project encloses Dir
 	CanCreate        bool            // new_project is available
 	Limits           trial.Limits    // limits of examples; the zero value is the default
 }
@@ -40,7 +40,7 @@ type Tools struct {
 	projects *projects
 	server   *mcp.Server
 
-	own *ownProject // nil unless Options.IsProjectPetrock
+	home *homeProject // nil unless Options.IsProjectPetrock
 }
 
 // New returns the tools of a dev server.
@@ -61,7 +61,7 @@ func New(o Options) (*Tools, error) {
 	}
 	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*openProject{}, offered: map[string]gen.Generator{}}}
 	if o.IsProjectPetrock {
-		t.own = newOwnProject(dir)
+		t.home = findHomeProject(dir)
 	}
 	return t, nil
 }
@@ -138,7 +138,7 @@ Use the tools of the petrock server, in this order.
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
 3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan, check the diffs, then call apply.
-4. call each tool with input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
+4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
 5. Call project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.

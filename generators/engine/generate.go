@@ -124,12 +124,12 @@ func generatorError(kind string, err error) error {
 	}
 	if source, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + source.What + " is not valid Go for a function:",
+			Reason: "the " + source.Field + " is not valid Go for a function:",
 			Diagnostics: []typecheck.Diagnostic{{
-				File: source.What, Line: source.Line, Column: source.Column, Message: source.Message,
+				File: source.Field, Line: source.Line, Column: source.Column, Message: source.Message,
 				Lines: typecheck.LinesAround(source.Text, source.Line),
 			}},
-			WayOut: "Nothing was changed. Correct the " + source.What + " and retry.",
+			WayOut: "Nothing was changed. Correct the " + source.Field + " and retry.",
 		}
 	}
 	return terminal.Usagef("%s: %w", kind, err)
@@ -141,7 +141,7 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 			return g, nil
 		}
 	}
-	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
+	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Names(e.generators), ", "))
 }
 
 // title describes the operation in one line. It uses the name from the input, or else name.

@@ -50,6 +50,7 @@ func (d *Data) Flags(cmd *cobra.Command) {
 func (d *Data) Commands() []*cobra.Command {
 	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup()}
 	for _, cmd := range all {
+		cmd.GroupID = "Manage data:"
 		d.Flags(cmd)
 	}
 	return all

@@ -140,6 +140,7 @@ func add(t *testing.T, dir string, records ...app.Record) {
 // command returns a command line with the data's commands.
 func command(d *Data, args ...string) *cobra.Command {
 	root := &cobra.Command{Use: d.program, SilenceErrors: true, SilenceUsage: true}
+	root.AddGroup(&cobra.Group{ID: "Manage data:"})
 	root.AddCommand(d.Commands()...)
 	root.SetArgs(args)
 	return root

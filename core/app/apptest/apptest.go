@@ -114,8 +114,8 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers run their periods once, and handle all events. It fails the test if a worker
-// fails.
+// Work makes the workers call their periodic methods once, and handle all events. It fails the test if
+// a worker fails.
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {

@@ -185,15 +185,15 @@ func code(err error) int {
 	return 0
 }
 
-// hasCode reports whether an error has a result code of SQLite.
-func hasCode(err error, kind int) bool { return err != nil && code(err)&0xff == kind }
+// hasCode reports whether err has the given primary result code.
+func hasCode(err error, primary int) bool { return err != nil && code(err)&0xff == primary }
 
 // A counter shows processes whether another one has written, at a tenth of the cost of asking SQLite.
 // It is a number in the lock file. The writer that holds the lock makes it odd before a commit and even
 // after it. If a process dies in between, the number stays odd, and until the next write every stamp
 // counts as changed.
 //
-// After the number is the sequence number of the last committed event. If the log ends before that
+// The sequence number of the last committed event follows it. If the log ends before that
 // event, a part of it was lost.
 type counter struct {
 	mu     sync.Mutex // held while this process commits

@@ -20,19 +20,19 @@ type fairLock struct {
 	locker   locker
 	turnFile *os.File // nil when closed
 	lockFile *os.File
-	owner    []byte // name of this process, which is in a file while the process holds its lock
+	owner    []byte // name of this process, written to each file while the process has locked it
 	wait     *wait  // nil unless a goroutine waits
 }
 
 // A wait is a goroutine that waits for the lock. Its system call cannot be cancelled. If the caller
 // gives up, the wait continues for the next caller, so a process never has more than one.
 type wait struct {
-	ended chan struct{} // closed at the end
+	ended chan struct{} // closed when run returns
 	err   error         // why the lock was not acquired
 
 	mu     sync.Mutex
 	wanted bool // a caller waits for the lock
-	over   bool // the lock was acquired, or released because no caller wanted it
+	over   bool // the system call has returned
 	closed bool // the fairLock was closed
 }
 
@@ -48,8 +48,7 @@ const (
 	ownerSize = 128
 )
 
-// errNoLocks means that the file system has no locks.
-var errNoLocks = errors.New("the file system has no locks")
+var errNoLocks = errors.New("the file system does not support file locks")
 
 // newFairLock returns the lock of a store.
 func newFairLock(path string) fairLock {
@@ -77,8 +76,8 @@ func (l *fairLock) open() error {
 	return nil
 }
 
-// acquire waits for the lock until ctx ends. If the file system has no locks, the error is
-// [errNoLocks]. One goroutine at a time may call acquire or tryAcquire, and then release.
+// acquire waits for the lock until ctx ends. If files cannot be locked, the error is [errNoLocks]. One
+// goroutine at a time may call acquire or tryAcquire, and then release.
 func (l *fairLock) acquire(ctx context.Context) error {
 	for {
 		if l.wait == nil {
@@ -101,7 +100,7 @@ func (l *fairLock) acquire(ctx context.Context) error {
 		err := l.wait.err
 		l.wait = nil
 		if err != nil {
-			return errors.Join(l.lockError(err), l.close())
+			return errors.Join(err, l.close())
 		}
 		l.writeOwner()
 		return nil
@@ -114,12 +113,13 @@ func (l *fairLock) tryAcquire() (acquired bool, err error) {
 		return false, err
 	}
 	turn, err := l.locker.lock(l.turnFile, false)
+	err = lockError(l.turnFile, err)
 	if turn {
 		acquired, err = l.locker.lock(l.lockFile, false)
-		err = errors.Join(err, l.locker.unlock(l.turnFile))
+		err = errors.Join(lockError(l.lockFile, err), lockError(l.turnFile, l.locker.unlock(l.turnFile)))
 	}
 	if err != nil {
-		return false, errors.Join(l.lockError(err), l.close())
+		return false, errors.Join(err, l.close())
 	}
 	if acquired {
 		l.writeOwner()
@@ -130,12 +130,13 @@ func (l *fairLock) tryAcquire() (acquired bool, err error) {
 // run acquires the lock. If no caller wants it any longer, it releases it.
 func (w *wait) run(l locker, turn, lock *os.File, owner []byte) {
 	defer close(w.ended)
-	_, w.err = l.lock(turn, true)
+	_, err := l.lock(turn, true)
+	w.err = lockError(turn, err)
 	if w.err == nil {
 		turn.WriteAt(owner, ownerAt) // for messages only
-		_, w.err = l.lock(lock, true)
+		_, err = l.lock(lock, true)
 		clearOwner(turn)
-		w.err = errors.Join(w.err, l.unlock(turn))
+		w.err = errors.Join(lockError(lock, err), lockError(turn, l.unlock(turn)))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +146,7 @@ func (w *wait) run(l locker, turn, lock *os.File, owner []byte) {
 		turn.Close()
 		lock.Close()
 	case !w.wanted && w.err == nil:
-		w.err = l.unlock(lock)
+		w.err = lockError(lock, l.unlock(lock))
 	}
 }
 
@@ -181,7 +182,8 @@ func (l *fairLock) close() error {
 		l.wait = nil
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.closed = true; !w.over {
+		w.closed = true
+		if !w.over {
 			return nil
 		}
 	}
@@ -211,10 +213,14 @@ func (l *fairLock) holder() string {
 	return "another process"
 }
 
-// lockError adds the file name to an error of the operating system.
-func (l *fairLock) lockError(err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
+// lockError returns errNoLocks if files cannot be locked, and otherwise adds the path to err, which may
+// be nil.
+func lockError(file *os.File, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errors.ErrUnsupported):
 		return errNoLocks
 	}
-	return fmt.Errorf("wait to write: %w", &fs.PathError{Op: "lock", Path: l.path + lockSuffix, Err: err})
+	return fmt.Errorf("wait to write: %w", &fs.PathError{Op: "lock", Path: file.Name(), Err: err})
 }

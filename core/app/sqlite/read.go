@@ -14,13 +14,17 @@ import (
 
 // Statements that read.
 const (
-	stampSQL  = "PRAGMA data_version"
-	lastSQL   = "SELECT max(seq) FROM log"
-	columns   = "seq, id, at, type, version, data, key, result"
-	pageSQL   = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
-	findSQL   = "SELECT " + columns + " FROM log WHERE key = ?"
-	getSQL    = "SELECT value FROM documents WHERE name = ?"
-	namesSQL  = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
+	stampSQL = "PRAGMA data_version"
+	lastSQL  = "SELECT max(seq) FROM log"
+	columns  = "seq, id, at, type, version, data, key, result"
+	pageSQL  = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
+	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
+	getSQL   = "SELECT value FROM documents WHERE name = ?"
+	namesSQL = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
+)
+
+// A page of the log ends at either limit.
+const (
 	pageRows  = 512
 	pageBytes = 1 << 20
 )

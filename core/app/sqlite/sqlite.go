@@ -155,7 +155,8 @@ func (s *Store) acquireToOpen(ctx context.Context) (release func(), err error) {
 		return s.acquire(ctx)
 	}
 	acquired, err := s.fileLock.tryAcquire()
-	if s.noFileLocks = errors.Is(err, errNoLocks); s.noFileLocks {
+	s.noFileLocks = errors.Is(err, errNoLocks)
+	if s.noFileLocks {
 		err = nil
 	}
 	return func() {

@@ -20,8 +20,8 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx is one Write. It buffers changes until the end, or until a read in the same Write. A single
-// statement needs no transaction, because there is no other writer.
+// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read in
+// the same Write. A single statement needs no transaction, because there is no other writer.
 type tx struct {
 	s             *Store
 	hasLast       bool // stamp and last are set
@@ -66,7 +66,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	}
 	if s.count.file != nil {
 		if err := s.count.begin(); err != nil {
-			return t.failed(err)
+			return t.rollBack(err)
 		}
 		defer func() { s.count.end(s.last) }()
 	}
@@ -84,15 +84,15 @@ func (t *tx) begin(ctx context.Context) error {
 func (t *tx) commit() error {
 	records, puts := len(t.records), len(t.puts)
 	if t.err != nil {
-		return t.failed(t.err)
+		return t.rollBack(t.err)
 	}
 	isSingle := puts == 0 && records == chunk(records) || puts == 1 && records == 0
 	if err := t.flush(!isSingle); err != nil {
-		return t.failed(err)
+		return t.rollBack(err)
 	}
 	if t.inTransaction {
 		if err := t.s.writer.exec("COMMIT"); err != nil {
-			return t.failed(err)
+			return t.rollBack(err)
 		}
 	}
 	if t.hasLast {
@@ -101,8 +101,8 @@ func (t *tx) commit() error {
 	return nil
 }
 
-// failed rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] to the error.
-func (t *tx) failed(err error) error {
+// rollBack rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] if it applies.
+func (t *tx) rollBack(err error) error {
 	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}

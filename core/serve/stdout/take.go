@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// take moves standard output to another descriptor. If that fails, it leaves it in place.
+// take moves standard output to another descriptor. On failure, standard output stays where it is.
 func take() uintptr {
 	taken, err := stdfd.Take(syscall.Stdout, syscall.Stderr)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	if built := mustCall[devserver.Built](w, client, "build", object{}); !built.OK {
+	if built := mustCall[devserver.BuildOutput](w, client, "build", object{}); !built.OK {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))

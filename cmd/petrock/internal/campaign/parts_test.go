@@ -150,7 +150,7 @@ func TestPartsOverMCP(t *testing.T) {
 	}
 	mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
 	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
-	if !status.OK || !status.Vendored.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
+	if !status.OK || !status.PetrockCode.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
 		t.Errorf("the status is %+v", status)
 	}
 	mustCall[engine.Result](w, client, "undo", object{})
