@@ -248,7 +248,7 @@ operation builds on this one. An undo is an operation too, and can be undone by 
 				id = args[0]
 			}
 			if o.Keep && o.Force {
-				return terminal.Usagef("--keep and --force exclude each other; leave one of them out")
+				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
 			}
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {

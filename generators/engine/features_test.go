@@ -191,9 +191,9 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", "under another name it starts at the end of the log"},
-		{"command", "posts_create", "does not start with an event log that has events posts/create. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
+		{"command", "posts_create", "does not start while its event log contains events of type posts/create. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "does not start with an event log that has events users/create; skip them with hello log skip"},
+		{"feature", "users", "does not start while its event log contains events of type users/create; skip them with hello log skip"},
 		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
@@ -252,7 +252,7 @@ func TestApplyIsPure(t *testing.T) {
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
 		t.Errorf("a check says %s (%v)", checked, err)
 	}
-	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "events posts/good") {
+	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "events of type posts/good") {
 		t.Errorf("undoing says %s (%v)", undone, err)
 	}
 	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {
