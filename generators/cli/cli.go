@@ -209,7 +209,7 @@ func reportError(err error, program, command string, asJSON bool, env Env) int {
 		return status
 	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok { // it names options, which are flags here
-		refusal.WayOut = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.WayOut)
+		refusal.Remedy = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.Remedy)
 	}
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))

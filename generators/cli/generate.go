@@ -52,7 +52,7 @@ The project's own generators are additional kinds.`,
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				why = " (--no-exec leaves out the project's own)"
 			}
-			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Names(all), ", "), why, mcpcli.Suggest(cmd, args[0]))
+			return fmt.Errorf("generator %q does not exist; the generators are %s%s%s", args[0], strings.Join(gen.Names(all), ", "), why, mcpcli.Suggest(cmd, args[0]))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

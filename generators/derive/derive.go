@@ -180,7 +180,7 @@ func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("the file has the name of a derived file, but lacks the line %q; rename it, or remove it if it was derived", typecheck.DerivedMark+" …")})
+		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("names ending in _gen.go are for derived files, and this file has no line %q; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {

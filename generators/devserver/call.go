@@ -246,7 +246,7 @@ type BuildOutput struct {
 	Derived     []engine.FileChange    `json:"derived"`     // Derived files that were updated
 	Refused     []typecheck.Diagnostic `json:"refused"`     // Errors in packages whose derived files could not be updated
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
-	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay nondeterministic
+	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay non-deterministic
 	ToolsList   *engine.Size           `json:"toolsList"`   // Size of the tool list
 }
 
@@ -272,7 +272,7 @@ func (b *BuildOutput) refusal() *engine.Refusal {
 	return &engine.Refusal{
 		Reason:      "the server does not build, or derived files could not be updated:",
 		Diagnostics: append(slices.Clone(b.Refused), b.Diagnostics...),
-		WayOut:      "Fix the errors, and run build again.",
+		Remedy:      "Fix the errors, and run build again.",
 	}
 }
 

@@ -63,10 +63,10 @@ func (t *Tools) checkOwn(ctx context.Context, p *openProject, kind string) error
 		return &engine.Refusal{
 			Reason:      derive.OwnGenerators + " does not compile, so the project's own generators are left out:",
 			Diagnostics: problems,
-			WayOut:      "Nothing was changed. Petrock's generators still work.",
+			Remedy:      "Nothing was changed. Petrock's generators still work.",
 		}
 	}
-	return terminal.Usagef("no generator %q; there are %s", kind, strings.Join(append(gen.Names(t.options.Generators), gen.Names(own)...), ", "))
+	return terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(append(gen.Names(t.options.Generators), gen.Names(own)...), ", "))
 }
 
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }

@@ -29,7 +29,7 @@ type ProjectStatusOutput struct {
 	Components  []string               `json:"components"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts"`       // Optional code of petrock: present, or archived in generators/parts
 	Stale       []string               `json:"stale"`       // Derived files that are out of date, and errors that prevent deriving; run build to update them
-	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay nondeterministic
+	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay non-deterministic
 	Builds      bool                   `json:"builds"`      // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
 	PetrockCode PetrockCode            `json:"vendored"`    // Whether core and generators match petrock.sum

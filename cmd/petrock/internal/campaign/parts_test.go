@@ -95,7 +95,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.ok("add", "oauth")
 			w.write("core/auth/token/mine.go", "package token\n")
 			before := w.tree()
-			if _, errOut, status := w.run("undo", "--force"); status != 1 || !strings.Contains(errOut, "Part oauth stays: core/auth/token/mine.go was edited") {
+			if _, errOut, status := w.run("undo", "--force"); status != 1 || !strings.Contains(errOut, "Part oauth stays: core/auth/token/mine.go differs from petrock.sum") {
 				w.Errorf("undo: exit code %d: %s", status, errOut)
 			}
 			w.unchanged(before, "after the refusal,")
