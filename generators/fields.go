@@ -252,7 +252,7 @@ type call struct {
 // setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
 // expected result set up the test.
 func (n *component) setSteps(body string, steps []Step) error {
-	w, given := Implementation{Body: body}, true
+	implementation, given := Implementation{Body: body}, true
 	for i, s := range steps {
 		tool := s.Tool
 		if tool == "" {
@@ -264,7 +264,7 @@ func (n *component) setSteps(body string, steps []Step) error {
 		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
 		if !given {
 			n.tools = append(n.tools, tool)
-			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
+			implementation.Examples = append(implementation.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
 		example, err := Example{Input: s.Input}.check(i)
@@ -273,10 +273,10 @@ func (n *component) setSteps(body string, steps []Step) error {
 		}
 		n.given = append(n.given, call{tool, example.Input})
 	}
-	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
+	if body == "" && len(steps) > 0 && len(implementation.Examples) == 0 {
 		return errExamplesWithoutBody
 	}
-	return n.setImplementation(w, false)
+	return n.setImplementation(implementation, false)
 }
 
 func (n component) steps(p gen.Project) ([]step, error) {
