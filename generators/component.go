@@ -185,7 +185,7 @@ func (n *component) setUndescribed(fields []gen.Field) {
 	}
 }
 
-// Written is the implementation of a component, as sent by the caller.
+// An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
 	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
 	Examples []Example `json:"examples,omitempty"`                // Test cases, which must pass before anything is written. output must match exactly, error is a substring; without either, any success passes
@@ -208,22 +208,22 @@ type Example struct {
 var errExamplesWithoutBody = errors.New("examples without body; send the statements of the function as body too")
 
 // setImplementation sets body and examples. callable reports that the component runs without a body.
-func (n *component) setImplementation(w Implementation, callable bool) error {
-	if w.Body == "" && len(w.Examples) > 0 && !callable {
+func (n *component) setImplementation(in Implementation, callable bool) error {
+	if in.Body == "" && len(in.Examples) > 0 && !callable {
 		return errExamplesWithoutBody
 	}
-	if w.Body != "" {
+	if in.Body != "" {
 		var err error
-		if n.body, err = parseBody("body", w.Body); err != nil {
+		if n.body, err = parseBody("body", in.Body); err != nil {
 			return err
 		}
 	}
 	const maxExamples = 100
-	if len(w.Examples) > maxExamples {
-		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(w.Examples), maxExamples)
+	if len(in.Examples) > maxExamples {
+		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(in.Examples), maxExamples)
 	}
 	seen := map[string]bool{}
-	for i, e := range w.Examples {
+	for i, e := range in.Examples {
 		example, err := e.check(i)
 		if err != nil {
 			return err

@@ -253,7 +253,7 @@ type call struct {
 // setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
 // expected result set up the test.
 func (n *component) setSteps(body string, steps []Step) error {
-	w, given := Implementation{Body: body}, true
+	implementation, given := Implementation{Body: body}, true
 	for i, s := range steps {
 		tool := s.Tool
 		if tool == "" {
@@ -266,7 +266,7 @@ func (n *component) setSteps(body string, steps []Step) error {
 		if !given {
 			n.tools = append(n.tools, tool)
 			name := cmp.Or(s.Name, "example "+strconv.Itoa(i+1)) // the number in the list, which includes the set-up
-			w.Examples = append(w.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
+			implementation.Examples = append(implementation.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
 		example, err := Example{Input: s.Input}.check(i)
@@ -275,10 +275,10 @@ func (n *component) setSteps(body string, steps []Step) error {
 		}
 		n.given = append(n.given, call{tool, example.Input})
 	}
-	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
+	if body == "" && len(steps) > 0 && len(implementation.Examples) == 0 {
 		return errExamplesWithoutBody
 	}
-	return n.setImplementation(w, false)
+	return n.setImplementation(implementation, false)
 }
 
 func (n component) steps(p gen.Project) ([]step, error) {
