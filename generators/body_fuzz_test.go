@@ -25,7 +25,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		draft, err := generators.Tool(gen.Project{Name: "hello", Module: "example.com/hello"}, generators.ToolInput{Name: "x", Written: generators.Written{Body: body}})
+		draft, err := generators.Tool(gen.Project{Name: "hello", Module: "example.com/hello"}, generators.ToolInput{Name: "x", Implementation: generators.Implementation{Body: body}})
 		if err != nil || body == "" {
 			return
 		}

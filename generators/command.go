@@ -9,8 +9,8 @@ import (
 // CommandInput is the input of Command.
 type CommandInput struct {
 	Name        string   `json:"name"`                               // Feature and name, such as posts/publish
-	Fields      []string `json:"fields,omitempty"`                   // Input fields, as in generate_tool
-	Output      []string `json:"output,omitempty"`                   // Output fields, as in generate_tool; optional: without any, the body returns PublishOutput{}
+	Fields      []string `json:"fields,omitempty"`                   // Input fields, as for a tool
+	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool; optional: without any, the body returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // What it does, such as: Publishes a post.
 	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if the command is not possible now, else nil. In scope: ctx, c (the command), s (*State)
 	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: replay must give the same state
@@ -54,7 +54,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 }
 
 // inputOutput returns the input and output types of a tool, command or query.
-func (n component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
+func (n *component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
 	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
 	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
@@ -71,6 +71,7 @@ func (n component) inputOutput(inputFields, outputFields []string) (input, outpu
 	if len(output.fields) == 0 && result != "" {
 		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}
+	n.setUndescribed(input.fields)
 	return input, output, n.checkEnumNames(input, output)
 }
 
@@ -99,11 +100,11 @@ func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 // QueryInput is the input of Query.
 type QueryInput struct {
 	Name        string   `json:"name"`                              // Feature and name, such as posts/count
-	Fields      []string `json:"fields,omitempty"`                  // Input fields, as in generate_tool
-	Output      []string `json:"output,omitempty"`                  // Output fields, as in generate_tool; default: one string field, result
+	Fields      []string `json:"fields,omitempty"`                  // Input fields, as for a tool
+	Output      []string `json:"output,omitempty"`                  // Output fields, as for a tool; default: one string field, result
 	Description string   `json:"description,omitempty"`             // What it returns, such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
-	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as in generate_command
+	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command
 }
 
 // Query creates a query: a tool that reads the state of a feature, with a test. It creates the feature

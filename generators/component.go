@@ -37,6 +37,8 @@ type component struct {
 	tools   []string // tools that the examples call
 	others  []string // further features that its test serves
 
+	undescribed []string // names of input fields without a description
+
 	input, output shape                   // types of a tool; the name is empty if unknown
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
@@ -137,10 +139,12 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	switch {
 	case !n.isWritten():
 		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
-	case len(n.examples) == 0:
+	case len(n.examples)+len(n.given) == 0:
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
+	case len(n.examples) == 0:
+		draft.Next = append(draft.Next, fmt.Sprintf("Add checks to the test of %s in %s.", n.wire, n.testPath()))
 	}
-	if n.description == "" && n.kind != "worker" {
+	if n.description == "" && n.kind != "worker" || len(n.undescribed) > 0 {
 		draft.Next = append(draft.Next, n.describeStep())
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
@@ -157,21 +161,40 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	return draft, err
 }
 
-// describeStep asks for the doc comment that clients see as the description.
+// describeStep asks for the comments that clients see as descriptions.
 func (n component) describeStep() string {
-	return fmt.Sprintf("Describe %s in its doc comment, then run petrock sync: models choose by it.", n.goName)
+	var missing []string
+	if n.description == "" {
+		missing = append(missing, "the doc comment of "+n.goName)
+	}
+	if len(n.undescribed) > 0 {
+		missing = append(missing, "comments for "+strings.Join(n.undescribed, ", "))
+	}
+	use := "models read comments to choose and call tools"
+	if n.kind == "resource" || n.kind == "prompt" {
+		use = "clients show comments as descriptions"
+	}
+	return fmt.Sprintf("Write %s: %s. Then run petrock sync (over MCP: build).", strings.Join(missing, " and "), use)
 }
 
-// Written is the implementation of a component, as sent by the caller.
-type Written struct {
+func (n *component) setUndescribed(fields []gen.Field) {
+	for _, f := range fields {
+		if f.Description == "" {
+			n.undescribed = append(n.undescribed, f.Name)
+		}
+	}
+}
+
+// An Implementation is the code of a component with its examples, as the caller sends them.
+type Implementation struct {
 	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
 	Examples []Example `json:"examples,omitempty"`                // Test cases, which must pass before anything is written. output must match exactly, error is a substring; without either, any success passes
 }
 
-// WrittenText is Written for a component that returns text.
-type WrittenText struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as in generate_tool
-	Examples []Example `json:"examples,omitempty"`                // Test cases, as in generate_tool
+// A TextImplementation is an Implementation of a component that returns text.
+type TextImplementation struct {
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as for a tool
+	Examples []Example `json:"examples,omitempty"`                // Test cases, as for a tool
 }
 
 // An Example is an input with the expected output or error.
@@ -184,23 +207,23 @@ type Example struct {
 
 var errExamplesWithoutBody = errors.New("examples without body; send the statements of the function as body too")
 
-// setWritten sets body and examples. callable reports that the component runs without a body.
-func (n *component) setWritten(w Written, callable bool) error {
-	if w.Body == "" && len(w.Examples) > 0 && !callable {
+// setImplementation sets body and examples. callable reports that the component runs without a body.
+func (n *component) setImplementation(in Implementation, callable bool) error {
+	if in.Body == "" && len(in.Examples) > 0 && !callable {
 		return errExamplesWithoutBody
 	}
-	if w.Body != "" {
+	if in.Body != "" {
 		var err error
-		if n.body, err = parseBody("body", w.Body); err != nil {
+		if n.body, err = parseBody("body", in.Body); err != nil {
 			return err
 		}
 	}
-	const most = 100
-	if len(w.Examples) > most {
-		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(w.Examples), most)
+	const maxExamples = 100
+	if len(in.Examples) > maxExamples {
+		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(in.Examples), maxExamples)
 	}
 	seen := map[string]bool{}
-	for i, e := range w.Examples {
+	for i, e := range in.Examples {
 		example, err := e.check(i)
 		if err != nil {
 			return err

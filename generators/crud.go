@@ -3,6 +3,7 @@ package generators
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,10 +47,27 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
-		fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete; the type %[2]s is in %[3]s.", c.feature, c.typ, featureDir(c.feature)+"/state.go"),
+		c.tryStep(),
+		fmt.Sprintf("The type %s is in %s/state.go.", c.typ, featureDir(c.feature)),
 		"go test ./" + featureDir(c.feature),
 	}
 	return draft, nil
+}
+
+// tryStep returns a command line that creates an item or, if a value needs quotes in a shell, the tools.
+func (c crud) tryStep() string {
+	arguments := ""
+	for _, f := range c.fields {
+		value := fmt.Sprint(f.Sample())
+		switch {
+		case f.Optional:
+		case !regexp.MustCompile(`^[\w.-]+$`).MatchString(value):
+			return fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete.", c.feature)
+		default:
+			arguments += " " + f.Name + "=" + value
+		}
+	}
+	return fmt.Sprintf("go run ./cmd/%s call %s_create%s (over MCP: call)", c.p.Name, c.feature, arguments)
 }
 
 func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
@@ -137,7 +155,7 @@ type State struct {
 	$all map[string]*$type 'json:"$key"' // By id
 	Order []string 'json:"order"' // Ids in order of creation
 }`)
-	file.Comment(fmt.Sprintf("// %s %s is one of the %s.", gen.Capitalize(article(c.one)), c.typ, c.feature))
+	file.Comment(fmt.Sprintf("// %s %s is one item of the feature.", gen.Capitalize(article(c.one)), c.typ))
 	bare := c.structure(nil)
 	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
 		g.Id("ID").String().Op("`json:\"id\"`")
@@ -268,7 +286,8 @@ func (c Delete) Apply(s *State, e app.Event) $type {
 	return *$item
 }
 
-// removeID removes an index from Order. It moves the shorter side, so the oldest is as cheap as the newest.
+// removeID removes the id at an index of Order. It moves the ids on the shorter side, so that deleting
+// the first is as fast as the last.
 func (s *State) removeID(at int) {
 	if at < len(s.Order)/2 {
 		copy(s.Order[1:at+1], s.Order[:at])
@@ -299,7 +318,7 @@ func (c crud) list() gen.GoFile {
 	c.text(file, `// List lists $feature in order of creation, in pages.
 type List struct {
 	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // Maximum number of items
-	After int64 'json:"after,omitempty" schema:"min=0"' // next of the previous page; omit for the first page
+	After int64 'json:"after,omitempty" schema:"min=0"' // Value of next from the previous page; omit for the first page
 }
 
 // ListOutput is one page.
@@ -308,7 +327,7 @@ type ListOutput struct {
 	Next int64 'json:"next,omitempty"' // Value of after for the next page; absent on the last page
 }
 
-// Answer returns a page. Deleting other items does not shift it.
+// Answer returns a page. Deletions between two calls do not skip or repeat items.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	rest := s.Order[s.after(q.After):]
 	page := rest[:min(max(q.Limit, 1), len(rest))]

@@ -20,9 +20,9 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // Fields of an item, as in generate_tool; requires crud. Every item also has id, seq, created_at and updated_at
+	Fields []string `json:"fields,omitempty"` // Fields of an item, as for a tool; only with crud. Every item also has id, seq, created_at and updated_at
 	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update and delete and the queries get and list
-	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; requires crud. Default: the singular of the name
+	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; only with crud. Default: the singular of the name
 }
 
 // Feature creates an event-sourced feature: a state for commands, queries and workers. With crud the
@@ -32,7 +32,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	if p.Packages[featureDir(in.Name)] != "" {
-		return gen.Draft{}, fmt.Errorf("feature %s already exists; add to it with command, query and worker, such as command %[1]s/publish", in.Name)
+		return gen.Draft{}, fmt.Errorf("feature %s already exists; to add a command, run petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
 	fields, err := gen.ParseFields(in.Fields)
@@ -42,14 +42,14 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	case in.CRUD:
 		return crudFeature(p, draft, in, fields)
 	case len(fields) > 0 || in.Item != "":
-		return gen.Draft{}, errors.New("fields and item require crud; set crud, or omit them")
+		return gen.Draft{}, errors.New("fields and item need crud (--crud); set it, or omit them")
 	}
 	if draft.Files, err = plainFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
-		fmt.Sprintf("Add commands and queries: command %s/create, query %s/get.", in.Name, in.Name),
+		fmt.Sprintf("Add commands and queries: run petrock generate command %[1]s/create and petrock generate query %[1]s/get.", in.Name),
 		"go test ./" + featureDir(in.Name),
 	}
 	return draft, nil
@@ -68,10 +68,10 @@ func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// Replay must always give the same state: at the end of a test, apptest replays the event log twice,
-// once more from a snapshot, and compares the states.
+	test.Text(`// Replay must always give the same state. At the end of a test, apptest replays the event log twice from
+// the start and once from a snapshot, and compares the states.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Call commands here: client.Given("`+feature+`_create", `+feature+`.Create{Title: "example"}).
+	`+serveFeature(p, test, feature)+`// Call commands here. For a command create: client.Given("`+feature+`_create", `+feature+`.Create{}).
 	client.Work(t.Context())
 }`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
@@ -125,18 +125,18 @@ func newFeatureNotice(p gen.Project, feature string) string {
 		}
 		others = append(others, name)
 		if suggestion == "" && isSimilar(name, feature) {
-			suggestion = fmt.Sprintf("; did you mean %s? Then undo this", name)
+			suggestion = fmt.Sprintf(" If you meant %s, run petrock undo.", name)
 		}
 	}
-	notice := "creates the feature " + feature
+	notice := "The feature " + feature + " is new."
 	if len(others) == 0 {
 		return notice
 	}
-	const most = 12
-	if len(others) > most {
-		others = append(others[:most], "…")
+	const maxShown = 12
+	if len(others) > maxShown {
+		others = append(others[:maxShown], "…")
 	}
-	return fmt.Sprintf("%s; other features: %s%s", notice, strings.Join(others, ", "), suggestion)
+	return fmt.Sprintf("%s Other features: %s.%s", notice, strings.Join(others, ", "), suggestion)
 }
 
 // isSimilar reports whether the Levenshtein distance of two names is at most 2.
@@ -165,15 +165,15 @@ func featureDir(feature string) string { return path.Join("features", feature) }
 // checkFeature checks the name of a feature, which is also the name of its folder and package, and the
 // prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
-	const most = 30
+	const maxLength = 30
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), most)], fmt.Sprintf(format, args...))
+		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), maxLength)], fmt.Sprintf(format, args...))
 	}
 	switch {
 	case name == "":
 		return errors.New("a feature needs a name, such as posts")
-	case len(name) > most:
-		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), most)
+	case len(name) > maxLength:
+		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
 	case !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name):
 		better := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(name), ""), "0123456789")
 		if checkFeature(p, better) != nil {

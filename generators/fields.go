@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/parser"
@@ -252,7 +253,7 @@ type call struct {
 // setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
 // expected result set up the test.
 func (n *component) setSteps(body string, steps []Step) error {
-	w, given := Written{Body: body}, true
+	implementation, given := Implementation{Body: body}, true
 	for i, s := range steps {
 		tool := s.Tool
 		if tool == "" {
@@ -264,7 +265,8 @@ func (n *component) setSteps(body string, steps []Step) error {
 		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
 		if !given {
 			n.tools = append(n.tools, tool)
-			w.Examples = append(w.Examples, Example{Name: s.Name, Input: s.Input, Output: s.Output, Error: s.Error})
+			name := cmp.Or(s.Name, "example "+strconv.Itoa(i+1)) // the number in the list, which includes the set-up
+			implementation.Examples = append(implementation.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
 		}
 		example, err := Example{Input: s.Input}.check(i)
@@ -273,10 +275,10 @@ func (n *component) setSteps(body string, steps []Step) error {
 		}
 		n.given = append(n.given, call{tool, example.Input})
 	}
-	if body == "" && len(steps) > 0 && len(w.Examples) == 0 {
+	if body == "" && len(steps) > 0 && len(implementation.Examples) == 0 {
 		return errExamplesWithoutBody
 	}
-	return n.setWritten(w, false)
+	return n.setImplementation(implementation, false)
 }
 
 func (n component) steps(p gen.Project) ([]step, error) {

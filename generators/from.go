@@ -43,7 +43,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		}
 		return gen.Draft{}, err
 	}
-	if err := n.setWritten(in.Written, true); err != nil {
+	if err := n.setImplementation(in.Implementation, true); err != nil {
 		return gen.Draft{}, err
 	}
 	params, err := paramsOf(f, p.Module)
@@ -128,7 +128,7 @@ func (w *wrapper) writeComment(file gen.GoFile) {
 // call returns the statements that call the wrapped function and return its results as the output.
 func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
 	call := file.Ref(w.function.Path, strings.Join(w.function.Call, ".")) + "(" + strings.Join(w.params.arguments, ", ") + ")"
-	if w.results.whole != nil && w.results.fails {
+	if w.results.whole != nil && w.results.returnsError {
 		return "return " + call
 	}
 	output := w.goName + "Output"
@@ -142,11 +142,11 @@ func (w *wrapper) call(file gen.GoFile, imported map[string]bool) string {
 	switch {
 	case w.results.whole != nil:
 		return "return " + call + ", nil"
-	case w.results.none && w.results.fails:
+	case w.results.none && w.results.returnsError:
 		return "if err := " + call + "; " + failed + "return " + output + "{Done: true}, nil"
 	case w.results.none:
 		return call + "\nreturn " + output + "{Done: true}, nil"
-	case w.results.fails:
+	case w.results.returnsError:
 		return strings.Join(names, ", ") + ", err := " + call + "\nif " + failed + returned
 	case len(set) == 1:
 		return "return " + output + "{" + w.results.fields[0].goName + ": " + call + "}, nil"
@@ -192,7 +192,7 @@ func structOf(t types.Type) (structure types.Type, pointer bool) {
 type wrapperField struct {
 	name     string // in JSON
 	goName   string
-	was      string // name of the parameter or result; may be empty
+	source   string // name of the parameter or result; may be empty
 	typ      types.Type
 	optional bool
 	about    string // description; optional
@@ -219,7 +219,7 @@ func (p *fieldNamer) add(v *types.Var, number int, typ types.Type, optional bool
 		text = fmt.Sprintf("%s_%d", base, number)
 		name, _ = gen.NameOfValue(text) // cannot fail: base is valid
 	}
-	field := wrapperField{name: text, goName: name.Go(), was: v.Name(), typ: typ, optional: optional}
+	field := wrapperField{name: text, goName: name.Go(), source: v.Name(), typ: typ, optional: optional}
 	p.list = append(p.list, field)
 	return field
 }
@@ -236,7 +236,7 @@ func (f wrapperField) variable(others []string, imported map[string]bool) string
 	taken := func(name string) bool {
 		return slices.Contains(others, name) || imported[name] || isKeywordOrBuiltin(name)
 	}
-	name := f.was
+	name := f.source
 	if !token.IsIdentifier(name) || name == "_" {
 		name = strings.ToLower(f.goName[:1]) + f.goName[1:]
 	}
@@ -283,10 +283,10 @@ func paramsOf(f *gen.Function, module string) (params, error) {
 	var p params
 	vars := f.Signature.Params()
 	fields := fieldNamer{fallback: "arg"}
-	alone := 1
+	contexts := 0
 	for v := range vars.Variables() {
 		if derive.IsContext(v.Type()) {
-			alone++
+			contexts++
 		}
 	}
 	for i := range vars.Len() {
@@ -299,13 +299,13 @@ func paramsOf(f *gen.Function, module string) (params, error) {
 		p.used = append(p.used, "in")
 		typ, pointer, schema, err := fieldTypeFor(f, v.Type())
 		if err != nil {
-			return params{}, f.Errorf("JSON cannot fill %s: %s", f.Parameter(i), reason(err))
+			return params{}, f.Errorf("%s cannot be decoded from JSON: %s", f.Parameter(i), reason(err))
 		}
 		address := ""
 		if pointer {
 			address = "&"
 		}
-		if vars.Len() == alone && isInput(typ, schema, module) {
+		if vars.Len() == contexts+1 && isInput(typ, schema, module) {
 			p.whole, p.needs = typ, requiredBy(schema)
 			p.arguments = append(p.arguments, address+"in")
 			continue
@@ -354,10 +354,10 @@ func reason(err error) string {
 
 // results maps the results of the function to the output of the tool.
 type results struct {
-	whole  types.Type     // the output itself, or nil
-	fields []wrapperField // fields of the output, if whole is nil
-	none   bool           // there are no results except an error
-	fails  bool           // the last result is an error
+	whole        types.Type     // the output itself, or nil
+	fields       []wrapperField // fields of the output, if whole is nil
+	none         bool           // there are no results except an error
+	returnsError bool           // the last result is an error
 }
 
 // resultsOf maps the results of a function. A named struct is the output itself if it is the only result
@@ -367,7 +367,7 @@ func resultsOf(f *gen.Function) (results, error) {
 	vars := f.Signature.Results()
 	count := vars.Len()
 	if count > 0 && derive.IsError(vars.At(count-1).Type()) {
-		r.fails = true
+		r.returnsError = true
 		count--
 	}
 	fields := fieldNamer{fallback: "result", alone: count == 1}
@@ -378,10 +378,10 @@ func resultsOf(f *gen.Function) (results, error) {
 		}
 		schema, err := f.Output(v.Type())
 		if err != nil {
-			return results{}, f.Errorf("JSON cannot hold %s: %s", f.Result(i), reason(err))
+			return results{}, f.Errorf("%s cannot be encoded as JSON: %s", f.Result(i), reason(err))
 		}
 		structure, pointer := structOf(v.Type())
-		if _, named := structure.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (r.fails || !pointer)) {
+		if _, named := structure.(interface{ Obj() *types.TypeName }); count == 1 && named && (schema == nil || derive.IsObject(string(schema)) && (r.returnsError || !pointer)) {
 			r.whole = v.Type()
 			return r, nil
 		}
@@ -390,7 +390,8 @@ func resultsOf(f *gen.Function) (results, error) {
 		}
 		fields.add(v, i+1, v.Type(), false)
 	}
-	if r.fields = fields.list; count == 0 {
+	r.fields = fields.list
+	if count == 0 {
 		r.none = true
 		r.fields = []wrapperField{{name: "done", goName: "Done", typ: types.Typ[types.Bool], about: "True on success"}}
 	}

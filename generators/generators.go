@@ -109,15 +109,16 @@ func (n component) requiredTest(p gen.Project, required string) gen.GoFile {
 	}
 	return n.test(p, func(file gen.GoFile) string {
 		return "// Arguments are validated before the function runs.\n" +
-			n.invalidCall(file, "map[string]any{}", "without "+required)
+			n.invalidCall(file, "map[string]any{}", "{}")
 	})
 }
 
-// invalidCall returns statements that call the tool with input that its schema refuses.
-func (n component) invalidCall(file gen.GoFile, input, how string) string {
+// invalidCall returns statements that call the tool with input that its schema refuses. arguments is the
+// input as JSON.
+func (n component) invalidCall(file gen.GoFile, input, arguments string) string {
 	file.Use("strings")
 	return fmt.Sprintf(`wrong := client.CallTool(%q, %s)
 		if !wrong.IsError || !strings.Contains(wrong.Text(), "invalid arguments") {
-			t.Errorf("%s, %s returned %%s", wrong.Text())
-		}`, n.wire, input, how, n.wire)
+			t.Errorf("%[1]s with %%s returned %%s, want invalid arguments", %[3]s, wrong.Text())
+		}`, n.wire, input, file.Code(rawLit(arguments)))
 }

@@ -16,11 +16,11 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "creates the feature post; other features: posts, users; did you mean posts? Then undo this"},
-		{"psots", some, "creates the feature psots; other features: posts, users; did you mean posts? Then undo this"},
-		{"userss", some, "creates the feature userss; other features: posts, users; did you mean users? Then undo this"},
-		{"orders", some, "creates the feature orders; other features: posts, users"},
-		{"orders", nil, "creates the feature orders"},
+		{"post", some, "The feature post is new. Other features: posts, users. If you meant posts, run petrock undo."},
+		{"psots", some, "The feature psots is new. Other features: posts, users. If you meant posts, run petrock undo."},
+		{"userss", some, "The feature userss is new. Other features: posts, users. If you meant users, run petrock undo."},
+		{"orders", some, "The feature orders is new. Other features: posts, users."},
+		{"orders", nil, "The feature orders is new."},
 		{"posts", some, ""},
 	} {
 		p := gen.Project{Name: "hello", Module: "example.com/hello", Packages: c.packages}

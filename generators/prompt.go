@@ -10,19 +10,19 @@ import (
 // PromptInput is the input of Prompt.
 type PromptInput struct {
 	Name        string   `json:"name"`                  // Name of the prompt, such as review
-	Fields      []string `json:"fields,omitempty"`      // Arguments, which are strings, in the syntax of generate_tool: code, style:enum(short,long)?
+	Fields      []string `json:"fields,omitempty"`      // Arguments of type string, enum or time: code, style:enum(short,long)?
 	Description string   `json:"description,omitempty"` // What the prompt does, such as: Asks for a review.
-	WrittenText
+	TextImplementation
 }
 
 // Prompt creates a prompt, a message template that users choose in their client, with a test. Its
-// arguments are strings or enums.
+// arguments are strings, enums or times.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setWritten(Written(in.WrittenText), false); err != nil {
+	if err := n.setImplementation(Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	arguments, err := gen.ParseFields(in.Fields)
@@ -41,6 +41,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 		}
 	}
 
+	n.setUndescribed(arguments)
 	input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the arguments of " + n.wire + ".", fields: arguments}
 	if err := n.checkEnumNames(input); err != nil {
 		return gen.Draft{}, err

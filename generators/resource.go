@@ -17,7 +17,7 @@ type ResourceInput struct {
 	Name        string `json:"name"`                  // Name of the resource, such as note
 	URI         string `json:"uri"`                   // URI or URI template, such as config://app or note://{id}
 	Description string `json:"description,omitempty"` // What the resource contains, such as: The text of a note.
-	WrittenText
+	TextImplementation
 }
 
 // Resource creates a resource that clients read at a URI, with a test. A URI with variables, such as
@@ -27,7 +27,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setWritten(Written(in.WrittenText), false); err != nil {
+	if err := n.setImplementation(Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
@@ -111,7 +111,7 @@ func (n component) unwrittenTest(p gen.Project, call string) gen.GoFile {
 	return n.test(p, func(file gen.GoFile) string {
 		file.Use("strings")
 		return fmt.Sprintf(`err := %s
-			// Not written yet. Once it is, check here what %s returns.
+			// %s is not written yet. Once it is, check its output here.
 			if err == nil || !strings.Contains(err.Error(), %q) {
 				t.Errorf("%[2]s returned %%v", err)
 			}`, call, n.wire, n.unwrittenMessage())

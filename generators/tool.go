@@ -19,12 +19,12 @@ import (
 
 // ToolInput is the input of Tool.
 type ToolInput struct {
-	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail. Optional with from, where the default is the name of the function
+	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail. Optional if from is set: the default is the name of its function
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax; default: one string field, result
 	Description string   `json:"description,omitempty"` // What the tool does, such as: Sends a mail. Models choose tools by it
 	From        string   `json:"from,omitempty"`        // Function of the project that the tool calls, instead of fields, output and body: ./store.Find, or ./store.DB.Find for a method of a package variable
-	Written
+	Implementation
 }
 
 // Tool creates a tool: a function with input and output types, and a test. With a body and examples
@@ -34,13 +34,13 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return toolFrom(p, in)
 	}
 	if in.Name == "" {
-		return gen.Draft{}, errors.New("a tool needs a \"name\", such as send_mail, or \"from\", a function of the project such as ./store.Find")
+		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
 	}
 	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setWritten(in.Written, false); err != nil {
+	if err := n.setImplementation(in.Implementation, false); err != nil {
 		return gen.Draft{}, err
 	}
 	input, output, err := n.inputOutput(in.Fields, in.Output)
@@ -78,15 +78,15 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 	return n.test(p, func(file gen.GoFile) string {
 		file.Use("strings")
 		text := fmt.Sprintf(`result := client.CallTool(%q, %s)
-			// Not written yet. Once it is, check here what %[1]s returns.
+			// %[1]s is not written yet. Once it is, check its output here.
 			if !result.IsError || !strings.Contains(result.Text(), %[3]q) {
-				t.Errorf("%[4]s returned %%s", result.Text())
-			}`, n.wire, file.Code(n.argument(p, n.wire, valid)), n.unwrittenMessage(), n.wire)
+				t.Errorf("%[1]s returned %%s", result.Text())
+			}`, n.wire, file.Code(n.argument(p, n.wire, valid)), n.unwrittenMessage())
 		if !ok {
 			return text
 		}
 		return text + "\n// Arguments are validated before the function runs.\n" +
-			n.invalidCall(file, file.Code(n.argument(p, n.wire, wrong)), "with a wrong "+bad.Name)
+			n.invalidCall(file, file.Code(n.argument(p, n.wire, wrong)), string(wrong))
 	}), err
 }
 
@@ -107,23 +107,23 @@ type body struct {
 }
 
 // parseBody parses statements with optional leading import declarations. It refuses text that would not
-// stay inside of one function. what is the name of the input in errors.
-func parseBody(what, text string) (*body, error) {
-	const most = 100_000
+// stay inside of one function. field is the field of the input, for errors.
+func parseBody(field, text string) (*body, error) {
+	const maxBytes = 100_000
 	switch {
 	case !utf8.ValidString(text):
-		return nil, fmt.Errorf("the %s is not valid UTF-8", what)
-	case len(text) > most:
-		return nil, fmt.Errorf("the %s has %d bytes; send at most %d, and move the rest to another package", what, len(text), most)
+		return nil, fmt.Errorf("the %s is not valid UTF-8", field)
+	case len(text) > maxBytes:
+		return nil, fmt.Errorf("the %s has %d bytes; send at most %d, and move the rest to another package", field, len(text), maxBytes)
 	case strings.TrimSpace(text) == "":
-		return nil, fmt.Errorf("the %s is empty; send the statements of the function, or omit it", what)
+		return nil, fmt.Errorf("the %s is empty; send the statements of the function, or omit it", field)
 	}
-	if err := checkDirectives(what, text); err != nil {
+	if err := checkDirectives(field, text); err != nil {
 		return nil, err
 	}
 	imports, end, err := leadingImports(text)
 	if err != nil {
-		return nil, &gen.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: err.Error()}
+		return nil, &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: err.Error()}
 	}
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
 	blank := strings.Repeat("\n", strings.Count(text[:end], "\n"))
@@ -136,18 +136,18 @@ func parseBody(what, text string) (*body, error) {
 		if lines := strings.Split(text, "\n"); line > len(lines) { // the error is after the end of text
 			line, column = len(lines), len(lines[len(lines)-1])+1
 		}
-		return nil, &gen.SourceError{What: what, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
+		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
 	f, ok := file.Decls[0].(*ast.FuncDecl)
 	if len(file.Decls) != 1 || !ok || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		return nil, &gen.SourceError{What: what, Text: text, Line: 1, Column: 1, Message: "unmatched }; send only the statements between the braces of the function"}
+		return nil, &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "unmatched }; send only the statements between the braces of the function"}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }
 
 // checkDirectives refuses compiler directives: gofmt moves some to the top of the file, and others
 // change line numbers.
-func checkDirectives(what, text string) error {
+func checkDirectives(field, text string) error {
 	fset := token.NewFileSet()
 	file := fset.AddFile("body", -1, len(text))
 	var s scanner.Scanner
@@ -163,7 +163,7 @@ func checkDirectives(what, text string) error {
 		for _, word := range []string{"//go:", "//line ", "/*line ", "//export ", "// +build ", "//+build "} {
 			if strings.HasPrefix(comment, word) {
 				at := fset.PositionFor(pos, false)
-				return &gen.SourceError{What: what, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("directive %s is not allowed in a %s; remove it", strings.TrimSpace(word), what)}
+				return &gen.SourceError{Field: field, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("directive %s is not allowed in a %s; remove it", strings.TrimSpace(word), field)}
 			}
 		}
 	}
@@ -195,7 +195,7 @@ func leadingImports(text string) (imports []gen.Import, end int, err error) {
 		}
 		i.Path, err = strconv.Unquote(spec.Path.Value)
 		if err != nil || i.Path == "C" || i.Name == "." || i.Name == "_" {
-			return nil, 0, fmt.Errorf("a body cannot import %s; import packages by name only", strings.TrimSpace(i.Name+" "+spec.Path.Value))
+			return nil, 0, fmt.Errorf("cannot import %s: dot, blank and C imports are not allowed", strings.TrimSpace(i.Name+" "+spec.Path.Value))
 		}
 		imports = append(imports, i)
 	}

@@ -13,11 +13,11 @@ import (
 // WorkerInput is the input of Worker.
 type WorkerInput struct {
 	Name        string   `json:"name"`                              // Feature and name, such as posts/digest
-	Fields      []string `json:"fields,omitempty"`                  // Fields of the worker's saved state w, as in generate_tool
+	Fields      []string `json:"fields,omitempty"`                  // Fields of the worker's saved state w, as for a tool
 	On          []string `json:"on,omitempty"`                      // Commands that trigger it, such as posts/create
 	Every       string   `json:"every,omitempty"`                   // Interval at which it runs, such as 5m
 	Description string   `json:"description,omitempty"`             // What it does, such as: Mails new posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error to retry later. In scope: ctx, w; with on, also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
+	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error to retry later. In scope: ctx, w; if on is set, also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
 	Examples    []Step   `json:"examples,omitempty"`                // Test cases: tool calls, with a run of the worker after each
 }
 
@@ -84,12 +84,12 @@ func addRunCounter(fields []gen.Field) ([]gen.Field, error) {
 			return nil, fmt.Errorf("field %q: a worker without a body already has a field Runs; rename yours, or send a body", f.Name)
 		}
 	}
-	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "Number of calls. The fields are saved with the worker's position in the event log"}), nil
+	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "Example of a saved field: number of calls"}), nil
 }
 
 func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, error) {
 	if len(in.On) == 0 && in.Every == "" {
-		return nil, errors.New("a worker needs \"on\", a command such as posts/create, or \"every\", an interval such as 5m")
+		return nil, errors.New("a worker needs on (--on), a command such as posts/create, or every (--every), an interval such as 5m")
 	}
 	var all []trigger
 	for _, text := range in.On {
@@ -172,7 +172,7 @@ func commandType(f *gen.Feature, t trigger) (string, error) {
 func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
 	params := "ctx context.Context"
 	if t.feature == "" {
-		file.Comment("// Every runs at the interval below. After an error it runs again later.")
+		file.Comment("// Every is called at the interval in the directive below. After an error it is called again later.")
 		writeDirectives(file, []string{"every " + t.label})
 	} else {
 		file.Paragraph(
@@ -205,7 +205,7 @@ func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, er
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// Not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
+			return "// " + n.wire + " is not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
 		case len(n.given)+len(all) == 0:
 			file.Use("strings")
 			return fmt.Sprintf(`// Execute commands with client.Given, run the worker with client.Work(t.Context()), and check the effects here.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ import (
 // project's own generators, which are added to petrock's.
 func Main(ctx context.Context, args []string, out *os.File, own ...gen.Generator) int {
 	dir, _ := os.Getwd() // commands that need it report that it does not exist
-	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: "go run ./cmd/petrock", Own: own}
+	program := cmp.Or(os.Getenv(programVariable), "go run ./cmd/petrock")
+	os.Unsetenv(programVariable) // not for child processes
+	env := Env{Out: out, Err: os.Stderr, Dir: dir, Program: program, Own: own}
 	return Run(ctx, newProjectRoot, args, env)
 }
 
@@ -95,7 +98,7 @@ of this code.`,
 }
 
 func newStatus(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show and check the project",
@@ -186,8 +189,8 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	return root
 }
 
-// wantsJSON reports whether a command has the flag --json, and it is given. It also searches args,
-// because cobra stops at the first wrong argument.
+// wantsJSON reports whether --json is given to a command that has it. It also searches args, because
+// cobra stops at the first wrong argument.
 func wantsJSON(cmd *cobra.Command, args []string) bool {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
@@ -199,14 +202,14 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 	return flag.Value.String() == "true" || slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// reportError prints an error, if err is one, and returns the exit code.
+// reportError prints err unless it is nil, and returns the exit code.
 func reportError(err error, program, command string, asJSON bool, env Env) int {
 	status := terminal.ExitCode(err)
 	if err == nil {
 		return status
 	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok { // it names options, which are flags here
-		refusal.WayOut = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.WayOut)
+		refusal.Remedy = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.Remedy)
 	}
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))

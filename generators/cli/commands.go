@@ -44,23 +44,23 @@ func examples(env Env, lines ...string) string {
 	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 }
 
-// common are the flags that commands on a project share.
-type common struct {
+// projectFlags are the flags that commands on a project share.
+type projectFlags struct {
 	dir    string
 	asJSON bool
 	dryRun bool
 }
 
-func (c *common) addFlags(cmd *cobra.Command, writes bool) {
+func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
 	cmd.Flags().StringVar(&c.dir, "dir", ".", "folder in the project")
 	cmd.MarkFlagDirname("dir")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
 	if writes {
-		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print the changes as a unified diff, without the code of parts, and write nothing")
+		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print a diff, change nothing")
 	}
 }
 
-func (c *common) open(env Env) (*engine.Engine, error) {
+func (c *projectFlags) open(env Env) (*engine.Engine, error) {
 	return engine.Open(joinDir(env.Dir, c.dir), env.generators())
 }
 
@@ -73,7 +73,7 @@ func joinDir(dir, path string) string {
 }
 
 // runInProject opens the project, calls do, and prints its result as JSON or with show.
-func runInProject[T any](ctx context.Context, env Env, c *common, do func(context.Context, *engine.Engine) (T, error), show func(Env, T) error) error {
+func runInProject[T any](ctx context.Context, env Env, c *projectFlags, do func(context.Context, *engine.Engine) (T, error), show func(Env, T) error) error {
 	e, err := c.open(env)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func runInProject[T any](ctx context.Context, env Env, c *common, do func(contex
 }
 
 func newList(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the components and parts of the project",
@@ -143,7 +143,7 @@ func printListing(env Env, l *engine.Listing) error {
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
-		Short: "Add a part: optional code of petrock",
+		Short: "Add optional code: app (event log), client (HTTP client), oauth",
 		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
@@ -174,7 +174,7 @@ func partsHelp() string {
 
 // newPartCommand completes a command that adds or removes a part.
 func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command) *cobra.Command {
-	var c common
+	var c projectFlags
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return fmt.Errorf("%s needs PART, one of %s", cmd.Name(), strings.Join(parts.Names(), ", "))
@@ -192,7 +192,7 @@ func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, en
 }
 
 func newHistory(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List operations, oldest first",
@@ -230,13 +230,13 @@ func printHistory(env Env, h *engine.History) error {
 }
 
 func newUndo(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	var o engine.Options
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo an operation",
 		Long: `Undo an operation: the last one, or the one with this id (see history). Undo restores all files of the
-operation or none, and derives derived files again.
+operation or none, and updates derived files.
 
 Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
 operation builds on this one. An undo is an operation too, and can be undone by its id.`,
@@ -248,7 +248,7 @@ operation builds on this one. An undo is an operation too, and can be undone by 
 				id = args[0]
 			}
 			if o.Keep && o.Force {
-				return terminal.Usagef("--keep and --force exclude each other; leave one of them out")
+				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
 			}
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
@@ -269,8 +269,8 @@ operation builds on this one. An undo is an operation too, and can be undone by 
 	return cmd
 }
 
-// complete returns what find finds in the project, or nil if the project cannot be opened.
-func complete(env Env, c *common, find func(*engine.Engine) []string) []string {
+// complete returns the completions from find, or nil if the project cannot be opened.
+func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []string {
 	e, err := c.open(env)
 	if err != nil {
 		return nil
@@ -294,7 +294,7 @@ func undoableIDs(ctx context.Context, e *engine.Engine) (ids []string) {
 }
 
 func newApply(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	var o engine.Options
 	noNet := false
 	cmd := &cobra.Command{
@@ -321,13 +321,13 @@ the dry run are not run again.`,
 }
 
 func newDestroy(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	var o engine.Options
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Long: `Remove a component: its file and its test, or the folder of a feature. Derived files are derived
-again. petrock's own generators cannot be removed.
+		Long: `Remove a component: its file and its test, or the folder of a feature. destroy also updates derived
+files. petrock's own generators cannot be removed.
 
 destroy refuses if you have edited the files, unless --force is given. undo restores them in both
 cases.`,
@@ -375,7 +375,7 @@ func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []s
 }
 
 func newSync(env Env) *cobra.Command {
-	var c common
+	var c projectFlags
 	var check bool
 	var accept []string
 	cmd := &cobra.Command{
@@ -389,20 +389,21 @@ If changed fields of a command make stored events unreadable, sync refuses and p
 Generate a new version of the command with generate version or, if you do not need the stored events,
 use --accept.
 
-A package with errors is reported and keeps its derived files. sync derives the other packages.
+If petrock cannot derive from a package, sync reports it, keeps its derived files, and derives the
+other packages. sync does not check function bodies; run status.
 
 With --check, sync writes nothing. It reports stale files, commands whose stored events are
 unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
 warnings.
 
-Exit codes: 0 success; 1 a package has errors or, with --check, something is reported.`,
+Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, something is reported.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result *engine.Result
 			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
 				if check && len(accept) > 0 {
-					return nil, terminal.Usagef("--check and --accept exclude each other; leave one of them out")
+					return nil, terminal.Usagef("--check and --accept cannot be combined; pass one of them")
 				}
 				if check {
 					result, err = e.Check(ctx)
@@ -421,7 +422,7 @@ Exit codes: 0 success; 1 a package has errors or, with --check, something is rep
 			case err != nil:
 				return err
 			case len(result.Refused) > 0:
-				return &terminal.ReportedError{Err: errors.New("some packages could not be derived")}
+				return &terminal.ReportedError{Err: errors.New("cannot derive from some packages")}
 			case check && len(result.Files) > 0:
 				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run %s sync", env.Program)}
 			case check && len(result.Impure) > 0:
@@ -432,6 +433,6 @@ Exit codes: 0 success; 1 a package has errors or, with --check, something is rep
 	}
 	c.addFlags(cmd, true)
 	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and fail if something is stale, incompatible or impure")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
 	return cmd
 }

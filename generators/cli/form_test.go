@@ -34,7 +34,7 @@ func TestForm(t *testing.T) {
 			got = string(input)
 			return err
 		}}
-		new(common).addFlags(cmd, true)
+		new(projectFlags).addFlags(cmd, true)
 		f.addFlags(cmd)
 		cmd.SetArgs(test.args)
 		if err := cmd.Execute(); err != nil || got != test.want {

@@ -20,8 +20,9 @@ import (
 
 // Help texts of several commands.
 const (
-	noExecUsage = "type-check generated code, but do not run its examples"
-	noNetUsage  = "run examples without network, if the system supports that"
+	noExecUsage = "type-check generated code, but do not run its tests"
+	noNetUsage  = "run tests without network, if the system supports that"
+	dryRunUsage = "print a diff and save a plan for apply; change no project file"
 	trialHelp   = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
 folder, and their child processes end with them. They can read your files and, without --no-net, use
 the network. The result names limits that the system could not enforce.`
@@ -51,11 +52,12 @@ The project's own generators are additional kinds.`,
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				why = " (--no-exec leaves out the project's own)"
 			}
-			return fmt.Errorf("there is no generator %q; generators are %s%s%s", args[0], strings.Join(gen.Kinds(all), ", "), why, mcpcli.Suggest(args[0], gen.Kinds(all)))
+			return fmt.Errorf("generator %q does not exist; the generators are %s%s%s", args[0], strings.Join(gen.Names(all), ", "), why, mcpcli.Suggest(args[0], gen.Names(all)))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	new(common).addFlags(cmd, true) // for generators that this petrock does not know
+	new(projectFlags).addFlags(cmd, true) // for generators that this petrock does not know
+	cmd.Flags().Lookup("dry-run").Usage = dryRunUsage
 	cmd.Flags().Bool("no-exec", false, noExecUsage)
 	cmd.Flags().Bool("no-net", false, noNetUsage)
 	for _, g := range all {
@@ -67,7 +69,7 @@ The project's own generators are additional kinds.`,
 // newGenerator returns the command of one generator. Its arguments and flags are the properties of the
 // generator's input.
 func newGenerator(env Env, g gen.Generator) *cobra.Command {
-	var c common
+	var c projectFlags
 	var noExec, noNet bool
 	form, err := newForm(g.InputSchema)
 	short, _, _ := strings.Cut(g.Description, ":")
@@ -96,6 +98,7 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 		},
 	}
 	c.addFlags(cmd, true)
+	cmd.Flags().Lookup("dry-run").Usage = dryRunUsage
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, noExecUsage)
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
@@ -120,7 +123,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "command":
 		return []string{
 			`generate command posts/publish id --description 'Publishes a post.'`,
-			`generate command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].Public = true; return PublishOutput{}'`,
+			`generate command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].UpdatedAt = e.Time; return PublishOutput{}'`,
 		}
 	case "query":
 		return []string{`generate query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`}
@@ -129,8 +132,7 @@ func generatorExamples(kind string, f *form) []string {
 	case "version":
 		return []string{
 			`generate version posts/create --rename body=text`,
-			`generate version posts/create --drop draft --default status=open`,
-			`generate version orders/place --rename items.url=items.href`,
+			`generate version posts/create --rename title=headline --rename body=text`,
 		}
 	case "generator":
 		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
@@ -140,53 +142,53 @@ func generatorExamples(kind string, f *form) []string {
 
 // A form maps a command line to the input of a generator.
 type form struct {
-	words  []property // positional arguments: the required properties, and name
-	rest   *property  // the first list: the remaining arguments, and also a flag; may be nil
-	others []property // flags
+	positional []property // the required properties, and name
+	variadic   *property  // the first list: the remaining arguments, and also a flag; may be nil
+	flags      []property // the other properties
 }
 
 // A property is a property of a generator's input schema.
 type property struct {
 	name        string
 	optional    bool
-	Type        kind   `json:"type"`
-	Format      string `json:"format"`
-	Description string `json:"description"`
+	Type        jsonType `json:"type"`
+	Format      string   `json:"format"`
+	Description string   `json:"description"`
 	Items       struct {
-		Type kind `json:"type"`
+		Type jsonType `json:"type"`
 	} `json:"items"`
 }
 
-// isLong reports whether the value is Go code or objects, which the flag can also read from a file.
-func (p property) isLong() bool {
+// readsFile reports whether the flag can also read its value, Go code or objects, from a file.
+func (p property) readsFile() bool {
 	return p.Format == "go" || p.Type == "array" && p.Items.Type == "object"
 }
 
-// A kind is a JSON type: the first one that a schema names.
-type kind string
+// A jsonType is a JSON type: the first one that a schema names.
+type jsonType string
 
 // UnmarshalJSON decodes a type, or a list of types.
-func (k *kind) UnmarshalJSON(text []byte) error {
+func (t *jsonType) UnmarshalJSON(text []byte) error {
 	var list []string
 	if json.Unmarshal(text, &list) == nil && len(list) > 0 {
-		*k = kind(list[0])
+		*t = jsonType(list[0])
 		return nil
 	}
-	return json.Unmarshal(text, (*string)(k))
+	return json.Unmarshal(text, (*string)(t))
 }
 
 // parse returns a word as a JSON value. It does not check the type; the schema does.
-func (k kind) parse(word string) any {
-	if k != "string" && json.Valid([]byte(word)) {
+func (t jsonType) parse(word string) any {
+	if t != "string" && json.Valid([]byte(word)) {
 		return json.RawMessage(word)
 	}
 	return word
 }
 
-func (k kind) parseAll(words []string) []any {
+func (t jsonType) parseAll(words []string) []any {
 	var all []any
 	for _, word := range words {
-		all = append(all, k.parse(word))
+		all = append(all, t.parse(word))
 	}
 	return all
 }
@@ -213,12 +215,12 @@ func newForm(schema json.RawMessage) (*form, error) {
 			return err
 		}
 		switch {
-		case p.Type == "array" && !p.isLong() && f.rest == nil:
-			f.rest = &p
-		case !p.optional || p.name == "name" && len(f.words) == 0:
-			f.words = append(f.words, p)
+		case p.Type == "array" && !p.readsFile() && f.variadic == nil:
+			f.variadic = &p
+		case !p.optional || p.name == "name" && len(f.positional) == 0:
+			f.positional = append(f.positional, p)
 		default:
-			f.others = append(f.others, p)
+			f.flags = append(f.flags, p)
 		}
 		return nil
 	})
@@ -227,26 +229,26 @@ func newForm(schema json.RawMessage) (*form, error) {
 
 func (f *form) usage() string {
 	text := ""
-	for _, p := range f.words {
+	for _, p := range f.positional {
 		word := strings.ToUpper(p.name)
 		if p.optional {
 			word = "[" + word + "]"
 		}
 		text += " " + word
 	}
-	if f.rest != nil {
-		text += " [" + strings.TrimSuffix(f.rest.name, "s") + "…]"
+	if f.variadic != nil {
+		text += " [" + strings.TrimSuffix(f.variadic.name, "s") + "…]"
 	}
 	return text
 }
 
 func (f *form) help() string {
 	var out strings.Builder
-	for _, p := range f.words {
+	for _, p := range f.positional {
 		fmt.Fprintf(&out, "%s: %s.\n", strings.ToUpper(p.name), p.Description)
 	}
-	if f.rest != nil {
-		fmt.Fprintf(&out, "%s: %s.\n", strings.TrimSuffix(f.rest.name, "s"), f.rest.Description)
+	if f.variadic != nil {
+		fmt.Fprintf(&out, "%s: %s.\n", strings.TrimSuffix(f.variadic.name, "s"), f.variadic.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
@@ -254,10 +256,10 @@ func (f *form) help() string {
 // checkArgs checks the number of arguments. With --input, arguments are optional.
 func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 	switch {
-	case len(args) < len(f.words) && !hasInput && !f.words[len(args)].optional:
-		return fmt.Errorf("generate %s needs %s: usage: %s%s", kind, strings.ToUpper(f.words[len(args)].name), kind, f.usage())
-	case len(args) > len(f.words) && f.rest == nil:
-		return fmt.Errorf("unexpected argument %q: usage: %s%s", args[len(f.words)], kind, f.usage())
+	case len(args) < len(f.positional) && !hasInput && !f.positional[len(args)].optional:
+		return fmt.Errorf("generate %s needs %s: usage: %s%s", kind, strings.ToUpper(f.positional[len(args)].name), kind, f.usage())
+	case len(args) > len(f.positional) && f.variadic == nil:
+		return fmt.Errorf("unexpected argument %q: usage: %s%s", args[len(f.positional)], kind, f.usage())
 	}
 	return nil
 }
@@ -274,10 +276,10 @@ func (p property) flag() string {
 
 // flagged returns the properties that have flags.
 func (f *form) flagged() []property {
-	if f.rest == nil {
-		return f.others
+	if f.variadic == nil {
+		return f.flags
 	}
-	return append([]property{*f.rest}, f.others...)
+	return append([]property{*f.variadic}, f.flags...)
 }
 
 func (f *form) addFlags(cmd *cobra.Command) {
@@ -288,11 +290,11 @@ func (f *form) addFlags(cmd *cobra.Command) {
 		switch {
 		case flags.Lookup(name) != nil: // of another property; only --input can set this one
 			continue
-		case p.isLong() && p.Type == "array":
-			flags.StringArray(name, nil, p.Description+" (a JSON object, or `@file` with an object or a list; may be repeated)")
+		case p.readsFile() && p.Type == "array":
+			flags.StringArray(name, nil, "JSON `object`, or @FILE with an object or a list; may be repeated: "+p.Description)
 			continue
-		case p.isLong():
-			flags.String(name, "", p.Description+" (or `@file`, @- for standard input)")
+		case p.readsFile():
+			flags.String(name, "", "Go `code`, @FILE, or @- for standard input: "+p.Description)
 			continue
 		}
 		switch p.Type {
@@ -324,7 +326,7 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 			return nil, err
 		}
 	}
-	for i, p := range f.words {
+	for i, p := range f.positional {
 		if i < len(args) {
 			input[p.name] = p.Type.parse(args[i])
 		}
@@ -338,9 +340,9 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 			return nil, err
 		}
 	}
-	if len(args) > len(f.words) {
-		flagged, _ := input[f.rest.name].([]any)
-		input[f.rest.name] = append(f.rest.Items.Type.parseAll(args[len(f.words):]), flagged...)
+	if len(args) > len(f.positional) {
+		flagged, _ := input[f.variadic.name].([]any)
+		input[f.variadic.name] = append(f.variadic.Items.Type.parseAll(args[len(f.positional):]), flagged...)
 	}
 	return strictjson.Marshal(input)
 }
@@ -350,7 +352,7 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 	switch p.Type {
 	case "array":
 		words, err := flags.GetStringArray(name)
-		if err == nil && p.isLong() {
+		if err == nil && p.readsFile() {
 			return readObjects(cmd, name, words)
 		}
 		return p.Items.Type.parseAll(words), err
@@ -362,7 +364,7 @@ func (p property) value(cmd *cobra.Command) (any, error) {
 		return flags.GetFloat64(name)
 	}
 	word, err := flags.GetString(name)
-	if err == nil && p.isLong() {
+	if err == nil && p.readsFile() {
 		return readText(cmd, name, word)
 	}
 	return p.Type.parse(word), err
@@ -388,8 +390,8 @@ func (f *form) checkStdin(cmd *cobra.Command) error {
 	if value, err := cmd.Flags().GetString("input"); err == nil && value == "-" {
 		all = append(all, "--input -")
 	}
-	for _, p := range f.others {
-		if flag := cmd.Flags().Lookup(p.flag()); p.isLong() && flag != nil && flag.Changed && strings.Contains(flag.Value.String(), "@-") {
+	for _, p := range f.flags {
+		if flag := cmd.Flags().Lookup(p.flag()); p.readsFile() && flag != nil && flag.Changed && strings.Contains(flag.Value.String(), "@-") {
 			all = append(all, "--"+p.flag()+" @-")
 		}
 	}

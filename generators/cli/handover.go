@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ import (
 // projectCommand is the cobra annotation of commands that work on a project.
 const projectCommand = "petrock.project"
 
+// programVariable passes [Env.Program] on to the program that a command is handed over to.
+const programVariable = "PETROCK_PROGRAM"
+
 // markProject annotates commands that work on a project, and adds --no-exec. The installed petrock
 // hands them over unless --no-exec is given.
 func markProject(commands ...*cobra.Command) []*cobra.Command {
@@ -33,9 +37,8 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// forbidsExec reports whether an argument is --no-exec, unless its value is false, or a misspelling
-// such as --noexec or one with a long dash. Run takes it seriously anywhere on the command line, even
-// if the command has no such flag.
+// forbidsExec reports whether arg is --no-exec, not false, or a likely misspelling such as --noexec or
+// —no-exec. findTarget obeys it anywhere on the command line.
 func forbidsExec(arg string) bool {
 	first, _ := utf8.DecodeRuneInString(arg)
 	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -75,6 +78,8 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 		printNotice(env, "%s cannot be built, so %s: %v", name, fallback, err)
 		return 0, false
 	}
+	os.Setenv(programVariable, env.Program)
+	defer os.Unsetenv(programVariable)
 	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
 		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
 		return 0, false
@@ -112,7 +117,7 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		return nil, nil
 	}
 	// The command is generate, and not one of its subcommands, if petrock has no such generator. A plan
-	// may be of any generator.
+	// may come from any generator.
 	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
 	noExec := slices.ContainsFunc(args, forbidsExec)
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}

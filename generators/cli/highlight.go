@@ -10,7 +10,8 @@ import (
 )
 
 // A highlight is a part of a report that a terminal shows in a style. The first pattern that matches a
-// line is used: its group is the text to show, and mark goes before the line.
+// line is used. Its first group is printed in the style, after mark; an empty group styles only the
+// mark.
 type highlight struct {
 	pattern *regexp.Regexp
 	style   terminal.Style
@@ -25,11 +26,11 @@ func highlights() []highlight {
 		{regexp.MustCompile(`(?m)^().*not compile:$`), terminal.Red, "✗ "},
 		{regexp.MustCompile(`^ *(wrong|refused):`), terminal.Red, ""},
 		{regexp.MustCompile(`^ *(warning|notice|note):`), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (create) `), terminal.Green, ""},
+		{regexp.MustCompile(`^  (create|add) `), terminal.Green, ""},
 		{regexp.MustCompile(`^  (update) `), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (delete) `), terminal.Red, ""},
+		{regexp.MustCompile(`^  (delete|remove) `), terminal.Red, ""},
 		{regexp.MustCompile(`(?m)^([A-Z].*:)$`), terminal.Bold, ""},
-		{regexp.MustCompile(`(?m)^(tools/list: .*)$`), terminal.Dim, ""},
+		{regexp.MustCompile(`(?m)^(The \d+ tools? takes? .*)$`), terminal.Dim, ""},
 	}
 }
 

@@ -203,7 +203,7 @@ func TestBreaking(t *testing.T) {
 		{"an output that may be missing", tool(none, object(`"a":{"type":"integer"}`, `"a"`)), tool(none, object(`"a":{"type":"integer"}`, "")), []string{"tool t: output property a became optional"}},
 		{"in a definition", tool(`{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"object","properties":{"b":{"type":"array","items":{"$ref":"#/$defs/A"}}}}}}`, none),
 			tool(`{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"object","properties":{}}}}`, none), []string{"tool t: input property a.b was removed"}},
-		{"a tool that is gone", tool(none, none), contract.New(), []string{"tool t: was removed"}},
+		{"a tool that is gone", tool(none, none), contract.New(), []string{"tool t was removed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := contract.Breaking(test.before, test.after); !slices.Equal(got, test.want) {

@@ -24,11 +24,12 @@ func Breaking(before, after *Contract) []string {
 		{"resource template", before.ResourceTemplates, after.ResourceTemplates, func(was, is map[string]any) []string { return valueBreaks(was, is, "uriTemplate") }},
 		{"prompt", before.Prompts, after.Prompts, promptBreaks},
 	} {
+		var gone []string
 		for _, name := range slices.Sorted(maps.Keys(list.before)) {
 			subject := list.kind + " " + name + ": "
 			entry, ok := list.after[name]
 			if !ok {
-				found = append(found, subject+removed)
+				gone = append(gone, name)
 				continue
 			}
 			var was, is map[string]any
@@ -38,6 +39,13 @@ func Breaking(before, after *Contract) []string {
 			for _, what := range list.compare(was, is) {
 				found = append(found, subject+what)
 			}
+		}
+		switch len(gone) {
+		case 0:
+		case 1:
+			found = append(found, list.kind+" "+gone[0]+" "+removed)
+		default:
+			found = append(found, list.kind+"s "+strings.Join(gone, ", ")+" were removed")
 		}
 	}
 	return found

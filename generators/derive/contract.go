@@ -137,7 +137,7 @@ func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 	}
 	version, err := strconv.Atoi(parts[2])
 	s := upgrade.Signature()
-	if err != nil || version < 1 || s.Params().Len() != 0 || s.Results().Len() != 1 || !onValue(t, upgradeMethod) {
+	if err != nil || version < 1 || s.Params().Len() != 0 || s.Results().Len() != 1 || !hasValueReceiver(t, upgradeMethod) {
 		return
 	}
 	next, ok := types.Unalias(s.Results().At(0).Type()).(*types.Named)

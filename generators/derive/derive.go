@@ -63,7 +63,7 @@ type Component struct {
 	oldVersions []oldVersion   // types of a command's older versions
 }
 
-// Tool returns the list entry of a tool.
+// Tool returns the entry of a tool in tools/list.
 func (c Component) Tool() mcp.Tool {
 	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes}
 	if len(c.hints) == 0 {
@@ -111,11 +111,11 @@ type Package struct {
 	Problems []typecheck.Diagnostic
 	Warnings []typecheck.Diagnostic
 
-	constructor   constructor
-	completers    []completer
-	constructions map[string]construction // of workers, by type
-	hasMap        bool                    // the package has func Map
-	oldVersions   []oldVersion            // types that may be older versions of commands
+	constructor        constructor
+	completers         []completer
+	workerConstructors map[string]workerConstructor // by type
+	hasMap             bool                         // the package has func Map
+	oldVersions        []oldVersion                 // types that may be older versions of commands
 }
 
 // A constructor describes func New, which returns the type whose methods are components.
@@ -142,11 +142,12 @@ type finder struct {
 	found *Package
 
 	declarations map[*typecheck.File]map[token.Pos]ast.Node            // by the position of their name
+	groups       map[*ast.TypeSpec]*ast.GenDecl                        // with the doc comment of a type that has none itself
 	constants    map[*types.Package]map[*types.TypeName][]*types.Const // by type
 }
 
-// Packages derives from the packages in places. It ignores places that do not exist and existing
-// derived files.
+// Packages derives from the packages in places. It returns one Package per place, empty if the folder
+// does not exist. It does not read derived files of these places.
 func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Place) ([]*Package, error) {
 	var dirs []string
 	for _, place := range places {
@@ -170,6 +171,7 @@ func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Pl
 func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
 	f.declarations = map[*typecheck.File]map[token.Pos]ast.Node{}
+	f.groups = map[*ast.TypeSpec]*ast.GenDecl{}
 	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
 	f.found = &Package{Place: place, File: place.derivedFile()}
 	return f
@@ -178,7 +180,7 @@ func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.refuse(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("the file has the name of a derived file, but lacks the line %q; rename it, or remove it if it was derived", typecheck.DerivedMark+" …")})
+		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("names ending in _gen.go are for derived files, and this file has no line %q; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {
@@ -188,7 +190,7 @@ func (f *finder) find(pass *typecheck.Pass) {
 		files = append(files, file)
 		var list scanner.ErrorList
 		if errors.As(file.Err, &list) {
-			f.refuse(typecheck.Diagnostic{File: file.Path, Line: list[0].Pos.Line, Column: list[0].Pos.Column, Message: "syntax error: " + list[0].Msg})
+			f.addProblem(typecheck.Diagnostic{File: file.Path, Line: list[0].Pos.Line, Column: list[0].Pos.Column, Message: "syntax error: " + list[0].Msg})
 		}
 	}
 	pkg, wrong := pass.Package(f.place.Dir)
@@ -210,12 +212,12 @@ func (f *finder) find(pass *typecheck.Pass) {
 	if len(f.found.Components) > 0 {
 		var err error
 		if f.found.Text, err = f.render(); err != nil {
-			f.refuse(typecheck.Diagnostic{File: f.found.File, Message: err.Error()})
+			f.addProblem(typecheck.Diagnostic{File: f.found.File, Message: err.Error()})
 		}
 	}
 }
 
-func (f *finder) refuse(d typecheck.Diagnostic) {
+func (f *finder) addProblem(d typecheck.Diagnostic) {
 	d.Package = f.Checker.ImportPath(f.place.Dir)
 	if !slices.Contains(f.found.Problems, d) {
 		f.found.Problems = append(f.found.Problems, d)
@@ -223,11 +225,11 @@ func (f *finder) refuse(d typecheck.Diagnostic) {
 }
 
 func (f *finder) problem(pos token.Pos, format string, args ...any) {
-	f.refuse(f.diagnostic(pos, format, args...))
+	f.addProblem(f.diagnostic(pos, format, args...))
 }
 
 func (f *finder) problemAt(file string, line int, format string, args ...any) {
-	f.refuse(typecheck.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
+	f.addProblem(typecheck.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
 func (f *finder) warn(pos token.Pos, format string, args ...any) {
@@ -253,7 +255,7 @@ func (f *finder) name(t types.Type) string {
 // isThisPackage reports whether p is the package of f. There may be several values of one package.
 func (f *finder) isThisPackage(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
 
-// visitFunc adds a function or method to the components if it is one, and reports what is wrong with it.
+// visitFunc adds a function or method that is a component, or reports its errors.
 func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
@@ -284,7 +286,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	c.Description = describe(decl.Doc, name)
 	f.applyDirectives(&c, directives(decl.Doc))
 	if c.Description == "" {
-		f.warn(decl.Name.Pos(), undocumented, name)
+		f.warn(decl.Name.Pos(), undocumented, name, f.place.Kind)
 	}
 	if err := f.checkName(c.Name); err != nil {
 		f.problem(decl.Name.Pos(), "%v", err)
@@ -299,7 +301,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 
 const (
 	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
-	undocumented       = "%s has no doc comment; models choose by it"
+	undocumented       = "%s has no doc comment; models need it to choose the %s"
 )
 
 func (f *finder) checkName(name string) error {
@@ -407,7 +409,7 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 			case *ast.GenDecl:
 				if len(n.Specs) == 1 && n.Doc != nil {
 					if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && spec.Doc == nil {
-						index[-spec.Name.Pos()] = n
+						f.groups[spec] = n
 					}
 				}
 			case *ast.TypeSpec:
@@ -460,7 +462,7 @@ func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 		return nil
 	}
 	docs := []*ast.CommentGroup{spec.Doc}
-	if group, ok := f.declarations[f.fileOf(pos)][-pos].(*ast.GenDecl); ok {
+	if group := f.groups[spec]; group != nil {
 		docs = append(docs, group.Doc)
 	}
 	return docs

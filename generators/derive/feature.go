@@ -32,7 +32,7 @@ func (f *finder) checkFeature() {
 	if taken || !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) {
 		f.problem(f.packagePos(), "invalid feature name %s: use lower-case letters and digits, and no name that Go reserves; rename the folder %s", name, f.place.Dir)
 	} else if f.pkg.Name() != name {
-		f.problem(f.packagePos(), "the package name %s differs from the feature name %s, which is that of the folder; rename the package", f.pkg.Name(), name)
+		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
 	}
 	for _, taken := range []string{f.place.derivedFunc(), "register"} {
 		if object := f.pkg.Scope().Lookup(taken); object != nil {
@@ -43,10 +43,10 @@ func (f *finder) checkFeature() {
 	f.linkOldVersions()
 	f.checkState(name)
 	f.checkMap()
-	f.found.constructions = map[string]construction{}
+	f.found.workerConstructors = map[string]workerConstructor{}
 	for _, c := range f.found.Components {
 		if c.Kind == Worker {
-			f.found.constructions[c.Func] = f.constructionOf(c.Func)
+			f.found.workerConstructors[c.Func] = f.findWorkerConstructor(c.Func)
 		}
 	}
 }
@@ -73,8 +73,7 @@ func (f *finder) packagePos() token.Pos {
 	return token.NoPos
 }
 
-// visitType adds a type to the components if it is a command, query or worker, and reports what is wrong
-// with it.
+// visitType adds a type that is a command, query or worker, or reports its errors.
 func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name
 	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
@@ -125,26 +124,25 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.checkWorker(&c, spec.Name, named)
 	}
 	if c.IsTool() && c.Description == "" {
-		f.warn(spec.Name.Pos(), undocumented, name)
+		f.warn(spec.Name.Pos(), undocumented, name, kind)
 	}
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)
 	}
 }
 
-// kindOf returns the kind of component that the declared methods of a type make it. Promoted methods do
-// not count.
+// kindOf returns the kind of a type, from the methods that it declares, not promoted ones.
 func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
-	because := map[Kind]string{}
+	methods := map[Kind]string{}
 	for i := range named.NumMethods() {
 		method := named.Method(i)
 		if kind, ok := kindByMethod(method.Name()); ok && !f.ignores(method) {
-			because[kind] = method.Name()
+			methods[kind] = method.Name()
 		}
 	}
 	var kinds []Kind
 	for _, kind := range []Kind{Command, Query, Worker} {
-		if because[kind] != "" {
+		if methods[kind] != "" {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -154,7 +152,7 @@ func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
 	case 1:
 		return kinds[0], true
 	}
-	f.problem(spec.Name.Pos(), "%s has the method %s of a %s and %s of a %s; split it into two types, or put //petrock:ignore into the doc comment of one method", spec.Name.Name, because[kinds[0]], kinds[0], because[kinds[1]], kinds[1])
+	f.problem(spec.Name.Pos(), "%s has the method %s of a %s and %s of a %s; split it into two types, or put //petrock:ignore into the doc comment of one method", spec.Name.Name, methods[kinds[0]], kinds[0], methods[kinds[1]], kinds[1])
 	return "", false
 }
 
@@ -190,14 +188,16 @@ func method(t types.Type, name string) *types.Func {
 	return found
 }
 
-func onValue(t types.Type, name string) bool { return types.NewMethodSet(t).Lookup(nil, name) != nil }
+func hasValueReceiver(t types.Type, name string) bool {
+	return types.NewMethodSet(t).Lookup(nil, name) != nil
+}
 
-// posOf returns the position of a declaration if it is in the project, else used.
-func (f *finder) posOf(object types.Object, used token.Pos) token.Pos {
+// posOf returns the position of a declaration if it is in the project, else fallback.
+func (f *finder) posOf(object types.Object, fallback token.Pos) token.Pos {
 	if f.isInProject(object) {
 		return object.Pos()
 	}
-	return used
+	return fallback
 }
 
 // reportUnknown reports whether a signature has an invalid type, and adds a problem if so.
@@ -303,7 +303,7 @@ func (f *finder) checkMethod(c *Component, name *ast.Ident, t *types.Named, m *t
 	case !f.hasSignature(m, t.Obj().Pkg()):
 		f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
 		return false
-	case !onValue(t, m.Name()):
+	case !hasValueReceiver(t, m.Name()):
 		f.problem(pos, "%s of %s has a pointer receiver, but a %s needs a value receiver: %s", m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()))
 		return false
 	}

@@ -229,7 +229,7 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}
-	switch f.found.constructions[c.Func] {
+	switch f.found.workerConstructors[c.Func] {
 	case withContext:
 		arguments = append(arguments, "New"+c.Func)
 	case byFunction:

@@ -182,7 +182,7 @@ func returnsOnly(t types.Type, name string, result types.Type) bool {
 	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
 }
 
-func (t sourceType) HasMethod(method string) (has, onValue bool) {
+func (t sourceType) HasMethod(method string) (has, hasValueReceiver bool) {
 	object, _, _ := types.LookupFieldOrMethod(t.Type, true, nil, method)
 	f, ok := object.(*types.Func)
 	if !ok {

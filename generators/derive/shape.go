@@ -114,7 +114,8 @@ func isNamed(t types.Type, name string) bool {
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil
 }
 
-// isOneOf reports whether a type has one of the names, which are predeclared or from package mcp.
+// isOneOf reports whether a type is one of names. Names without a package path are predeclared or from
+// package mcp.
 func (f *finder) isOneOf(t types.Type, names ...string) bool {
 	text := types.TypeString(types.Unalias(t), func(p *types.Package) string {
 		if p.Path() == f.Core+"/mcp" {
@@ -144,7 +145,7 @@ func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 	found, valid := constructor{exists: true}, !s.Variadic()
 	for param := range params.Variables() {
 		switch {
-		case isNamed(param.Type(), "Context") && !found.context && !found.server:
+		case IsContext(param.Type()) && !found.context && !found.server:
 			found.context = true
 		case f.isOneOf(param.Type(), "*Server") && !found.server:
 			found.server = true

@@ -312,7 +312,7 @@ func (f *finder) linkCompleters() {
 		refuse := func(format string, args ...any) {
 			d := f.diagnostic(token.NoPos, format, args...)
 			d.File, d.Line, d.Column = done.at.File, done.at.Line, done.at.Column
-			f.refuse(d)
+			f.addProblem(d)
 		}
 		var names []string
 		at := -1

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -21,13 +22,13 @@ type trigger struct {
 	every  time.Duration // 0 for a method that follows commands
 }
 
-// A construction is how a worker is created.
-type construction int
+// A workerConstructor is the way to create a worker.
+type workerConstructor int
 
 const (
-	zeroValue   construction = iota // &X{}
-	byFunction                      // func NewX() (*X, error)
-	withContext                     // func NewX(ctx context.Context) (*X, error)
+	zeroValue   workerConstructor = iota // &X{}
+	byFunction                           // func NewX() (*X, error)
+	withContext                          // func NewX(ctx context.Context) (*X, error)
 )
 
 func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
@@ -48,7 +49,7 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 		pos := f.posOf(m, name.Pos())
 		switch {
 		case f.reportUnknown(pos, m.Name(), m.Signature()):
-		case onValue(t, m.Name()):
+		case hasValueReceiver(t, m.Name()):
 			f.problem(pos, "%s of %s has a value receiver, so changes to the fields would be lost; make it %s", m.Name(), name.Name, wantedMethod(name.Name, m.Name()))
 		case m.Name() == "Every":
 			f.checkEvery(c, name, m)
@@ -57,10 +58,7 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 		}
 	}
 	slices.SortFunc(c.triggers, func(a, b trigger) int { // Every is last
-		if a.every != b.every {
-			return int(min(max(a.every-b.every, -1), 1))
-		}
-		return strings.Compare(a.method, b.method)
+		return cmp.Or(cmp.Compare(a.every, b.every), strings.Compare(a.method, b.method))
 	})
 	f.checkSavedFields(t, name.Pos())
 }
@@ -104,7 +102,7 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 			if d.name == "every" {
 				intervals = append(intervals, d)
 			} else {
-				f.problem(d.pos, "//petrock:%s is not allowed on Every; allowed are every, ignore", d.name)
+				f.problem(d.pos, "//petrock:%s is not allowed on Every; use only //petrock:every and //petrock:ignore", d.name)
 			}
 		}
 	}
@@ -125,7 +123,7 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 	c.triggers = append(c.triggers, trigger{"Every", interval})
 }
 
-func (f *finder) constructionOf(name string) construction {
+func (f *finder) findWorkerConstructor(name string) workerConstructor {
 	object := f.pkg.Scope().Lookup("New" + name)
 	if object == nil || f.ignores(object) {
 		return zeroValue

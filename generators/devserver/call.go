@@ -195,7 +195,7 @@ func startServer(ctx context.Context, program, dir string) (*childServer, error)
 	var err error
 	c.Client, err = client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
-		Revision:   mcp.LatestHandshake, // results have no additional members
+		Revision:   mcp.LatestHandshake, // later revisions add members to results
 		Timeout:    2 * callTimeout,     // the context ends earlier
 		MaxMessage: 4 << 20,
 	})
@@ -212,9 +212,9 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	const most = 8 << 10
+	const maxBytes = 8 << 10
 	t.text = append(t.text, p...)
-	if over := len(t.text) - most; over > 0 {
+	if over := len(t.text) - maxBytes; over > 0 {
 		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
 	}
 	return len(p), nil
@@ -230,23 +230,23 @@ func (t *tail) quote() string {
 	case t.cut:
 		text = "… " + text
 	}
-	return "\nIts standard error:\n" + text
+	return "\nStandard error of the server:\n" + text
 }
 
 // BuildInput is the input of build.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands whose field changes to accept even though stored events no longer fit
+	Accept []string `json:"accept,omitempty"` // Commands to accept with changed fields, although their stored events become unreadable
 	Dir    string   `json:"dir,omitempty"`    // Folder of the project
 }
 
-// A Built is the result of a build.
-type Built struct {
+// BuildOutput is the output of build.
+type BuildOutput struct {
 	OK          bool                   `json:"ok"`          // Whether the server builds and all derived files are up to date
 	Program     string                 `json:"program"`     // Path of the server, if it builds; run it with the argument mcp
 	Derived     []engine.FileChange    `json:"derived"`     // Derived files that were updated
 	Refused     []typecheck.Diagnostic `json:"refused"`     // Errors in packages whose derived files could not be updated
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
-	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay nondeterministic
+	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay non-deterministic
 	ToolsList   *engine.Size           `json:"toolsList"`   // Size of the tool list
 }
 
@@ -255,7 +255,7 @@ type Built struct {
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*Built, error) {
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*BuildOutput, error) {
 		built, err := p.build(ctx, in.Accept)
 		if err != nil {
 			return nil, err
@@ -268,16 +268,16 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 	})
 }
 
-func (b *Built) refusal() *engine.Refusal {
+func (b *BuildOutput) refusal() *engine.Refusal {
 	return &engine.Refusal{
 		Reason:      "the server does not build, or derived files could not be updated:",
 		Diagnostics: append(slices.Clone(b.Refused), b.Diagnostics...),
-		WayOut:      "Fix the errors, and run build again.",
+		Remedy:      "Fix the errors, and run build again.",
 	}
 }
 
 // String returns the build as text.
-func (b *Built) String() string {
+func (b *BuildOutput) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Built %s\n", b.Program)
 	for _, f := range b.Derived {
@@ -294,18 +294,21 @@ func (b *Built) String() string {
 
 // build updates derived files and compiles the project's server. The result contains errors in the
 // project's Go code.
-func (o *openProject) build(ctx context.Context, accept []string) (*Built, error) {
+func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {
 			synced.Refused = append(synced.Refused, typecheck.Diagnostic{Message: conflict})
 		}
+		if len(synced.Refused) == 0 {
+			synced.Refused = append(synced.Refused, typecheck.Diagnostic{Message: refusal.Reason})
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	built := &Built{Derived: synced.Files, Refused: synced.Refused, ToolsList: synced.ToolsList, Diagnostics: []typecheck.Diagnostic{}}
+	built := &BuildOutput{Derived: synced.Files, Refused: synced.Refused, ToolsList: synced.ToolsList, Diagnostics: []typecheck.Diagnostic{}}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
 	if built.Derived == nil {
 		built.Derived = []engine.FileChange{}
@@ -328,7 +331,8 @@ func (o *openProject) build(ctx context.Context, accept []string) (*Built, error
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		if built.Diagnostics = found.Diagnostics; len(built.Diagnostics) == 0 {
+		built.Diagnostics = found.Diagnostics
+		if len(built.Diagnostics) == 0 {
 			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}
 		return built, nil
@@ -345,11 +349,11 @@ func makeFolder(root, folder string) error {
 	}
 	defer opened.Close()
 	if err := opened.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("create folder %s: %w; remove it", folder, err)
+		return fmt.Errorf("create folder %s: %w; remove the file or link at this path", folder, err)
 	}
 	created, err := opened.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("open folder %s: %w; remove it", folder, err)
+		return fmt.Errorf("open folder %s: %w; remove the file or link at this path", folder, err)
 	}
 	return created.Close()
 }

@@ -1,4 +1,4 @@
-// Package devserver is the project's own petrock as an MCP server: generators, undo, status and
+// Package devserver is petrock as an MCP server: generators, undo, status and
 // documentation as tools, resources and prompts.
 //
 // It never imports the user's packages, so it answers while they do not compile.
@@ -28,7 +28,7 @@ type Options struct {
 	Dir              string          // working directory; projects are in it, below it, or enclose it
 	Generators       []gen.Generator // petrock's generators
 	NoExec           bool            // do not run code of projects
-	IsProjectPetrock bool            // this process is the own petrock of the project that encloses Dir
+	IsProjectPetrock bool            // this process is the project's own petrock; the project encloses Dir
 	CanCreate        bool            // new_project is available
 	IsCommandLine    bool            // the user gives dir as the flag --dir
 	Limits           trial.Limits    // limits of examples; the zero value is the default
@@ -41,7 +41,7 @@ type Tools struct {
 	projects *projects
 	server   *mcp.Server
 
-	own *ownProject // nil unless Options.IsProjectPetrock
+	home *homeProject // nil unless Options.IsProjectPetrock
 }
 
 // New returns the tools of a dev server.
@@ -62,7 +62,7 @@ func New(o Options) (*Tools, error) {
 	}
 	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*openProject{}, offered: map[string]gen.Generator{}}}
 	if o.IsProjectPetrock {
-		t.own = newOwnProject(dir)
+		t.home = findHomeProject(dir)
 	}
 	return t, nil
 }
@@ -102,9 +102,11 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 
 func (t *Tools) instructions() string {
 	text := `Petrock creates and extends MCP servers in Go. Workflow:
-1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: the project created last, or the enclosing one.`
+1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: `
 	if t.options.CanCreate {
-		text += ` new_project creates a project.`
+		text += `the project created last, or else the enclosing one. new_project creates a project.`
+	} else {
+		text += `the enclosing project.`
 	}
 	text += `
 2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
@@ -114,7 +116,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
-Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, /directives or /features; resources/list has the other pages.`
+Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
 	return text
 }
 
@@ -137,7 +139,7 @@ Use the tools of the petrock server, in this order.
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
 3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan, check the diffs, then call apply.
-4. call each tool with input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
+4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
 5. Call project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
@@ -155,7 +157,7 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 
 // InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
-	Name string `json:"name"`           // Name of the component, for clients or in Go
+	Name string `json:"name"`           // Tool name (notes_create), feature name (notes/create) or Go name
 	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous
 	Dir  string `json:"dir,omitempty"`  // Folder of the project
 }

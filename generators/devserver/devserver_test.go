@@ -52,7 +52,7 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf("broken, it says: %+v", broken)
 	}
 
-	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.Vendored.Pristine {
+	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.PetrockCode.Pristine {
 		t.Errorf("without a file of petrock's, it says:\n%s", text)
 	}
 	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
@@ -61,11 +61,11 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.2.0).\ncontract.json is stale\nAll packages and tests compile.\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.2.0).\nAll packages and tests compile.\nstale: contract.json; run petrock sync (over MCP: build)\n") {
 		t.Errorf("text:\n%s", text)
 	}
-	if !sound.Vendored.Pristine {
-		t.Errorf("petrock's files differ: %+v", sound.Vendored)
+	if !sound.PetrockCode.Pristine {
+		t.Errorf("petrock's files differ: %+v", sound.PetrockCode)
 	}
 	if text := broken.String(); !strings.Contains(text, "The project does not compile:\ntools/sun.go:3:15: ") {
 		t.Errorf("text of a broken project:\n%s", text)
@@ -73,7 +73,7 @@ func TestProjectStatus(t *testing.T) {
 
 	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
-	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json names petrock 0.2.0, but generators is petrock 0.1.9.\n") {
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.2.0, but the code in generators is petrock 0.1.9.\n") {
 		t.Errorf("with other code, it says:\n%s", other)
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {
@@ -203,5 +203,54 @@ func TestProjectsBelow(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: base})
 	if result := client.CallTool("project_status", map[string]any{}); !strings.HasSuffix(result.Text(), "; choose a project with dir, such as a, b, c") {
 		t.Errorf("it says %s", result.Text())
+	}
+}
+
+// Without contract.json, build refuses as sync does, although the server compiles.
+func TestBuildWithoutContract(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	root := t.TempDir()
+	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{
+		"go.mod":              "module example.com/weather\n\ngo 1.26.0\n",
+		project.FileName:      string(manifest),
+		engine.SumFile:        string(engine.Sum{}.Encode()),
+		"cmd/weather/main.go": "package main\n\nfunc main() {}\n",
+		"core/app/app.go":     "package app\n\ntype Event struct{}\n",
+		"features/posts/state.go": `package posts
+
+import (
+	"context"
+
+	"example.com/weather/core/app"
+)
+
+// State is the state of posts.
+type State struct{}
+
+// NewState returns the state before the first command.
+func NewState() *State { return &State{} }
+
+// Create creates a post.
+type Create struct{}
+
+// CreateOutput is empty.
+type CreateOutput struct{}
+
+// Check accepts everything.
+func (c Create) Check(ctx context.Context, s *State) error { return nil }
+
+// Apply does nothing.
+func (c Create) Apply(s *State, e app.Event) CreateOutput { return CreateOutput{} }
+`,
+	} {
+		write(t, filepath.Join(root, file), text)
+	}
+	result := connect(t, devserver.Options{Dir: root}).CallTool("build", map[string]any{})
+	if !result.IsError || !strings.Contains(result.Text(), "contract.json is missing") {
+		t.Errorf("build returned %s", result.Text())
 	}
 }

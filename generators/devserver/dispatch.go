@@ -25,7 +25,8 @@ import (
 )
 
 // dispatch runs an operation with a generator: here in this process, or with args in the program that
-// [handover.Operation] chooses. If that program is unavailable, it runs here with a warning.
+// [handover.Operation] chooses. If that program is unavailable, the operation runs here with a warning;
+// for a project generator it fails.
 func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
 	known := hasKind(t.options.Generators, kind)
 	if !known {
@@ -50,7 +51,7 @@ func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here 
 	return result, err
 }
 
-// checkOwn returns an error if the project has no own generator of a kind.
+// checkOwn returns an error if the project has no generator of its own named kind.
 func (t *Tools) checkOwn(ctx context.Context, p *openProject, kind string) error {
 	own, problems, err := p.engine.OwnGenerators(ctx)
 	switch {
@@ -62,27 +63,27 @@ func (t *Tools) checkOwn(ctx context.Context, p *openProject, kind string) error
 		return &engine.Refusal{
 			Reason:      derive.OwnGenerators + " does not compile, so the project's own generators are left out:",
 			Diagnostics: problems,
-			WayOut:      "Nothing was changed. Petrock's generators still work.",
+			Remedy:      "Nothing was changed. Petrock's generators still work.",
 		}
 	}
-	return terminal.Usagef("no generator %q; there are %s", kind, strings.Join(append(gen.Kinds(t.options.Generators), gen.Kinds(own)...), ", "))
+	return terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(append(gen.Names(t.options.Generators), gen.Names(own)...), ", "))
 }
 
-func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Kinds(all), kind) }
+func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }
 
-// An ownProject is the project whose petrock this process is.
-type ownProject struct {
+// A homeProject is the project that this process was built from.
+type homeProject struct {
 	root       string
 	generators engine.Sum // when the process started
 }
 
-// newOwnProject returns the project that encloses a directory, or nil.
-func newOwnProject(dir string) *ownProject {
+// findHomeProject returns the project that encloses a directory, or nil.
+func findHomeProject(dir string) *homeProject {
 	found, err := project.Find(dir)
 	if err != nil {
 		return nil
 	}
-	return &ownProject{root: found.Root, generators: sumGenerators(found.Root)}
+	return &homeProject{root: found.Root, generators: sumGenerators(found.Root)}
 }
 
 // sumGenerators returns hashes of the folder generators, without the archives of parts, which are not
@@ -95,12 +96,12 @@ func sumGenerators(root string) engine.Sum {
 	return sum
 }
 
-// hasGeneratorsOf reports whether this process was built from the generators of the project: the project
-// is its own and unchanged since the start, or has unmodified code of the same version.
+// hasGeneratorsOf reports whether this process was built from the generators of the project: it is the
+// home project and unchanged since the start, or has unmodified code of the same version.
 func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 	files := os.DirFS(p.engine.Root())
-	if t.own != nil && t.own.root == p.engine.Root() {
-		return maps.Equal(t.own.generators, sumGenerators(p.engine.Root()))
+	if t.home != nil && t.home.root == p.engine.Root() {
+		return maps.Equal(t.home.generators, sumGenerators(p.engine.Root()))
 	}
 	sum, err := engine.ReadSum(files)
 	return err == nil && p.engine.Petrock() == generators.Version && sum.Compare(files, "generators").IsEmpty()
@@ -135,7 +136,8 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 	return nil, fault
 }
 
-// notify tells clients after an operation that resources and the tools of own generators have changed.
+// notify tells clients after an operation that resources and the tools of the project's own generators
+// have changed.
 // It returns result and err.
 func (t *Tools) notify(ctx context.Context, p *openProject, result *engine.Result, err error) (*engine.Result, error) {
 	if err != nil || result.DryRun {
@@ -149,7 +151,7 @@ func (t *Tools) notify(ctx context.Context, p *openProject, result *engine.Resul
 	return result, nil
 }
 
-// offerOwnGenerators registers the own generators of the current project as tools.
+// offerOwnGenerators registers the current project's own generators as tools.
 func (t *Tools) offerOwnGenerators(ctx context.Context) {
 	found, err := t.findProject("")
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 // dirSchema has no description, since the instructions explain dir.
 const dirSchema = `{"type":"string"}`
 
-// registerGenerators registers generate_KIND for each generator, generate_component and plan.
+// registerGenerators registers generate_component, plan, and generate_KIND for each generator.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Kinds(t.options.Generators), ", "))
+	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string","description":"Other arguments, such as body, go next to name"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Names(t.options.Generators), ", "))
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
-			Description: "Runs any generator: pass kind and the arguments of generate_KIND. Use it for generators without a tool here, such as a new one of the project.",
+			Description: "Runs any generator: pass kind and the arguments of generate_KIND. Use it for generators that are not in this tool list, such as one just added to the project.",
 			InputSchema: json.RawMessage(anyKind),
 			Annotations: t.generatorHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
@@ -218,7 +218,7 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 	})
 }
 
-// Answer returns the tool result of a call from its result or error. The structured content is the JSON
+// Answer converts the result or error of an operation to a tool result. The structured content is the JSON
 // that the command line prints. For results of operations and builds, the text is the one that the
 // command line prints.
 //
@@ -242,7 +242,7 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 			}
 		}
 		answer.Content = text(summary)
-	case *Built:
+	case *BuildOutput:
 		answer.Content = text(result.String())
 	}
 	answer.StructuredContent, err = strictjson.Marshal(result)

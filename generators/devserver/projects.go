@@ -109,8 +109,8 @@ func (t *Tools) checkInside(dir string) (string, error) {
 	return path, opened.Close()
 }
 
-// relative returns a path relative to the working directory. It cleans the path first: after a link, ..
-// would be another folder.
+// relative returns a path relative to the working directory. It cleans the path lexically: a/../b is b
+// even if a is a symbolic link.
 func (t *Tools) relative(dir string) (string, error) {
 	path := filepath.FromSlash(dir)
 	if !filepath.IsAbs(path) {
@@ -166,7 +166,7 @@ const maxListed = 3
 
 // projectsBelow returns up to maxListed+1 projects below the working directory, up to three levels deep.
 func (t *Tools) projectsBelow() []string {
-	const deepest = 3
+	const maxDepth = 3
 	var found []string
 	fs.WalkDir(t.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
@@ -175,7 +175,7 @@ func (t *Tools) projectsBelow() []string {
 			return fs.SkipDir
 		case len(found) > maxListed:
 			return fs.SkipAll
-		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor" || strings.Count(path, "/") >= deepest):
+		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor" || strings.Count(path, "/") >= maxDepth):
 			return fs.SkipDir
 		case name == project.FileName && path != name:
 			found = append(found, strings.TrimSuffix(path, "/"+name))

@@ -20,7 +20,7 @@ type ProjectStatusInput struct {
 
 // ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`          // Whether it compiles and petrock.sum and contract.json are readable
+	OK          bool                   `json:"ok"`          // Whether the project compiles, and petrock.sum and contract.json can be read
 	Name        string                 `json:"name"`        // Name of the project and of its server
 	Module      string                 `json:"module"`      // Path of the Go module
 	Root        string                 `json:"root"`        // Folder of the project
@@ -29,48 +29,48 @@ type ProjectStatusOutput struct {
 	Components  []string               `json:"components"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts"`       // Optional code of petrock: present, or archived in generators/parts
 	Stale       []string               `json:"stale"`       // Derived files that are out of date, and errors that prevent deriving; run build to update them
-	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay nondeterministic
+	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay non-deterministic
 	Builds      bool                   `json:"builds"`      // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
-	Vendored    Vendored               `json:"vendored"`    // Whether core and generators match petrock.sum
+	PetrockCode PetrockCode            `json:"vendored"`    // Whether core and generators match petrock.sum
 }
 
-// Vendored describes how the folders with petrock's code differ from petrock.sum.
-type Vendored struct {
+// PetrockCode describes how the folders with petrock's code differ from petrock.sum.
+type PetrockCode struct {
 	Pristine bool   `json:"pristine"`        // Whether they match
 	Error    string `json:"error,omitempty"` // Why they could not be compared
 	Version  string `json:"version"`         // Version of petrock in generators; empty if unknown
 	engine.Drift
 }
 
-func vendored(e *engine.Engine) Vendored {
+func comparePetrockCode(e *engine.Engine) PetrockCode {
 	drift, err := e.CompareSum()
-	v := Vendored{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
+	c := PetrockCode{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
 	if err != nil {
-		v.Error, v.Drift = err.Error(), engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
+		c.Error, c.Drift = err.Error(), engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
 	}
-	return v
+	return c
 }
 
 // text returns a summary line, and a line for each file that differs.
-func (v Vendored) text(version string) string {
+func (c PetrockCode) text(version string) string {
 	folders := strings.Join(engine.PetrockFolders(), " and ")
 	other := ""
-	if v.Version != "" && v.Version != version {
-		other = fmt.Sprintf("%s names petrock %s, but generators is petrock %s.\n", project.FileName, version, v.Version)
+	if c.Version != "" && c.Version != version {
+		other = fmt.Sprintf("%s says petrock %s, but the code in generators is petrock %s.\n", project.FileName, version, c.Version)
 	}
 	switch {
-	case v.Pristine:
-		return fmt.Sprintf("%s match %s (petrock %s).\n%s", folders, engine.SumFile, cmp.Or(v.Version, version), other)
-	case v.Error != "":
-		return fmt.Sprintf("%s cannot be verified: %s\n%s", folders, v.Error, other)
+	case c.Pristine:
+		return fmt.Sprintf("%s match %s (petrock %s).\n%s", folders, engine.SumFile, cmp.Or(c.Version, version), other)
+	case c.Error != "":
+		return fmt.Sprintf("%s cannot be verified: %s\n%s", folders, c.Error, other)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s differ from %s: %d changed, %d missing, %d added.\n", folders, engine.SumFile, len(v.Changed), len(v.Missing), len(v.Added))
+	fmt.Fprintf(&text, "%s differ from %s: %d changed, %d missing, %d added.\n", folders, engine.SumFile, len(c.Changed), len(c.Missing), len(c.Added))
 	for _, list := range []struct {
 		state string
 		files []string
-	}{{"changed", v.Changed}, {"missing", v.Missing}, {"added", v.Added}} {
+	}{{"changed", c.Changed}, {"missing", c.Missing}, {"added", c.Added}} {
 		for _, file := range list.files {
 			fmt.Fprintf(&text, "  %-7s  %s\n", list.state, file)
 		}
@@ -112,7 +112,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 		Stale:       []string{},
 		Impure:      []string{},
 		Diagnostics: []typecheck.Diagnostic{},
-		Vendored:    vendored(o.engine),
+		PetrockCode: comparePetrockCode(o.engine),
 	}
 	if listing, err := o.engine.List(ctx); err == nil {
 		status.Parts = listing.Parts
@@ -120,12 +120,12 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
 		}
 	}
-	fresh, unreadable := o.engine.Check(ctx)
-	if err := unreadable; err != nil {
-		status.Stale = append(status.Stale, err.Error())
+	check, checkErr := o.engine.Check(ctx)
+	if checkErr != nil {
+		status.Stale = append(status.Stale, checkErr.Error())
 	} else {
-		status.Stale = append(status.Stale, strings.FieldsFunc(fresh.Stale(), isLineEnd)...)
-		status.Impure = append(status.Impure, strings.FieldsFunc(fresh.Impurities(), isLineEnd)...)
+		status.Stale = append(status.Stale, strings.FieldsFunc(check.Stale(), isLineEnd)...)
+		status.Impure = append(status.Impure, strings.FieldsFunc(check.Impurities(), isLineEnd)...)
 	}
 	o.engine.Step("compiling")
 	result, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: found.Root})
@@ -141,7 +141,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	}
 	status.Diagnostics = append(status.Diagnostics, result.Diagnostics...)
 	status.Builds = len(result.Diagnostics) == 0
-	status.OK = status.Builds && unreadable == nil && status.Vendored.Error == ""
+	status.OK = status.Builds && checkErr == nil && status.PetrockCode.Error == ""
 	return status, nil
 }
 
@@ -162,17 +162,25 @@ func (s ProjectStatusOutput) String() string {
 			fmt.Fprintf(&text, "Part %s: %s.\n", part.Name, part.Description)
 		}
 	}
-	text.WriteString(s.Vendored.text(s.Petrock))
+	text.WriteString(s.PetrockCode.text(s.Petrock))
+	var stale []string
 	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
-		fmt.Fprintf(&text, "%s\n", line)
+		if file, ok := strings.CutSuffix(line, " is stale"); ok {
+			stale = append(stale, file)
+		} else {
+			fmt.Fprintf(&text, "%s\n", line)
+		}
 	}
 	if s.Builds {
 		text.WriteString("All packages and tests compile.\n")
-		return text.String()
+	} else {
+		text.WriteString("The project does not compile:\n")
+		for _, d := range s.Diagnostics {
+			fmt.Fprintf(&text, "%s\n", d)
+		}
 	}
-	text.WriteString("The project does not compile:\n")
-	for _, d := range s.Diagnostics {
-		fmt.Fprintf(&text, "%s\n", d)
+	if len(stale) > 0 {
+		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(stale, ", "))
 	}
 	return text.String()
 }

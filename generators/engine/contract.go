@@ -50,15 +50,15 @@ func (b brokenCommand) diagnostic() typecheck.Diagnostic {
 // command ignores commands that were broken before; an undo or a destroy ignores all.
 func (p *plan) refuseBroken() error {
 	if p.contractLost != "" {
-		return &Refusal{Reason: p.contractLost, WayOut: "Nothing was changed."}
+		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
 	}
-	refusal := &Refusal{Reason: "stored events would no longer be readable:", WayOut: "Nothing was changed."}
+	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed."}
 	for _, b := range p.broken {
 		switch {
-		case p.lenient, p.settles != "" && p.settles != b.command && slices.Contains(p.brokenBefore, b.command):
-		case p.settles != "" && p.settles != b.command:
+		case p.ignoreBroken, p.newVersionOf != "" && p.newVersionOf != b.command && slices.Contains(p.brokenBefore, b.command):
+		case p.newVersionOf != "" && p.newVersionOf != b.command:
 			d := b.diagnostic()
-			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.settles, b.command)
+			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.newVersionOf, b.command)
 			refusal.Diagnostics = append(refusal.Diagnostics, d)
 		default:
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
@@ -130,13 +130,13 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	}
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
-	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.lenient {
+	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.ignoreBroken {
 		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or run petrock sync --accept %s to record the current fields",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
 	p.updateCommands(packages, now, before, after, complete)
-	if p.settles != "" && len(p.broken) > 0 {
+	if p.newVersionOf != "" && len(p.broken) > 0 {
 		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (p *plan) updateCommands(packages []*derive.Package, now, before, after *co
 	}
 }
 
-// checkAccepted refuses names that are commands neither of the source nor of the contract.
+// checkAccepted refuses names of commands that are in neither the source nor the contract.
 func checkAccepted(accepts []string, now, before *contract.Contract) error {
 	for _, command := range accepts {
 		_, exists := now.Commands[command]
@@ -244,8 +244,9 @@ func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", ")
 // undone is the contract before and after the operation to undo, and now.
 type undone struct{ before, after, now *contract.Contract }
 
-// removes reports whether the plan changes the feature of a command, and its package has no errors.
-func (p *plan) removes(command string) bool {
+// canJudge reports whether the plan changes the feature of a command and derives from it without errors. A
+// command that is missing then was removed.
+func (p *plan) canJudge(command string) bool {
 	feature, _, _ := strings.Cut(command, "/")
 	dir := path.Join(derive.Features, feature)
 	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
@@ -301,7 +302,7 @@ func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *con
 	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
 	for command, recorded := range after.Commands {
 		_, exists := touched.Commands[command]
-		if !exists && !recorded.Removed && p.removes(command) {
+		if !exists && !recorded.Removed && p.canJudge(command) {
 			if _, existed := p.undone.before.Commands[command]; !existed {
 				delete(after.Commands, command)
 				continue

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -30,7 +31,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
-		p.lenient = true
+		p.ignoreBroken = true
 		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
@@ -45,7 +46,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err != nil {
 			return nil, err
 		}
-		if err := e.checkUnedited(j, history, files, o); err != nil {
+		if err := e.checkUnedited(j, history, files, kind+" "+name, o); err != nil {
 			return nil, err
 		}
 		for _, file := range files {
@@ -56,7 +57,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		}
 		return p, e.dropTests(ctx, p, component, j, history, o)
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore {
 		e.nameUsers(refusal, component)
 	}
 	return result, err
@@ -67,14 +68,78 @@ func Kinds() []string {
 	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
-// checkUnedited refuses files that have been edited since they were generated or the project was created.
-func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, o Options) error {
+// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
+// component whose file contains others. A feature is removed with all of its components.
+func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
+	var places []derive.Place
+	for _, place := range e.existingPlaces() {
+		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
+			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
+		}
+		if one, fixed := derive.PlaceOf(kind); slices.Contains(place.Kinds(), kind) && (!fixed || place == one) {
+			places = append(places, place)
+		}
+	}
+	c, pkg, err := e.lookUp(ctx, places, kind, name)
+	if err != nil {
+		return derive.Place{}, c, err
+	}
+	return pkg.Place, c, checkAlone(pkg, c)
+}
+
+func checkAlone(pkg *derive.Package, component derive.Component) error {
+	var others []string
+	for _, c := range pkg.Components {
+		switch {
+		case c.File != component.File || c.Name == component.Name:
+		case c.Kind == derive.Feature:
+			others = append(others, "the state of "+c.Name)
+		default:
+			others = append(others, c.Name)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return &Refusal{
+		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
+		Remedy: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
+	}
+}
+
+// filesOf returns the files of a component: its file and its test file, or all files of a feature except
+// derived ones.
+func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
+	if c.Kind != derive.Feature {
+		files := []string{c.File}
+		if test := e.before.File(testPath(c.File)); test != nil {
+			files = append(files, test.Path)
+		}
+		return files, nil
+	}
+	var files []string
+	err := fs.WalkDir(e.root.FS(), place.Dir, func(file string, entry fs.DirEntry, err error) error {
+		switch known := e.before.File(file); {
+		case err != nil:
+			return err
+		case !entry.Type().IsRegular(), known != nil && known.IsDerived():
+			return nil
+		}
+		files = append(files, file)
+		return nil
+	})
+	return files, err
+}
+
+// checkUnedited refuses files of a component that have been edited since they were generated or the project
+// was created.
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string, o Options) error {
 	if o.Force {
 		return nil
 	}
 	refusal := &Refusal{
-		Reason: "files to remove have been edited:",
-		WayOut: "Nothing was changed. With force they are removed anyway; undo restores them.",
+		Reason: fmt.Sprintf("you have edited files of %s:", component),
+		Remedy: "Nothing was changed. With force they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
 		edit, err := e.findEdit(opened, history, file)
@@ -91,8 +156,8 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 	return nil
 }
 
-// findEdit returns the change of a file since it was generated or the project was created; nil if it has
-// not changed.
+// findEdit returns the change to a file since it was generated or the project was created; nil if it has
+// not changed. A file that petrock did not write counts as edited.
 func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, file string) (*journal.Change, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
@@ -121,9 +186,9 @@ func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, 
 	return edit, nil
 }
 
-// dropTests removes declarations from tests that do not compile without a component, or call its tool:
-// functions that use it, declarations that use those, and unused imports. It removes a file without
-// remaining declarations. It refuses to change edited files, unless Force is set.
+// dropTests removes from test files each declaration that no longer compiles or names the tool, then
+// declarations that used those, then unused imports. It removes a file without remaining declarations. It
+// refuses to change edited files, unless Force is set.
 func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation, o Options) error {
 	uses := map[string]int{} // by file, the line of the first use
 	dropped := map[string][]string{}
@@ -147,12 +212,12 @@ func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, ope
 	return e.reportTests(p, c, uses, dropped, opened, history, o)
 }
 
-// reportTests refuses changes of edited tests, and warns of all other changes.
+// reportTests refuses changes to edited tests, and warns of all other changes.
 func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, dropped map[string][]string, opened *journal.Journal, history []journal.Operation, o Options) error {
 	used := cmp.Or(c.Func, c.Name)
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("destroy %s %s: tests that have been edited use it:", c.Kind, c.Name),
-		WayOut: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
+		Remedy: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {
 		edit, err := e.findEdit(opened, history, file)
@@ -297,7 +362,7 @@ func declarationName(decl ast.Decl) string {
 	return "_"
 }
 
-// nameUsers adds to a refusal the declarations that use a component, without tests.
+// nameUsers lists in a refusal the declarations outside tests that use a component.
 func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 	var users []string
 	for _, d := range r.Diagnostics {
@@ -316,17 +381,22 @@ func (e *Engine) nameUsers(r *Refusal, c derive.Component) {
 	}
 	if len(users) > 0 {
 		r.Reason = fmt.Sprintf("destroy %s %s: still used by %s:", c.Kind, c.Name, joinFew(users))
-		r.WayOut = "Nothing was changed. Change or destroy the code that uses it first."
+		r.Remedy = "Nothing was changed. Change or destroy the code that uses it first."
 	}
 }
 
-// logAdvice advises on stored events of commands that a plan removes, and on renamed workers.
-func (e *Engine) logAdvice(p *plan) []string {
+// eventLogAdvice advises on stored events of commands that a plan removes, and on renamed workers.
+func (e *Engine) eventLogAdvice(p *plan) []string {
 	var advice []string
-	for _, file := range slices.Sorted(maps.Keys(p.derived)) {
+	hasFeatures := slices.ContainsFunc(p.after.Dirs(), func(dir string) bool { return path.Dir(dir) == derive.Features })
+	for _, file := range slices.Sorted(maps.Keys(p.recomputed)) {
 		before, after := e.before.File(file), p.after.File(file)
 		if removed := subtract(derive.EventTypes(before), derive.EventTypes(after)); len(removed) > 0 {
-			advice = append(advice, e.removedEventsAdvice(removed, path.Dir(file), after != nil))
+			next := e.removedEventsAdvice(removed, path.Dir(file), after != nil)
+			if !hasFeatures { // the server does not open the event log
+				next = fmt.Sprintf("Stored events of %s stay in the event log, but nothing reads them.", path.Base(path.Dir(file)))
+			}
+			advice = append(advice, next)
 		}
 		if after != nil {
 			advice = append(advice, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
@@ -338,16 +408,16 @@ func (e *Engine) logAdvice(p *plan) []string {
 // removedEventsAdvice advises on stored events of removed commands. If the feature remains, it includes a
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
-	events := strings.Join(removed, ", ")
-	skip := fmt.Sprintf("skip them with %s log skip", e.project.Name)
+	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
+	skip := e.project.Name + " log skip SEQ --reason WHY"
 	if !remains {
-		return fmt.Sprintf("The server does not start with an event log that has events %s; %s.", events, skip)
+		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}
 	var quoted []string
 	for _, name := range removed {
 		quoted = append(quoted, strconv.Quote(name))
 	}
-	return fmt.Sprintf(`The server does not start with an event log that has events %s. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, %s, or write in %s:
+	return fmt.Sprintf(`%s To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with %s, or write in %s:
     // Map drops the events of removed commands.
     func Map(p app.Payload) (app.Payload, error) {
         switch p.Type {
@@ -355,7 +425,7 @@ func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool)
             return p, app.ErrDrop // or return the event that replaces it
         }
         return p, nil
-    }`, events, skip, dir, strings.Join(quoted, ", "))
+    }`, problem, skip, dir, strings.Join(quoted, ", "))
 }
 
 func renamedWorkersAdvice(before, after []string) []string {
@@ -370,7 +440,7 @@ func renamedWorkersAdvice(before, after []string) []string {
 	if len(removed) > 1 {
 		old = "OLD"
 	}
-	return []string{fmt.Sprintf("Worker %s no longer exists. A worker's position in the event log belongs to its name: under %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(removed, ", "), which, old)}
+	return []string{fmt.Sprintf("Worker %s no longer exists. The position in the event log is stored under the worker's name; under %s it starts at the end of the log. To keep the position, add //petrock:name %s to the doc comment of its type.", strings.Join(removed, ", "), which, old)}
 }
 
 func subtract(list, others []string) []string {

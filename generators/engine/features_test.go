@@ -178,7 +178,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	o := engine.Options{Force: true}
 	before := b.files("features")
 	_, err := b.Destroy(t.Context(), "command", "posts/create", engine.Options{})
-	b.checkError(err, "files to remove have been edited")
+	b.checkError(err, "you have edited files of command posts/create:")
 	_, err = b.Destroy(t.Context(), "command", "posts/create", o)
 	b.checkError(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "command", "users_create", o)
@@ -191,9 +191,9 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", "under another name it starts at the end of the log"},
-		{"command", "posts_create", "does not start with an event log that has events posts/create. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip them with hello log skip, or write in features/posts:\n    // Map drops"},
+		{"command", "posts_create", "If the event log contains posts/create events, the server will not start. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with hello log skip SEQ --reason WHY, or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "does not start with an event log that has events users/create; skip them with hello log skip"},
+		{"feature", "users", "If the event log contains users/create events, the server will not start. Skip each: hello log skip SEQ --reason WHY."},
 		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
@@ -252,7 +252,7 @@ func TestApplyIsPure(t *testing.T) {
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
 		t.Errorf("a check says %s (%v)", checked, err)
 	}
-	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "events posts/good") {
+	if undone, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil || !strings.Contains(strings.Join(undone.Next, " "), "contains posts/good events") {
 		t.Errorf("undoing says %s (%v)", undone, err)
 	}
 	if _, err := b.generate("features/posts/other.go", command("Other", "return e.Time")); err != nil {

@@ -44,7 +44,7 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	p := newPlan(actionGenerate)
 	p.checkPure = true
 	if dryRun || applying != nil {
-		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(input), Made: e.projectHashes()}, applying
+		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(input), ProjectHashes: e.projectHashes()}, applying
 		if err := p.verifyUnchanged(); err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	for _, file := range draft.Changes {
 		p.texts[file.Path] = formatted(file)
 	}
-	p.settles = draft.NewVersionOf
+	p.newVersionOf = draft.NewVersionOf
 	return nil
 }
 
@@ -109,9 +109,7 @@ func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte
 		return nil, err
 	}
 	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
-	for _, m := range missing {
-		p.missing = append(p.missing, m.Reason)
-	}
+	p.missing = append(p.missing, missing...)
 	return text, err
 }
 
@@ -126,12 +124,12 @@ func generatorError(kind string, err error) error {
 	}
 	if source, ok := errors.AsType[*gen.SourceError](err); ok {
 		return &Refusal{
-			Reason: "the " + source.What + " is not valid Go for a function:",
+			Reason: "invalid " + source.Field + ":",
 			Diagnostics: []typecheck.Diagnostic{{
-				File: source.What, Line: source.Line, Column: source.Column, Message: source.Message,
+				File: source.Field, Line: source.Line, Column: source.Column, Message: source.Message,
 				Lines: typecheck.LinesAround(source.Text, source.Line),
 			}},
-			WayOut: "Nothing was changed.",
+			Remedy: "Nothing was changed. Correct the " + source.Field + " and retry.",
 		}
 	}
 	return terminal.Usagef("%s: %w", kind, err)
@@ -143,7 +141,28 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 			return g, nil
 		}
 	}
-	return gen.Generator{}, terminal.Usagef("there is no generator %q; there are %s", kind, strings.Join(gen.Kinds(e.generators), ", "))
+	return gen.Generator{}, terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(gen.Names(e.generators), ", "))
+}
+
+// OwnGenerators returns the project's own generators, without Make, which is known only to the compiled
+// program. The diagnostics are the errors of their package.
+func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
+	if err := e.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	place, _ := derive.PlaceOf(derive.Generator)
+	if len(e.before.Files(place.Dir)) == 0 {
+		return nil, nil, nil
+	}
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []gen.Generator
+	for _, c := range packages[0].Components {
+		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
+	}
+	return all, packages[0].Problems, nil
 }
 
 // title describes the operation in one line. It uses the name from the input, or else name.

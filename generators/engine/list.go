@@ -3,9 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"go/types"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -39,10 +36,11 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	}
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
 	for _, part := range parts.All() {
-		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
+		users := e.partUsers(part, e.before)
+		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: append(users, "")[0], users: users})
 	}
 	derive.CheckToolNames(packages, nil)
-	for _, pkg := range append(packages, e.unreadPlaces()...) {
+	for _, pkg := range append(packages, e.unreadPackages()...) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) == 0 {
 			listing.Components = append(listing.Components, pkg.Components...)
@@ -59,7 +57,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 
 // A History is the recorded operations in this clone of a project.
 type History struct {
-	OK         bool        `json:"ok"`                  // Always
+	OK         bool        `json:"ok"`                  // Always true
 	Operations []Operation `json:"operations"`          // The oldest first
 	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
 }
@@ -91,7 +89,7 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 
 // An Inspection is the definition and source of one component.
 type Inspection struct {
-	OK        bool                   `json:"ok"`        // Always
+	OK        bool                   `json:"ok"`        // Always true
 	Component derive.Component       `json:"component"` // Its definition, as clients see it
 	Source    string                 `json:"source"`    // Text of its file
 	TestFile  string                 `json:"testFile"`  // Path of its test file, NAME_test.go; empty if it does not exist
@@ -146,7 +144,7 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	for _, pkg := range packages {
 		if len(pkg.Problems) > 0 && kind != "" {
 			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
-				return c, nil, e.underivable(newPlan(""), pkg)
+				return c, nil, e.deriveRefusal(newPlan(""), pkg)
 			}
 			continue
 		}
@@ -154,9 +152,11 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 			if kind != "" && c.Kind != kind {
 				continue
 			}
-			if names = append(names, c.Name); kind == "" {
-				names[len(names)-1] = string(c.Kind) + " " + c.Name
+			shown := c.Name
+			if kind == "" {
+				shown = string(c.Kind) + " " + c.Name
 			}
+			names = append(names, shown)
 			if c.Matches(name) {
 				found, home = append(found, c), pkg
 			}
@@ -173,156 +173,8 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
 }
 
-// mayBelongTo reports whether a component may be part of the feature in a package, according to its name.
+// mayBelongTo reports whether name starts with the name of the feature in pkg.
 func mayBelongTo(pkg *derive.Package, name string) bool {
 	feature, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(name, "-", "_"), "/", "_"), "_")
 	return feature == path.Base(pkg.Dir)
-}
-
-// findFunction returns the function or method that a reference names in a package.
-func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
-	name := ref.call[0]
-	object := pkg.Scope().Lookup(name)
-	switch {
-	case object == nil:
-		return nil, absentError(ref, pkg)
-	case !object.Exported():
-		return nil, fmt.Errorf("%q: %s is not exported, so the tools cannot call it; export it", ref, name)
-	}
-	if _, is := object.(*types.TypeName); is {
-		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that creates a %[2]s and calls the method", ref, name)
-	}
-	if len(ref.call) == 1 {
-		if isFunction(object) {
-			return object, nil
-		}
-		if methods := methodsOf(ref, object); len(methods) > 0 {
-			return nil, fmt.Errorf("%q: %s is not a function; name one of its methods: %s", ref, name, joinFew(methods))
-		}
-		return nil, fmt.Errorf("%q: %s is not a function and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
-	}
-	_, addressable := object.(*types.Var)
-	method, _, _ := types.LookupFieldOrMethod(object.Type(), addressable, pkg, ref.call[1])
-	if method != nil && method.Exported() && isFunction(method) {
-		return method, nil
-	}
-	if methods := methodsOf(ref, object); len(methods) > 0 {
-		return nil, fmt.Errorf("%q: %s has no exported method %s; it has %s", ref, name, ref.call[1], joinFew(methods))
-	}
-	return nil, fmt.Errorf("%q: %s has no exported methods; %s", ref, name, suggestFunctions(ref, pkg))
-}
-
-func isFunction(object types.Object) bool {
-	_, is := object.Type().Underlying().(*types.Signature)
-	return is
-}
-
-// absentError reports that a package does not declare the name of a reference, and suggests others.
-func absentError(ref reference, pkg *types.Package) error {
-	for _, name := range pkg.Scope().Names() {
-		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
-			meant := reference{ref.dir, append([]string{name}, ref.call[1:]...)}
-			return fmt.Errorf("%q: %s does not exist; did you mean %s?", ref, ref.call[0], meant)
-		}
-	}
-	return fmt.Errorf("%q: %s does not exist; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
-}
-
-// suggestFunctions lists the functions and methods of a package that a reference can name.
-func suggestFunctions(ref reference, pkg *types.Package) string {
-	var found []string
-	for _, name := range pkg.Scope().Names() {
-		object := pkg.Scope().Lookup(name)
-		if _, is := object.(*types.TypeName); is || !object.Exported() {
-			continue
-		}
-		if isFunction(object) {
-			found = append(found, reference{ref.dir, []string{name}}.String())
-		} else {
-			found = append(found, methodsOf(ref, object)...)
-		}
-	}
-	if len(found) == 0 {
-		return "the package has no exported functions"
-	}
-	return "the package has " + joinFew(found)
-}
-
-func methodsOf(ref reference, object types.Object) []string {
-	t := object.Type()
-	_, pointer := t.Underlying().(*types.Pointer)
-	if _, is := object.(*types.Var); is && !pointer && !types.IsInterface(t) {
-		t = types.NewPointer(t)
-	}
-	var found []string
-	for method := range types.NewMethodSet(t).Methods() {
-		if method.Obj().Exported() {
-			found = append(found, reference{ref.dir, []string{object.Name(), method.Obj().Name()}}.String())
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
-// component whose file contains others. A feature is removed with all of its components.
-func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
-			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
-		}
-		if one, fixed := derive.PlaceOf(kind); slices.Contains(place.Kinds(), kind) && (!fixed || place == one) {
-			places = append(places, place)
-		}
-	}
-	c, pkg, err := e.lookUp(ctx, places, kind, name)
-	if err != nil {
-		return derive.Place{}, c, err
-	}
-	return pkg.Place, c, checkAlone(pkg, c)
-}
-
-func checkAlone(pkg *derive.Package, component derive.Component) error {
-	var others []string
-	for _, c := range pkg.Components {
-		switch {
-		case c.File != component.File || c.Name == component.Name:
-		case c.Kind == derive.Feature:
-			others = append(others, "the state of "+c.Name)
-		default:
-			others = append(others, c.Name)
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
-	return &Refusal{
-		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
-		WayOut: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
-	}
-}
-
-// filesOf returns the files of a component: its file and its test file, or all files of a feature except
-// derived ones.
-func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
-	if c.Kind != derive.Feature {
-		files := []string{c.File}
-		if test := e.before.File(testPath(c.File)); test != nil {
-			files = append(files, test.Path)
-		}
-		return files, nil
-	}
-	var files []string
-	err := fs.WalkDir(e.root.FS(), place.Dir, func(file string, entry fs.DirEntry, err error) error {
-		switch known := e.before.File(file); {
-		case err != nil:
-			return err
-		case !entry.Type().IsRegular(), known != nil && known.IsDerived():
-			return nil
-		}
-		files = append(files, file)
-		return nil
-	})
-	return files, err
 }

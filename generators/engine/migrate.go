@@ -23,7 +23,23 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A migration edits the source for a new version of a command.
+// A migration edits the source for a new version of a command. With url renamed to href,
+//
+//	// Create adds a link.
+//	type Create struct {
+//		URL string `json:"url"`
+//	}
+//
+// becomes
+//
+//	// Create adds a link.
+//	//
+//	//petrock:version 2
+//	type Create struct {
+//		Href string `json:"href"`
+//	}
+//
+// and all uses of the field are renamed. The generator then writes CreateV1 with the recorded fields.
 type migration struct {
 	engine   *Engine
 	result   *gen.Migration
@@ -44,7 +60,7 @@ type textEdit struct {
 
 // migrate plans a new version of a recorded command, with edited fields.
 func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
-	component, err := e.recordedCommand(ctx, command)
+	component, err := e.findCommand(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +95,18 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	return m.result, m.finish(ctx)
 }
 
-func (e *Engine) recordedCommand(ctx context.Context, command string) (derive.Component, error) {
+func (e *Engine) findCommand(ctx context.Context, command string) (derive.Component, error) {
 	feature, _, ok := strings.Cut(command, "/")
 	place := derive.FeaturePlace(path.Join(derive.Features, feature))
 	if !ok || feature == "" || !slices.Contains(derive.Places(e.before), place) {
-		return derive.Component{}, fmt.Errorf("%q is not a command; name its feature and itself, such as posts/create", command)
+		return derive.Component{}, fmt.Errorf("%q is not a command; write FEATURE/COMMAND, such as posts/create", command)
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 	if err != nil {
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.underivable(newPlan(actionGenerate), packages[0])
+		return derive.Component{}, e.deriveRefusal(newPlan(actionGenerate), packages[0])
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -177,7 +193,7 @@ func (m *migration) rename(old, name string) error {
 	before, after := m.field(old), m.field(name)
 	switch {
 	case !strings.HasPrefix(name, prefix) || strings.Contains(strings.TrimPrefix(name, prefix), "."):
-		return fmt.Errorf("rename %s=%s: a field stays in its struct; name it %sNAME", old, name, prefix)
+		return fmt.Errorf("rename %s=%s: cannot move a field to another struct; use %sNAME", old, name, prefix)
 	case old == name:
 		return fmt.Errorf("rename %s=%s: both names are the same", old, name)
 	case before != nil && after != nil:
@@ -392,7 +408,7 @@ func (m *migration) finish(ctx context.Context) error {
 	if at < 0 {
 		p := newPlan(actionGenerate)
 		p.texts = texts
-		return m.engine.underivable(p, packages[0])
+		return m.engine.deriveRefusal(p, packages[0])
 	}
 	component := packages[0].Components[at]
 	m.result.New = component.Stored()

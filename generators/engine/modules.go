@@ -96,7 +96,7 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 		return nil, nil, &Refusal{
 			Reason:    "go mod tidy failed:",
 			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(stderr), err.Error())), "\n"),
-			WayOut:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
+			Remedy:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
 		}
 	}
 	tidyMod, modErr := os.ReadFile(modFile)
@@ -127,11 +127,11 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := newDiagnostics(after.Diagnostics, before.Diagnostics)
+	fresh := withoutExisting(after.Diagnostics, before.Diagnostics)
 	if len(fresh) == 0 {
 		return nil
 	}
-	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, WayOut: "Nothing was changed."}
+	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, Remedy: "Nothing was changed."}
 }
 
 // overlay writes an overlay with the planned Go files, go.mod and go.sum.
@@ -172,8 +172,8 @@ func withParts(goMod []byte, names []string) ([]byte, error) {
 	return parsed.Format()
 }
 
-// findModules refuses a plan whose part imports packages of modules that are not downloaded.
-func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
+// checkDownloaded refuses a plan whose part imports packages of modules that are not downloaded.
+func (e *Engine) checkDownloaded(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
 	view := e.before.With(p.texts)
 	var imported []string
 	for name := range files {
@@ -214,7 +214,7 @@ func (e *Engine) findModules(ctx context.Context, p *plan, part parts.Part, file
 	return &Refusal{
 		Reason:    fmt.Sprintf("modules of part %s are not downloaded:", part.Name),
 		Conflicts: reasons,
-		WayOut:    "Nothing was changed. Connect to the network, run this command, and try again:\n  " + command,
+		Remedy:    "Nothing was changed. Connect to the network, run this command, and try again:\n  " + command,
 	}
 }
 
@@ -235,9 +235,9 @@ func (e *Engine) completeModules(p *plan) error {
 		}
 		for _, m := range required {
 			isRequired := bytes.Contains(goMod, []byte(m.Path+" v"))
-			isAtOurs := bytes.Contains(goMod, []byte(m.Path+" "+m.Version))
+			hasOurVersion := bytes.Contains(goMod, []byte(m.Path+" "+m.Version))
 			hasSum := bytes.Contains(goSum, []byte(m.Path+" "+m.Version+" h1:"))
-			isIncomplete = isIncomplete || !isRequired || isAtOurs && !hasSum
+			isIncomplete = isIncomplete || !isRequired || hasOurVersion && !hasSum
 		}
 	}
 	if !isIncomplete {
@@ -248,7 +248,7 @@ func (e *Engine) completeModules(p *plan) error {
 		return err
 	}
 	for name, text := range map[string][]byte{"go.mod": newMod, "go.sum": newSum} {
-		p.texts[name], p.derived[name] = text, true
+		p.texts[name], p.recomputed[name] = text, true
 	}
 	e.cache.PlanModules(newMod, newSum)
 	return nil

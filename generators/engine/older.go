@@ -17,8 +17,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// redirectUpgrades makes Upgrade of the previous version return the recorded version, whose fields move to
-// a new type.
+// redirectUpgrades makes CreateV1.Upgrade return CreateV2, the new type for the recorded fields, instead of
+// Create. In create_v1.go,
+//
+//	func (old CreateV1) Upgrade() Create { return Create{Href: old.URL} }
+//
+// becomes
+//
+//	func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }
 func (m *migration) redirectUpgrades(dirs []string) {
 	if m.result.Version < 2 {
 		return

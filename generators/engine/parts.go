@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,13 +27,13 @@ type PartChange struct {
 
 // String describes the change in one line.
 func (c PartChange) String() string {
-	preposition := "to"
+	verb := "add"
 	if c.Action == journal.Delete {
-		preposition = "from"
+		verb = "remove"
 	}
-	text := fmt.Sprintf("%s  part %s: %s (%s)", c.Action, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
+	text := fmt.Sprintf("%s  part %s: %s (%s)", verb, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
 	if len(c.Modules) > 0 {
-		text += fmt.Sprintf(", %s %s go.mod", count(len(c.Modules), "module"), preposition)
+		text += fmt.Sprintf(" and %s in go.mod", count(len(c.Modules), "module"))
 	}
 	return text
 }
@@ -50,6 +51,8 @@ type PartStatus struct {
 	Description string `json:"description"` // Description of the part
 	Present     bool   `json:"present"`     // Whether the project has it
 	UsedBy      string `json:"usedBy"`      // A file that uses it; empty if none
+
+	users []string // all files that use it
 }
 
 // String describes the part in one line.
@@ -57,8 +60,12 @@ func (s PartStatus) String() string {
 	switch {
 	case !s.Present:
 		return fmt.Sprintf("part %s: not in this project (%s); run petrock add %[1]s to add it", s.Name, s.Description)
-	case s.UsedBy != "":
-		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
+	case len(s.users) > 0:
+		var folders []string
+		for _, file := range s.users {
+			folders = append(folders, path.Dir(file))
+		}
+		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, joinFew(slices.Compact(folders)))
 	}
 	return fmt.Sprintf("part %s: %s", s.Name, s.Description)
 }
@@ -92,13 +99,17 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 		err = e.addPart(ctx, p, part)
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), WayOut: "Nothing was changed. Destroy the component, or remove the import, first."}
+			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), Remedy: "Nothing was changed. Destroy the component, or remove the import, first."}
 		}
-		if drift := e.partDrift(part); len(drift) > 0 {
+		drift, err := e.partDrift(part)
+		if err != nil {
+			return nil, err
+		}
+		if len(drift) > 0 {
 			return nil, &Refusal{
-				Reason:    fmt.Sprintf("files of part %s have been edited:", part.Name),
+				Reason:    fmt.Sprintf("files of part %s differ from %s:", part.Name, SumFile),
 				Conflicts: drift,
-				WayOut:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
+				Remedy:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
 			}
 		}
 		err = e.removePart(ctx, p, part)
@@ -145,11 +156,12 @@ func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	return users
 }
 
-// partDrift returns the files of a part that have been edited. A renamed module in import paths is not an edit.
-func (e *Engine) partDrift(part parts.Part) []string {
+// partDrift returns the files of a part that are edited, missing or added. A renamed module in import paths is
+// not an edit.
+func (e *Engine) partDrift(part parts.Part) ([]string, error) {
 	sum, err := ReadSum(e.root.FS())
 	if err != nil {
-		return []string{err.Error()}
+		return nil, err
 	}
 	drift := sum.Compare(e.root.FS(), PetrockFolders()...)
 	changed := slices.DeleteFunc(drift.Changed, func(file string) bool {
@@ -160,7 +172,7 @@ func (e *Engine) partDrift(part parts.Part) []string {
 		text, err = imports.Rewrite(file, text, []imports.Move{{From: e.checker.Module().Path, To: e.project.Module}})
 		return err == nil && sum.Matches(file, text)
 	})
-	return slices.DeleteFunc(slices.Concat(changed, drift.Missing, drift.Added), func(file string) bool { return !part.Holds(file) })
+	return slices.DeleteFunc(slices.Concat(changed, drift.Missing, drift.Added), func(file string) bool { return !part.Holds(file) }), nil
 }
 
 // addNeeded adds the parts that planned files use. A plan for the whole project also tries to add those that
@@ -177,7 +189,7 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 			continue
 		}
 		was := *p
-		was.texts, was.derived = maps.Clone(p.texts), maps.Clone(p.derived)
+		was.texts, was.recomputed = maps.Clone(p.texts), maps.Clone(p.recomputed)
 		err := e.addPart(ctx, p, part)
 		if err != nil && (isPlanned || ctx.Err() != nil) {
 			return err
@@ -197,7 +209,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	e.step("adding the part " + part.Name)
 	archive, err := e.root.ReadFile(part.Archive())
 	if isMissing(err) {
-		return &Refusal{Reason: fmt.Sprintf("%s, the archive of part %s, is missing", part.Archive(), part.Name), WayOut: "Nothing was changed. Restore it from version control."}
+		return &Refusal{Reason: fmt.Sprintf("%s, the archive of part %s, is missing", part.Archive(), part.Name), Remedy: "Nothing was changed. Restore it from version control."}
 	}
 	if err != nil {
 		return err
@@ -211,10 +223,10 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
 		}
 	}
-	if err := e.changeParts(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
+	if err := e.changePart(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
 		return err
 	}
-	return e.findModules(ctx, p, part, files)
+	return e.checkDownloaded(ctx, p, part, files)
 }
 
 // removePart plans to pack a part into its archive, the reverse of addPart.
@@ -229,14 +241,14 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 		code[file] = text
 	}
 	packed := map[string][]byte{part.Archive(): part.Pack(e.checker.Module().Path, code)}
-	return e.changeParts(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
+	return e.changePart(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
 }
 
-// changeParts plans to create or delete a part: it adds and removes files, and updates petrock.sum, go.mod
+// changePart plans to create or delete a part: it adds and removes files, and updates petrock.sum, go.mod
 // and go.sum.
-func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, action journal.Action, added map[string][]byte, removed []string) error {
+func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, action journal.Action, added map[string][]byte, removed []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
-		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), WayOut: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
+		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), Remedy: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
 	}
 	before := presentParts(e.before.With(p.texts))
 	sum, err := ReadSum(e.root.FS())
@@ -247,7 +259,7 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 		return err
 	}
 	put := func(file string, text []byte) {
-		p.texts[file], p.derived[file] = text, true
+		p.texts[file], p.recomputed[file] = text, true
 	}
 	for _, file := range removed {
 		put(file, nil)
@@ -292,7 +304,7 @@ func (e *Engine) changeParts(ctx context.Context, p *plan, part parts.Part, acti
 	return nil
 }
 
-// revertParts plans to undo the changes of parts. It removes parts that the operation added, unless they
+// revertParts plans to undo the changes to parts. It removes parts that the operation added, unless they
 // are used or edited, and adds parts that it removed. It restores go.mod and go.sum if they have not changed
 // since and the project compiles with them.
 func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation) error {
@@ -305,8 +317,10 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 			continue
 		} else if user := e.partUser(part, view); user != "" {
 			keep(name, user+" uses it")
-		} else if drift := e.partDrift(part); len(drift) > 0 {
-			keep(name, drift[0]+" was edited")
+		} else if drift, err := e.partDrift(part); err != nil {
+			keep(name, err.Error())
+		} else if len(drift) > 0 {
+			keep(name, drift[0]+" differs from "+SumFile)
 		} else if err := e.removePart(ctx, p, part); err != nil {
 			return err
 		}
@@ -321,7 +335,7 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 		}
 	}
 	if len(p.texts) == 0 && len(p.notices) > 0 {
-		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, WayOut: "Nothing was changed."}
+		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, Remedy: "Nothing was changed."}
 	}
 	if !slices.Equal(p.operation.Removed, target.Added) || !slices.Equal(p.operation.Added, target.Removed) {
 		return nil

@@ -13,19 +13,19 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A plan is one change of the project. Planning sets the texts: user files come from a generator or from
+// A plan is one change to the project. Planning sets the texts: user files come from a generator or from
 // the journal, derived files from derive. Verifying sets the files.
 type plan struct {
 	action     string            // action of the operation
@@ -36,14 +36,14 @@ type plan struct {
 
 	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
-	derived    map[string]bool        // paths of derived files
+	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
 	packages   []*derive.Package      // packages that were derived from
-	otherTools []*derive.Package      // other packages with tools, if some of packages have tools
+	otherTools []*derive.Package      // the project's other packages with tools; nil if packages has none with tools
 	trial      gen.Trial              // the examples to run
 	dir        string                 // folder of the trial's test
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
-	missing    []string               // why imports were not found
+	missing    []imports.Missing      // imports that were not found
 	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
 	warnings   []typecheck.Diagnostic
 	saved      *savedPlan // set in a dry run, or when a saved plan is applied
@@ -62,16 +62,16 @@ type plan struct {
 	brokenBefore []string        // commands that were broken before the plan
 	breaks       []string        // changes that break clients
 	accepts      []string        // commands whose recorded fields are replaced
-	settles      string          // the command that gets a new version
-	lenient      bool            // whether to ignore broken commands, because the plan only removes code
+	newVersionOf string          // the command that gets a new version
+	ignoreBroken bool            // whether to ignore broken commands; set for undo and destroy
 	wholeProject bool            // whether the plan derives from the whole project
-	undone       *undone         // the change of the contract that is undone
+	undone       *undone         // the change to the contract that is undone
 }
 
 func newPlan(action string) *plan {
 	return &plan{
 		action: action, operation: journal.Operation{Action: action},
-		texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, derived: map[string]bool{},
+		texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{},
 	}
 }
 
@@ -101,15 +101,15 @@ func (p *plan) dirs() []string {
 }
 
 // derive adds derived files to a plan: those of the given places, the wiring and the contract. If strict,
-// errors in a place refuse the plan.
+// it refuses a plan with errors in a place. It also adds the parts that planned files use.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, strict bool) error {
 	if err := e.addNeeded(ctx, p); err != nil {
 		return err
 	}
 	e.step("deriving")
-	unread := e.unreadPlaces()
+	unread := e.unreadPackages()
 	if len(unread) > 0 && strict {
-		return e.underivable(p, unread[0])
+		return e.deriveRefusal(p, unread[0])
 	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
@@ -121,12 +121,12 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
-			refusal := e.underivable(p, pkg)
+			refusal := e.deriveRefusal(p, pkg)
 			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 			if err == nil && len(before[0].Problems) == 0 {
 				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
-				refusal.WayOut = "Nothing was changed."
-				refusal.before = false
+				refusal.Remedy = "Nothing was changed."
+				refusal.existedBefore = false
 			}
 			return refusal
 		case len(pkg.Problems) == 0 && (pkg.Text != nil || e.before.File(pkg.File) != nil):
@@ -140,7 +140,8 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	if run.Text != nil || e.before.File(run.Path) != nil {
 		e.planDerived(p, run.Path, run.Text)
 	}
-	if p.packages = append(p.packages, unread...); len(unread) > 0 {
+	p.packages = append(p.packages, unread...)
+	if len(unread) > 0 {
 		return nil // do not change the wiring and the contract
 	}
 	wired, err := e.deriver.Wire(e.before.With(p.texts))
@@ -185,7 +186,7 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 		}
 		if !typecheck.IsDerived(file, existing) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s has the name of a derived file but no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("names ending in _gen.go are for derived files, and %s has no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
@@ -195,15 +196,15 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 		}
 	}
 	p.texts[file] = text
-	p.derived[file] = true
+	p.recomputed[file] = true
 }
 
-func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
+func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
 	return &Refusal{
-		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
-		Diagnostics: withLines(pkg.Problems, p.texts),
-		WayOut:      "Fix these errors first. Changes that do not involve this package still work.",
-		before:      true,
+		Reason:        fmt.Sprintf("cannot derive from %s:", pkg.Dir),
+		Diagnostics:   withLines(pkg.Problems, p.texts),
+		Remedy:        "Fix these errors first. Changes that do not involve this package still work.",
+		existedBefore: true,
 	}
 }
 
@@ -212,7 +213,7 @@ func (e *Engine) underivable(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: "the plan conflicts with the project:", Conflicts: slices.Compact(p.conflicts), WayOut: "Nothing was changed. Choose another name, or destroy the existing component first."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or destroy the existing component first."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -225,11 +226,16 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	}
 	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
+		p.explainMissing(verdict.New)
+		remedy := "Nothing was changed."
+		if p.bodyFile != "" {
+			remedy += " Correct the body and retry."
+		}
 		return &Refusal{
 			Reason:      "the change would not compile:",
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
-			WayOut:      strings.Join(append([]string{"Nothing was changed"}, p.missing...), "; ") + ".",
+			Remedy:      remedy,
 		}
 	}
 	if p.tidied {
@@ -245,6 +251,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if p.files, err = e.changes(p); err != nil {
 		return err
 	}
+	p.recordFiles()
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
@@ -252,11 +259,22 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
+// explainMissing replaces the error of a package that was not imported by the reason.
+func (p *plan) explainMissing(found []typecheck.Diagnostic) {
+	for i, d := range found {
+		for _, m := range p.missing {
+			if d.File == p.bodyFile && d.Message == "undefined: "+m.Name {
+				found[i].Message = m.Reason
+			}
+		}
+	}
+}
+
 // changes returns the files that the plan changes on disk, sorted.
 func (e *Engine) changes(p *plan) ([]journal.Change, error) {
 	var files []journal.Change
 	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
-		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.derived[file]}
+		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.recomputed[file]}
 		if was := e.before.File(file); was != nil {
 			f.Before = was.Text
 		} else if text, err := e.root.ReadFile(file); err == nil {
@@ -278,11 +296,11 @@ const (
 
 // A savedPlan is the plan of a dry run.
 type savedPlan struct {
-	Kind  string            `json:"kind"`
-	Input string            `json:"input"` // JSON input of the generator
-	Made  map[string]string `json:"made"`  // see projectHashes
-	Files []savedFile       `json:"files"` // the files that it would write
-	Trial *Trial            `json:"trial"` // the result of its examples
+	Kind          string            `json:"kind"`
+	Input         string            `json:"input"` // JSON input of the generator
+	ProjectHashes map[string]string `json:"made"`  // see projectHashes
+	Files         []savedFile       `json:"files"` // the files that it would write
+	Trial         *Trial            `json:"trial"` // the result of its examples
 
 	id string // set when the plan is read
 }
@@ -319,13 +337,13 @@ func (p *plan) verifyUnchanged() error {
 		return nil
 	}
 	var names []string
-	for name, hash := range p.saved.Made {
-		if hash != p.applying.Made[name] {
+	for name, hash := range p.saved.ProjectHashes {
+		if hash != p.applying.ProjectHashes[name] {
 			names = append(names, name)
 		}
 	}
-	for name := range p.applying.Made {
-		if _, exists := p.saved.Made[name]; !exists {
+	for name := range p.applying.ProjectHashes {
+		if _, exists := p.saved.ProjectHashes[name]; !exists {
 			names = append(names, name+" (removed)")
 		}
 	}
@@ -336,22 +354,26 @@ func (p *plan) verifyUnchanged() error {
 	return &Refusal{
 		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
 		Conflicts: names,
-		WayOut:    "Nothing was changed. Run the dry run again and review the new plan.",
+		Remedy:    "Nothing was changed. Run the dry run again and review the new plan.",
+	}
+}
+
+// recordFiles adds the changed files to the plan to save, if there is one.
+func (p *plan) recordFiles() {
+	if p.saved == nil {
+		return
+	}
+	for _, f := range p.files {
+		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
 	}
 }
 
 // verifySaved refuses to apply a saved plan if the generator now writes different files.
 func (p *plan) verifySaved() error {
-	if p.saved == nil {
-		return nil
-	}
-	for _, f := range p.files {
-		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
-	}
 	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
 		return &Refusal{
 			Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
-			WayOut: "Nothing was changed. Run the dry run again and review the new plan.",
+			Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
 		}
 	}
 	return nil
@@ -416,7 +438,7 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	}
 	text, err := e.root.ReadFile(path.Join(plansDir, id+".json"))
 	if isMissing(err) {
-		return nil, terminal.Usagef("plan %s does not exist: it was applied, or was made in another clone; run the dry run again", id)
+		return nil, terminal.Usagef("plan %s does not exist: it was applied, is older than the last 100 plans, or was made in another clone; run the dry run again", id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)

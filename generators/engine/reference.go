@@ -1,17 +1,13 @@
 package engine
 
 import (
-	"context"
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -27,8 +23,8 @@ func (r reference) String() string { return asFolder(r.dir) + "." + strings.Join
 
 func asFolder(dir string) string { return "./" + strings.TrimPrefix(dir, ".") }
 
-// resolveReference resolves a reference. It begins with a folder relative to the project's root, or with the
-// unique name or the import path of a package.
+// resolveReference resolves a reference. The text begins with a folder relative to the project's root, or with
+// the unique name or the import path of a package.
 func (e *Engine) resolveReference(text string) (reference, error) {
 	found := parseReference(text)
 	if len(found) == 0 {
@@ -77,7 +73,7 @@ func parseReference(text string) []reference {
 	return found
 }
 
-// dirsNamed returns the folders of packages with a name or an import path.
+// dirsNamed returns the folders of packages whose name, folder name or import path is name.
 func (e *Engine) dirsNamed(name string) []string {
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
@@ -101,7 +97,7 @@ func (e *Engine) noFolderError(text, dir string) error {
 	if above, base := path.Split(dir); strings.Contains(base, ".") {
 		base, _, _ = strings.Cut(base, ".")
 		if near := path.Join(above, base); len(e.before.Files(near)) > 0 {
-			return fmt.Errorf("%q: only a function, or a variable and its method, may follow the folder %s; write a function for the rest, and use that", gen.Shorten(text), near)
+			return fmt.Errorf("%q: only a function, or a variable and its method, may follow the folder %s; wrap a longer expression in a function", gen.Shorten(text), near)
 		}
 	}
 	others := e.userFolders()
@@ -126,181 +122,95 @@ func (e *Engine) userFolders() []string {
 	return found
 }
 
+// findFunction returns the function or method that a reference names in a package.
+func findFunction(ref reference, pkg *types.Package) (types.Object, error) {
+	name := ref.call[0]
+	object := pkg.Scope().Lookup(name)
+	switch {
+	case object == nil:
+		return nil, absentError(ref, pkg)
+	case !object.Exported():
+		return nil, fmt.Errorf("%q: %s is not exported, so package tools cannot call it; export it", ref, name)
+	}
+	if _, is := object.(*types.TypeName); is {
+		return nil, fmt.Errorf("%q: %s is a type, and methods are called on variables; name a variable of the package, ./folder.Variable.Method, or write a function that creates a %[2]s and calls the method", ref, name)
+	}
+	if len(ref.call) == 1 {
+		if isFunction(object) {
+			return object, nil
+		}
+		if methods := methodsOf(ref, object); len(methods) > 0 {
+			return nil, fmt.Errorf("%q: %s is not a function; name one of its methods: %s", ref, name, joinFew(methods))
+		}
+		return nil, fmt.Errorf("%q: %s is not a function and has no methods; %s", ref, name, suggestFunctions(ref, pkg))
+	}
+	_, addressable := object.(*types.Var)
+	method, _, _ := types.LookupFieldOrMethod(object.Type(), addressable, pkg, ref.call[1])
+	if method != nil && method.Exported() && isFunction(method) {
+		return method, nil
+	}
+	if methods := methodsOf(ref, object); len(methods) > 0 {
+		return nil, fmt.Errorf("%q: %s has no exported method %s; it has %s", ref, name, ref.call[1], joinFew(methods))
+	}
+	return nil, fmt.Errorf("%q: %s has no exported methods; %s", ref, name, suggestFunctions(ref, pkg))
+}
+
+func isFunction(object types.Object) bool {
+	_, is := object.Type().Underlying().(*types.Signature)
+	return is
+}
+
+// absentError reports that a package does not declare the name of a reference, and suggests others.
+func absentError(ref reference, pkg *types.Package) error {
+	for _, name := range pkg.Scope().Names() {
+		if strings.EqualFold(name, ref.call[0]) && pkg.Scope().Lookup(name).Exported() {
+			meant := reference{ref.dir, append([]string{name}, ref.call[1:]...)}
+			return fmt.Errorf("%q: %s does not exist; did you mean %s?", ref, ref.call[0], meant)
+		}
+	}
+	return fmt.Errorf("%q: %s does not exist; %s", ref, ref.call[0], suggestFunctions(ref, pkg))
+}
+
+// suggestFunctions lists the functions and methods of a package that a reference can name.
+func suggestFunctions(ref reference, pkg *types.Package) string {
+	var found []string
+	for _, name := range pkg.Scope().Names() {
+		object := pkg.Scope().Lookup(name)
+		if _, is := object.(*types.TypeName); is || !object.Exported() {
+			continue
+		}
+		if isFunction(object) {
+			found = append(found, reference{ref.dir, []string{name}}.String())
+		} else {
+			found = append(found, methodsOf(ref, object)...)
+		}
+	}
+	if len(found) == 0 {
+		return "the package has no exported functions"
+	}
+	return "the package has " + joinFew(found)
+}
+
+func methodsOf(ref reference, object types.Object) []string {
+	t := object.Type()
+	_, pointer := t.Underlying().(*types.Pointer)
+	if _, is := object.(*types.Var); is && !pointer && !types.IsInterface(t) {
+		t = types.NewPointer(t)
+	}
+	var found []string
+	for method := range types.NewMethodSet(t).Methods() {
+		if method.Obj().Exported() {
+			found = append(found, reference{ref.dir, []string{object.Name(), method.Obj().Name()}}.String())
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
 func joinFew(words []string) string {
 	const most = 8
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	}
 	return strings.Join(words, ", ")
-}
-
-func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
-	place := derive.FeaturePlace(path.Join(derive.Features, name))
-	if name == "" || !slices.Contains(derive.Places(e.before), place) {
-		return nil
-	}
-	feature := &gen.Feature{Name: name, Dir: place.Dir}
-	for _, file := range e.before.Files(place.Dir) {
-		if !file.IsTest() && !file.IsDerived() {
-			feature.Declared = append(feature.Declared, file.Names()...)
-			feature.Strings = append(feature.Strings, stringTypes(file.Syntax)...)
-		}
-	}
-	slices.Sort(feature.Declared)
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil || len(packages[0].Problems) > 0 {
-		return feature // derive reports the errors
-	}
-	for _, c := range packages[0].Components {
-		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
-		switch c.Kind {
-		case derive.Command:
-			feature.Commands = append(feature.Commands, part)
-		case derive.Query:
-			feature.Queries = append(feature.Queries, part)
-		}
-	}
-	return feature
-}
-
-// stringTypes returns the names of types that are declared as string.
-func stringTypes(file *ast.File) []string {
-	var names []string
-	for _, decl := range file.Decls {
-		group, ok := decl.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range group.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok && spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
-				names = append(names, spec.Name.Name)
-			}
-		}
-	}
-	return names
-}
-
-func (e *Engine) fields(c derive.Component) []gen.StructField {
-	var fields []gen.StructField
-	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok || spec.Name.Name != c.Func {
-			_, inside := n.(*ast.BlockStmt)
-			return !inside
-		}
-		list, ok := spec.Type.(*ast.StructType)
-		if !ok {
-			return false
-		}
-		for _, field := range list.Fields.List {
-			f := gen.StructField{Type: types.ExprString(field.Type)}
-			if field.Tag != nil {
-				f.Tag, _ = strconv.Unquote(field.Tag.Value)
-			}
-			if len(field.Names) == 0 {
-				fields = append(fields, f)
-			}
-			for _, name := range field.Names {
-				f.Name = name.Name
-				fields = append(fields, f)
-			}
-		}
-		return false
-	})
-	return fields
-}
-
-// String formats the result as text, without diffs.
-func (r *Result) String() string {
-	var out strings.Builder
-	for _, notice := range r.Notices {
-		fmt.Fprintf(&out, "notice: %s\n", notice)
-	}
-	fmt.Fprintf(&out, "%s\n", r.Headline())
-	for _, change := range r.Parts {
-		fmt.Fprintf(&out, "  %s\n", change)
-	}
-	for _, f := range r.Files {
-		note := ""
-		if f.Derived {
-			note = " (derived)"
-		}
-		fmt.Fprintf(&out, "  %s  %s%s\n", f.Action, f.Path, note)
-	}
-	if r.ToolsList != nil {
-		fmt.Fprintln(&out, r.ToolsList)
-	}
-	if r.Trial != nil {
-		fmt.Fprintln(&out, r.Trial)
-	}
-	for _, d := range r.Refused {
-		fmt.Fprintf(&out, "refused: %s\n", d)
-	}
-	for _, d := range append(slices.Clone(r.Impure), r.Warnings...) {
-		fmt.Fprintf(&out, "warning: %s\n", d)
-	}
-	if len(r.Diagnostics) > 0 {
-		fmt.Fprintf(&out, "Errors that existed before:\n")
-		for _, d := range r.Diagnostics {
-			fmt.Fprintf(&out, "  %s\n", d)
-		}
-	}
-	if len(r.Next) > 0 {
-		fmt.Fprintf(&out, "Next:\n")
-		for _, next := range r.Next {
-			fmt.Fprintf(&out, "  %s\n", next)
-		}
-	}
-	return out.String()
-}
-
-// Headline describes the result in one line.
-func (r *Result) Headline() string {
-	done := map[string][2]string{
-		"generate": {"Generated", "Would generate"},
-		"destroy":  {"Destroyed", "Would destroy"},
-		"undo":     {"Undid", "Would undo"},
-		"sync":     {"Derived", "Would derive"},
-		"add":      {"Added", "Would add"},
-		"remove":   {"Removed", "Would remove"},
-	}[r.Action]
-	verb := done[0]
-	if r.DryRun {
-		verb = done[1]
-	}
-	what := strings.TrimSpace(r.Kind + " " + r.Name)
-	switch {
-	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
-		return "Some packages have errors; nothing was changed:"
-	case r.Action == "sync" && len(r.Files) == 0:
-		return "All derived files are up to date."
-	case r.Action == "sync":
-		what = count(len(r.Files), "file")
-	case r.Action == "undo":
-		what = r.Undoes
-	}
-	if r.Operation != "" {
-		return fmt.Sprintf("%s %s (operation %s):", verb, what, r.Operation)
-	}
-	return fmt.Sprintf("%s %s:", verb, what)
-}
-
-// String formats the size as text.
-func (s *Size) String() string {
-	return fmt.Sprintf("tools/list: %s, %d bytes, about %d tokens", count(s.Tools, "tool"), s.Bytes, s.Tokens)
-}
-
-// String formats the result of the examples as text.
-func (t *Trial) String() string {
-	if !t.Ran {
-		return "Examples were not run."
-	}
-	text := fmt.Sprintf("examples passed: %s", strings.Join(t.Passed, ", "))
-	if len(t.Unenforced) > 0 {
-		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
-	}
-	if t.Printed != "" {
-		text += "\nOutput (the server writes it to stderr):\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
-	}
-	return text
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/types"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,8 +28,8 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		draft gen.Draft
 		err   error
 	}
-	turn := &turn{}
-	known := e.facts(ctx, turn)
+	lease := &lease{}
+	known := e.generatorProject(ctx, lease)
 	done := make(chan result, 1)
 	go func() {
 		var r result
@@ -47,53 +52,160 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		case r := <-done:
 			return r.draft, r.err
 		case <-ctx.Done():
-			turn.end()
+			lease.end()
 			return gen.Draft{}, nonUsageError{ctx.Err()}
 		case <-timer.C:
-			if spent := turn.takeSpent(); spent > 0 {
+			if spent := lease.takeSpent(); spent > 0 {
 				timer.Reset(spent)
 				continue
 			}
-			turn.end()
+			lease.end()
 			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
 		}
 	}
 }
 
-// A turn lets one generator use the engine, which is not safe for concurrent use, until the turn ends.
-type turn struct {
-	mu    sync.Mutex
-	ended bool
-	spent time.Duration // time in use
+// generatorProject returns the project as a generator sees it. Its functions fail after the lease ends.
+func (e *Engine) generatorProject(ctx context.Context, l *lease) gen.Project {
+	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
+	for _, dir := range e.before.Dirs() {
+		if pkg := e.before.Package(dir, nil); pkg != nil {
+			p.Packages[dir] = pkg.Name
+		}
+	}
+	p.Function = func(ref string) (found *gen.Function, err error) {
+		if ended := l.use(func() { found, err = e.function(ctx, ref) }); ended != nil {
+			return nil, ended
+		}
+		return found, err
+	}
+	p.Feature = func(name string) (found *gen.Feature) {
+		l.use(func() { found = e.feature(ctx, name) }) // nil after the end
+		return found
+	}
+	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
+		if ended := l.use(func() { migration, err = e.migrate(ctx, command, edit) }); ended != nil {
+			return nil, ended
+		}
+		return migration, err
+	}
+	return p
 }
 
-// use runs a function of the engine. It fails after the end of the turn.
-func (t *turn) use(do func()) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended {
+func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
+	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+		return nil
+	}
+	feature := &gen.Feature{Name: name, Dir: place.Dir}
+	for _, file := range e.before.Files(place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			feature.Declared = append(feature.Declared, file.Names()...)
+			feature.Strings = append(feature.Strings, stringTypes(file.Syntax)...)
+		}
+	}
+	slices.Sort(feature.Declared)
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil || len(packages[0].Problems) > 0 {
+		return feature // derive reports the errors
+	}
+	for _, c := range packages[0].Components {
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
+		switch c.Kind {
+		case derive.Command:
+			feature.Commands = append(feature.Commands, part)
+		case derive.Query:
+			feature.Queries = append(feature.Queries, part)
+		}
+	}
+	return feature
+}
+
+// stringTypes returns the names of types that are declared as string.
+func stringTypes(file *ast.File) []string {
+	var names []string
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range group.Specs {
+			if spec, ok := spec.(*ast.TypeSpec); ok && spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+				names = append(names, spec.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (e *Engine) fields(c derive.Component) []gen.StructField {
+	var fields []gen.StructField
+	ast.Inspect(e.before.File(c.File).Syntax, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != c.Func {
+			_, inside := n.(*ast.BlockStmt)
+			return !inside
+		}
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return false
+		}
+		for _, field := range list.Fields.List {
+			f := gen.StructField{Type: types.ExprString(field.Type)}
+			if field.Tag != nil {
+				f.Tag, _ = strconv.Unquote(field.Tag.Value)
+			}
+			if len(field.Names) == 0 {
+				fields = append(fields, f)
+			}
+			for _, name := range field.Names {
+				f.Name = name.Name
+				fields = append(fields, f)
+			}
+		}
+		return false
+	})
+	return fields
+}
+
+// A nonUsageError marks an error that is not the caller's fault: a panic, a timeout, a
+// cancellation or a system error.
+type nonUsageError struct{ error }
+
+// A lease lets one generator use the engine, which is not safe for concurrent use. Its calls fail after end.
+type lease struct {
+	mu    sync.Mutex
+	ended bool
+	spent time.Duration // time spent in the engine
+}
+
+// use runs a function of the engine. It fails after end.
+func (l *lease) use(do func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
 		return nonUsageError{context.Canceled}
 	}
 	begin := time.Now()
 	do()
-	t.spent += time.Since(begin)
+	l.spent += time.Since(begin)
 	return nil
 }
 
-// takeSpent waits until the engine is not in use, and returns the time in use since the last call.
-func (t *turn) takeSpent() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	spent := t.spent
-	t.spent = 0
+// takeSpent waits until the engine is not in use, and returns the time spent in it since the last call.
+func (l *lease) takeSpent() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	spent := l.spent
+	l.spent = 0
 	return spent
 }
 
-// end waits until the engine is not in use, and ends the turn.
-func (t *turn) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ended = true
+// end waits until the engine is not in use, and ends the lease.
+func (l *lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
 }
 
 // panicPlace returns the file and line of the panic that is being recovered: the innermost call in the

@@ -60,7 +60,7 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark: was removed") {
+	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark was removed") {
 		t.Errorf("got %s", done)
 	}
 }

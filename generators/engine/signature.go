@@ -1,17 +1,12 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/printer"
-	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -21,50 +16,50 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// checkTypes refuses a function whose parameters or results have types that a package cannot name.
-func checkTypes(f *gen.Function, in string) error {
+// checkTypes refuses a function whose parameters or results have types that package importer cannot name.
+func checkTypes(f *gen.Function, importer string) error {
 	for i := range f.Signature.Params().Len() {
-		if reason := whyUnusable(f.Signature.Params().At(i).Type(), in); reason != "" {
+		if reason := whyUnusable(f.Signature.Params().At(i).Type(), importer); reason != "" {
 			return f.Errorf("%s %s", f.Parameter(i), reason)
 		}
 	}
 	for i := range f.Signature.Results().Len() {
-		if reason := whyUnusable(f.Signature.Results().At(i).Type(), in); reason != "" {
+		if reason := whyUnusable(f.Signature.Results().At(i).Type(), importer); reason != "" {
 			return f.Errorf("%s %s", f.Result(i), reason)
 		}
 	}
 	return nil
 }
 
-// whyUnusable explains why a package cannot name a type. It is empty if it can. It does not check whether
+// whyUnusable returns why package importer cannot name a type, or "" if it can. It does not check whether
 // JSON can represent the type.
-func whyUnusable(t types.Type, in string) string {
+func whyUnusable(t types.Type, importer string) string {
 	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
-		return whyUnusable(alias.Rhs(), in) // the alias can be avoided
+		return whyUnusable(alias.Rhs(), importer) // the alias can be avoided
 	}
 	switch t := t.(type) {
 	case interface { // a named type or an alias
 		Obj() *types.TypeName
 		TypeArgs() *types.TypeList
 	}:
-		if reason := whyInaccessible(t.Obj(), in); reason != "" {
+		if reason := whyInaccessible(t.Obj(), importer); reason != "" {
 			return reason
 		}
 		for argument := range t.TypeArgs().Types() {
-			if reason := whyUnusable(argument, in); reason != "" {
+			if reason := whyUnusable(argument, importer); reason != "" {
 				return reason
 			}
 		}
 	case *types.Map:
-		return cmp.Or(whyUnusable(t.Key(), in), whyUnusable(t.Elem(), in))
+		return cmp.Or(whyUnusable(t.Key(), importer), whyUnusable(t.Elem(), importer))
 	case interface{ Elem() types.Type }: // a pointer, slice, array or channel
-		return whyUnusable(t.Elem(), in)
+		return whyUnusable(t.Elem(), importer)
 	case *types.Struct:
 		for field := range t.Fields() {
 			if !field.Exported() {
 				return "has the field " + field.Name() + ", which is not exported"
 			}
-			if reason := whyUnusable(field.Type(), in); reason != "" {
+			if reason := whyUnusable(field.Type(), importer); reason != "" {
 				return reason
 			}
 		}
@@ -72,15 +67,15 @@ func whyUnusable(t types.Type, in string) string {
 	return ""
 }
 
-// whyInaccessible explains why a package cannot use the name of a type. It is empty if it can.
-func whyInaccessible(name *types.TypeName, in string) string {
+// whyInaccessible returns why package importer cannot use the name of a type, or "" if it can.
+func whyInaccessible(name *types.TypeName, importer string) string {
 	switch pkg := name.Pkg(); {
 	case pkg == nil: // predeclared
 		return ""
 	case !name.Exported():
 		return "uses " + pkg.Name() + "." + name.Name() + ", which is not exported"
-	case pkg.Name() == "main" || !typecheck.MayImport(in, pkg.Path()):
-		return "uses " + pkg.Name() + "." + name.Name() + ", and the tools may not import " + pkg.Path()
+	case pkg.Name() == "main" || !typecheck.MayImport(importer, pkg.Path()):
+		return "uses " + pkg.Name() + "." + name.Name() + ", and package tools may not import " + pkg.Path()
 	}
 	return ""
 }
@@ -114,9 +109,6 @@ func (e *Engine) doc(object types.Object) string {
 	}
 	return ""
 }
-
-// A nonUsageError is an error of a generator that is not a usage error.
-type nonUsageError struct{ error }
 
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	ref, err := e.resolveReference(text)
@@ -181,10 +173,10 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
 	case len(errs) > 0:
 		return nil, &Refusal{
-			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
-			Diagnostics: errs,
-			WayOut:      "Nothing was changed. Fix these errors first.",
-			before:      true,
+			Reason:        fmt.Sprintf("%s does not compile:", asFolder(dir)),
+			Diagnostics:   errs,
+			Remedy:        "Nothing was changed. Fix these errors first.",
+			existedBefore: true,
 		}
 	}
 	return pkg, nil
@@ -198,10 +190,10 @@ func (e *Engine) checkImportable(ref reference, pkg *types.Package) error {
 	case strings.HasPrefix(ref.dir+"/", "generators/"):
 		return fmt.Errorf("%q is part of petrock, which servers do not link; copy the code to a package of yours", ref)
 	case !typecheck.MayImport(tools, pkg.Path()):
-		return fmt.Errorf("%q is in an internal package that the tools may not import; move the function, or write one next to that folder that calls it", ref)
+		return fmt.Errorf("%q is in an internal package that package tools may not import; move the function, or call it from a function in a package that may import it, and use that", ref)
 	}
 	if chain := e.importChain(pkg, tools, map[string]bool{}); chain != nil {
-		return fmt.Errorf("%q is in a package that imports the tools (%s), which would be an import cycle; move the function to another package", ref, strings.Join(chain, " → "))
+		return fmt.Errorf("%q is in a package that imports package tools (%s), which would be an import cycle; move the function to another package", ref, strings.Join(chain, " → "))
 	}
 	return nil
 }
@@ -221,38 +213,4 @@ func (e *Engine) importChain(pkg *types.Package, other string, seen map[string]b
 		}
 	}
 	return nil
-}
-
-// declares returns the declarations of the file with the caller's body, without function bodies, to show
-// the names that the body can use. It is empty if no diagnostic is about that file.
-func (p *plan) declares(found []typecheck.Diagnostic) string {
-	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
-		return ""
-	}
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	for _, decl := range file.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			decl.Body = nil
-		case *ast.GenDecl:
-			if decl.Tok == token.IMPORT {
-				continue
-			}
-			for node := range ast.Preorder(decl) {
-				if field, ok := node.(*ast.Field); ok {
-					field.Tag = nil
-				}
-			}
-		}
-		var out bytes.Buffer
-		if printer.Fprint(&out, fset, decl) == nil {
-			parts = append(parts, out.String())
-		}
-	}
-	return strings.Join(parts, "\n")
 }

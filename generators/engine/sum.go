@@ -2,21 +2,16 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/gen"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // SumFile is the file that holds a project's [Sum].
@@ -35,7 +30,7 @@ func (s Sum) Matches(path string, text []byte) bool {
 	return ok && hash == hashLines(text)
 }
 
-// hashLines returns the hash of a text with LF line endings, in the format of go.sum.
+// hashLines returns the SHA-256 of the text with LF line endings. It is not Go's Hash1, despite the prefix.
 func hashLines(text []byte) string {
 	sum := sha256.Sum256(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
@@ -145,27 +140,6 @@ func filesBelow(project fs.FS, folders []string) []string {
 	return files
 }
 
-// OwnGenerators returns the project's own generators, without Make, which is known only to the compiled
-// program. The diagnostics are the errors of their package.
-func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
-	if err := e.read(ctx); err != nil {
-		return nil, nil, err
-	}
-	place, _ := derive.PlaceOf(derive.Generator)
-	if len(e.before.Files(place.Dir)) == 0 {
-		return nil, nil, nil
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil {
-		return nil, nil, err
-	}
-	var all []gen.Generator
-	for _, c := range packages[0].Components {
-		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
-	}
-	return all, packages[0].Problems, nil
-}
-
 // CompareSum compares petrock's folders with petrock.sum.
 func (e *Engine) CompareSum() (Drift, error) {
 	sum, err := ReadSum(e.root.FS())
@@ -173,18 +147,4 @@ func (e *Engine) CompareSum() (Drift, error) {
 		return Drift{}, err
 	}
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
-}
-
-// CodeVersion returns the version of petrock in the source of the project's folder generators, or an empty
-// text.
-func (e *Engine) CodeVersion() string {
-	text, err := e.root.ReadFile("generators/generators.go")
-	if err != nil {
-		return ""
-	}
-	found := regexp.MustCompile(`(?m)^const Version = "([^"]+)"`).FindSubmatch(text)
-	if found == nil {
-		return ""
-	}
-	return string(found[1])
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 }
 
-// transact makes one change of the project under its lock. A dry run saves the plan instead of applying it.
+// transact makes one change to the project under its lock. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
 	defer func() {
@@ -62,7 +62,8 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 	if err := ctx.Err(); err != nil { // the last moment to cancel
 		return nil, err
 	}
-	if applying = !o.DryRun; o.DryRun {
+	applying = !o.DryRun
+	if o.DryRun {
 		err = e.savePlan(p)
 	} else if err = e.apply(j, p); err == nil {
 		err = e.record(j, p)
@@ -125,9 +126,9 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{fmt.Sprintf("Undo %s to restore what was undone.", r.Operation)}
+		r.Next = []string{fmt.Sprintf("To redo it: petrock undo %s (over MCP: undo)", r.Operation)}
 	}
-	r.Next = append(r.Next, e.logAdvice(p)...)
+	r.Next = append(r.Next, e.eventLogAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
 	return r, nil
 }
@@ -155,8 +156,8 @@ func (e *Engine) newResult(p *plan) *Result {
 			changesTools = true
 		}
 		for _, c := range pkg.Components {
-			isPart := r.Kind == string(derive.Feature) && c.Feature == r.Name
-			if c.Name == r.Name && string(c.Kind) == r.Kind || isPart {
+			belongsToFeature := r.Kind == string(derive.Feature) && c.Feature == r.Name
+			if c.Name == r.Name && string(c.Kind) == r.Kind || belongsToFeature {
 				r.Components = append(r.Components, c)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -17,7 +16,7 @@ import (
 // id means the last operation that is neither undone nor an undo. An undo can be undone by its own id.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	if o.Force && o.Keep {
-		return nil, terminal.Usagef("keep and force exclude each other; pass one of them")
+		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
 	var target journal.Operation  // the operation to undo
 	var later []journal.Operation // later operations that are not undone
@@ -34,13 +33,13 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 			return nil, err
 		}
 		p.operation.Title, p.operation.Undoes = "undo "+target.Title, target.ID
-		p.lenient = true
+		p.ignoreBroken = true
 		if err := e.revertParts(ctx, j, p, target); err != nil {
 			return nil, err
 		}
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.before {
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore {
 		refusal.nameOperations(target, later)
 	}
 	return result, err
@@ -57,7 +56,7 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 	}
 	r.Reason = fmt.Sprintf("undo %s (%s): the project would not compile:", target.ID, target.Title)
 	if len(r.Operations) > 0 {
-		r.WayOut = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
+		r.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}
 }
 
@@ -72,9 +71,9 @@ func findOperation(history []journal.Operation, id string) (target journal.Opera
 	}
 	switch {
 	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; see the history"}
+		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: petrock://history)"}
 	case at < 0:
-		return target, nil, terminal.Usagef("operation %q does not exist; see the history", id)
+		return target, nil, terminal.Usagef("operation %q does not exist; run petrock history (over MCP: petrock://history)", id)
 	}
 	target = history[at]
 	if by := undone[target.ID]; by != "" {
@@ -105,7 +104,7 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 	p := newPlan(actionUndo)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
-		WayOut: "Nothing was changed. With keep these files stay and the rest is undone; with force they are undone too.",
+		Remedy: "Nothing was changed. With keep these files stay and the rest is undone; with force they are undone too.",
 	}
 	for _, record := range target.Files {
 		if record.Derived {
@@ -147,7 +146,7 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 	case len(edited.Operations) > 0:
 		edited.Reason = fmt.Sprintf("later operations have changed the same files as %s (%s): %s", target.ID, target.Title, strings.Join(edited.Operations, ", "))
 		edited.Files = nil
-		edited.WayOut = "Nothing was changed. Undo those first."
+		edited.Remedy = "Nothing was changed. Undo those first."
 		return nil, edited
 	case len(edited.Files) > 0:
 		return nil, edited
@@ -157,77 +156,4 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 		return nil, &Refusal{Reason: fmt.Sprintf("all files of %s (%s) have been edited since; there is nothing to undo", target.ID, target.Title)}
 	}
 	return p, nil
-}
-
-// Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
-// in the result.
-func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept) })
-}
-
-func (e *Engine) planSync(ctx context.Context, accept []string) (*plan, error) {
-	p := newPlan(actionSync)
-	p.operation.Title = actionSync
-	for _, entry := range accept {
-		p.operation.Title += " --accept " + entry
-	}
-	p.wholeProject, p.accepts = true, accept
-	if err := e.completeModules(p); err != nil {
-		return nil, err
-	}
-	return p, e.derive(ctx, p, e.existingPlaces(), false)
-}
-
-func (e *Engine) existingPlaces() []derive.Place {
-	var places []derive.Place
-	for _, place := range derive.Places(e.before) {
-		if len(e.before.Files(place.Dir)) > 0 {
-			places = append(places, place)
-		}
-	}
-	return places
-}
-
-// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay
-// of the event log is deterministic. Check takes no lock and writes nothing.
-func (e *Engine) Check(ctx context.Context) (*Result, error) {
-	if err := e.read(ctx); err != nil {
-		return nil, err
-	}
-	p, err := e.planSync(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	if p.files, err = e.changes(p); err != nil {
-		return nil, err
-	}
-	result := e.newResult(p)
-	result.DryRun = true
-	if err := e.reportPurity(ctx, result, e.before); err != nil {
-		return nil, err
-	}
-	for _, b := range p.broken {
-		result.Refused = append(result.Refused, b.diagnostic())
-	}
-	if p.contractLost != "" {
-		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.contractLost})
-	}
-	for _, conflict := range p.conflicts {
-		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})
-	}
-	result.Refused = append(result.Refused, e.interrupted()...)
-	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0
-	return result, nil
-}
-
-// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
-func (r *Result) Stale() string {
-	text := ""
-	for _, f := range r.Files {
-		text += f.Path + " is stale\n"
-	}
-	for _, d := range r.Refused {
-		text += d.String() + "\n"
-	}
-	return text
 }

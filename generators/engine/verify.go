@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -28,7 +33,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 			return nil, err
 		}
 		if len(found) > 0 {
-			return nil, &Refusal{Reason: p.trial.Program + " would not build:", Diagnostics: withLines(found, p.texts), WayOut: "Nothing was changed."}
+			return nil, &Refusal{Reason: p.trial.Program + " would not build:", Diagnostics: withLines(found, p.texts), Remedy: "Nothing was changed."}
 		}
 	}
 	if p.trial.Test == "" {
@@ -55,14 +60,14 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 }
 
 func (p *plan) trialRefusal(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), WayOut: "Nothing was changed. Fix the body or the example."}
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), Remedy: "Nothing was changed. Fix the body or the example."}
 	if len(report.Diagnostics) > 0 {
 		refusal.Reason = "the change would not build:"
 		return refusal
 	}
 	refusal.Reason = "examples failed:"
 	if p.trial.Examples == nil {
-		refusal.Reason = "its test failed:"
+		refusal.Reason = "the generated test failed:"
 	}
 	for _, c := range report.Cases {
 		if c.Passed {
@@ -74,16 +79,50 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 		}
 		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
 		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
-			refusal.WayOut = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
+			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}
 	}
 	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
-		refusal.WayOut += " Later examples were not run."
+		refusal.Remedy += " Later examples were not run."
 	}
 	if len(refusal.Failures) == 0 {
-		refusal.Reason = cmp.Or(report.Ended, "its test failed")
+		refusal.Reason = cmp.Or(report.Ended, "the generated test failed")
 	}
 	return refusal
+}
+
+// declares returns the declarations of the file with the caller's body, without function bodies, to show
+// the names that the body can use. It is empty if no diagnostic is about that file.
+func (p *plan) declares(found []typecheck.Diagnostic) string {
+	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
+		return ""
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
+	if err != nil {
+		return ""
+	}
+	var parts []string
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			decl.Body = nil
+		case *ast.GenDecl:
+			if decl.Tok == token.IMPORT {
+				continue
+			}
+			for node := range ast.Preorder(decl) {
+				if field, ok := node.(*ast.Field); ok {
+					field.Tag = nil
+				}
+			}
+		}
+		var out bytes.Buffer
+		if printer.Fprint(&out, fset, decl) == nil {
+			parts = append(parts, out.String())
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
@@ -113,7 +152,7 @@ func shortenOutput(printed string, crashed bool) string {
 	return printed
 }
 
-// example returns the example of a test case. Test names have underscores for spaces.
+// example returns the example of a test case. Case names have spaces for underscores.
 func (p *plan) example(c trial.Case) gen.Example {
 	for _, e := range p.trial.Examples {
 		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {
@@ -169,7 +208,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := newDiagnostics(after.Impure, before.Impure)
+	fresh := withoutExisting(after.Impure, before.Impure)
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -177,12 +216,12 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
-		WayOut:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
+		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
 }
 
-// newDiagnostics removes from after the diagnostics that before has: same file, same message.
-func newDiagnostics(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
+// withoutExisting removes from after the diagnostics that before has: same file, same message.
+func withoutExisting(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
 		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
 	})
@@ -198,18 +237,9 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	return nil
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each.
-func (r *Result) Impurities() string {
-	text := ""
-	for _, d := range r.Impure {
-		text += d.String() + "\n"
-	}
-	return text
-}
-
-// unreadPlaces returns the places that exist but are not read: symbolic links and nested modules. If they
+// unreadPackages returns the packages that exist but are not read: symbolic links and nested modules. If they
 // were treated as missing, their components would be unregistered.
-func (e *Engine) unreadPlaces() []*derive.Package {
+func (e *Engine) unreadPackages() []*derive.Package {
 	var places []derive.Place
 	for _, place := range derive.Places(e.before) {
 		if place.Wired && place.Kind != derive.Feature {
@@ -232,7 +262,7 @@ func (e *Engine) unreadPlaces() []*derive.Package {
 	return found
 }
 
-// whyUnread explains why a folder is not read. It is empty if the folder is read.
+// whyUnread returns why a folder is not read, or "" if it is.
 func (e *Engine) whyUnread(dir string) string {
 	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)

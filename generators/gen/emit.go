@@ -89,8 +89,7 @@ func Duration(d time.Duration) *jen.Statement {
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
 }
 
-// groupImports splits the sorted imports into those of the standard library, other modules and the
-// project.
+// groupImports splits the sorted imports into the standard library, jennifer and the rest.
 func (f GoFile) groupImports(text []byte) []byte {
 	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
 	if !ok {

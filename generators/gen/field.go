@@ -11,7 +11,7 @@ import (
 
 // A Field is a field of a component's input or output, written as
 //
-//	NAME:TYPE[?][:LIMITS] ["DESCRIPTION"]
+//	NAME[:TYPE[?][:LIMITS]] ["DESCRIPTION"]
 //
 //	title
 //	limit:int:1..100 "How many at most"
@@ -58,8 +58,8 @@ func (f Field) String() string {
 
 // Limits of the input.
 const (
-	longest    = 10_000 // bytes; valid fields are shorter
-	mostFields = 100
+	maxFieldText = 10_000 // bytes; valid fields are shorter
+	maxFields    = 100
 )
 
 // ParseField parses a field.
@@ -69,7 +69,7 @@ const (
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
 //     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
 //   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string, or
-//     the items of a list or map. For lengths, n is exactly n.
+//     the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
 // The error names the field, the invalid part and the remedy.
@@ -85,8 +85,8 @@ func parse(text string) (f Field, err error) {
 	switch {
 	case text == "":
 		return Field{}, errors.New("empty; try title:string")
-	case len(text) > longest:
-		return Field{}, fmt.Errorf("%d bytes, at most %d are allowed", len(text), longest)
+	case len(text) > maxFieldText:
+		return Field{}, fmt.Errorf("%d bytes, at most %d are allowed", len(text), maxFieldText)
 	case !utf8.ValidString(text):
 		return Field{}, errors.New("not valid UTF-8")
 	}
@@ -157,6 +157,10 @@ func (f *Field) setName(text string) error {
 	case text == "":
 		return errors.New("the name is missing; try title:string")
 	case strings.Contains(text, " "):
+		first, rest, _ := strings.Cut(text, " ")
+		if joined := strings.ReplaceAll(text, " ", "_"); !strings.Contains(rest, " ") && check(joined, "_", maxFieldName) == nil {
+			return fmt.Errorf("a name has no spaces; write %s, or %s %q for a description", joined, first, rest)
+		}
 		return fmt.Errorf("%w; write a description in double quotes, and in a shell the whole field in single quotes", err)
 	}
 	return err
@@ -165,8 +169,8 @@ func (f *Field) setName(text string) error {
 // ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and in
 // JSON when case is ignored, since many JSON readers ignore it.
 func ParseFields(texts []string) ([]Field, error) {
-	if len(texts) > mostFields {
-		return nil, fmt.Errorf("%d fields, at most %d are allowed; use a map or a list for some of them", len(texts), mostFields)
+	if len(texts) > maxFields {
+		return nil, fmt.Errorf("%d fields, at most %d are allowed; use a map or a list for some of them", len(texts), maxFields)
 	}
 	var fields []Field
 	var problems []error
@@ -191,7 +195,7 @@ func (f Field) checkDistinct(others []Field) error {
 	for _, other := range others {
 		switch {
 		case f.Name == other.Name:
-			return fmt.Errorf("field %q: %q has the same name; rename one of them", Shorten(f.String()), Shorten(other.String()))
+			return fmt.Errorf("two fields are named %q; rename one", f.Name)
 		case strings.EqualFold(f.Name, other.Name):
 			return fmt.Errorf("field %q: the name of %q differs only in case, which JSON readers may ignore; rename one of them", Shorten(f.String()), Shorten(other.String()))
 		case f.Go == other.Go:
@@ -236,8 +240,8 @@ type FieldType struct {
 	Values []EnumValue // of an enum; otherwise nil
 }
 
-// deepest is the maximum nesting of lists and maps.
-const deepest = 4
+// maxDepth is the maximum nesting of lists and maps.
+const maxDepth = 4
 
 const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
 
@@ -263,8 +267,8 @@ func parseType(text string, depth int) (FieldType, error) {
 		switch {
 		case !ok || text == "[]byte":
 			continue
-		case depth == deepest:
-			return FieldType{}, fmt.Errorf("lists and maps are nested more than %d deep; use any instead", deepest)
+		case depth == maxDepth:
+			return FieldType{}, fmt.Errorf("lists and maps are nested more than %d deep; use any instead", maxDepth)
 		case rest == "":
 			return FieldType{}, fmt.Errorf("%q lacks the element type; try %sstring", text, kind)
 		}
@@ -322,7 +326,7 @@ func suggestType(text string) string {
 		if lower == text {
 			return ""
 		}
-		if _, err := parseType(lower, deepest); err != nil {
+		if _, err := parseType(lower, maxDepth); err != nil {
 			return ""
 		}
 		better = Shorten(lower)
@@ -341,15 +345,15 @@ func (f Field) OtherSample() (any, bool) {
 	case KindInt, KindInt64:
 		n := f.Sample().(int64)
 		switch {
-		case n < math.MaxInt64 && (f.Max == "" || n < whole(f.Max)):
+		case n < math.MaxInt64 && (f.Max == "" || n < parseInt(f.Max)):
 			return n + 1, true
-		case n > math.MinInt64 && (f.Min == "" || n > whole(f.Min)):
+		case n > math.MinInt64 && (f.Min == "" || n > parseInt(f.Min)):
 			return n - 1, true
 		}
 	case KindFloat:
 		n := f.Sample().(float64)
-		for _, other := range []float64{n + 1, n - 1, n/2 + float(f.Min)/2, n/2 + float(f.Max)/2} {
-			if other != n && (f.Min == "" || other >= float(f.Min)) && (f.Max == "" || other <= float(f.Max)) {
+		for _, other := range []float64{n + 1, n - 1, n/2 + parseFloat(f.Min)/2, n/2 + parseFloat(f.Max)/2} {
+			if other != n && (f.Min == "" || other >= parseFloat(f.Min)) && (f.Max == "" || other <= parseFloat(f.Max)) {
 				return other, true
 			}
 		}
@@ -364,8 +368,8 @@ func (f Field) OtherSample() (any, bool) {
 	return nil, false
 }
 
-// longestDescription is the maximum length of a description, in characters.
-const longestDescription = 1000
+// maxDescription is the maximum length of a description, in characters.
+const maxDescription = 1000
 
 // parseQuoted parses a description from its opening quote to its closing quote. It trims spaces.
 func parseQuoted(text string) (string, error) {
@@ -397,8 +401,8 @@ func parseQuoted(text string) (string, error) {
 	if strings.HasPrefix(description, "+build") { // gofmt would move the comment to the top of the file
 		return "", errors.New("the description starts with +build, which Go reads as a build constraint; start with another word")
 	}
-	if n := utf8.RuneCountInString(description); n > longestDescription {
-		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", n, longestDescription)
+	if n := utf8.RuneCountInString(description); n > maxDescription {
+		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", n, maxDescription)
 	}
 	return description, nil
 }

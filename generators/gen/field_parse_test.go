@@ -86,7 +86,7 @@ func TestParseAll(t *testing.T) {
 	}
 	for texts, says := range map[string][]string{
 		"A:string a:int":                      {`field "a:int"`, `"A:string" differs only in case`},
-		"a:string a:string":                   {`"a:string" has the same name`},
+		"a:string a:string":                   {`two fields are named "a"; rename one`},
 		"a_b:string aB:int":                   {"has the same Go name AB"},
 		"post_id post-id a:string":            {"use _, as in post_id"},
 		"a:func _:string b:[] b:int c:string": {`"func" is not a type`, `invalid field name "_"`, `"[]" lacks`},

@@ -18,8 +18,8 @@ type EnumValue struct {
 
 // Limits of an enum.
 const (
-	mostValues   = 64
-	longestValue = 64
+	maxValues      = 64
+	maxValueLength = 64
 )
 
 // parseValues parses the values after "enum(". It trims spaces.
@@ -30,8 +30,8 @@ func parseValues(text string) ([]EnumValue, error) {
 		return nil, errors.New("enum( is not closed; end it with )")
 	case strings.TrimSpace(list) == "":
 		return nil, errors.New("enum() has no values; try enum(open,done)")
-	case strings.Count(list, ",") >= mostValues:
-		return nil, fmt.Errorf("enum has %d values, at most %d are allowed; use a string instead", strings.Count(list, ",")+1, mostValues)
+	case strings.Count(list, ",") >= maxValues:
+		return nil, fmt.Errorf("enum has %d values, at most %d are allowed; use a string instead", strings.Count(list, ",")+1, maxValues)
 	}
 	var values []EnumValue
 	seen := map[string]string{} // texts by Go name
@@ -62,8 +62,8 @@ func checkValue(value string) error {
 	switch {
 	case value == "":
 		return errors.New("enum has an empty value; remove the extra comma")
-	case len(value) > longestValue:
-		return fmt.Errorf("enum value %q has %d bytes, at most %d are allowed", Shorten(value), len(value), longestValue)
+	case len(value) > maxValueLength:
+		return fmt.Errorf("enum value %q has %d bytes, at most %d are allowed", Shorten(value), len(value), maxValueLength)
 	case bad >= 0:
 		return fmt.Errorf("enum value %q contains %s; use ASCII letters, digits, spaces and _./:+@-", value, first(value[bad:]))
 	case !IsLetter(rune(value[0])) && !IsDigit(rune(value[0])):
@@ -72,10 +72,10 @@ func checkValue(value string) error {
 	return nil
 }
 
-// Bounds of length limits.
+// Largest length limits that are accepted.
 const (
-	largestMin = 1_000         // generated tests contain a value of this length
-	largestMax = math.MaxInt32 // an int on every platform
+	maxMinLength = 1_000         // generated tests contain a value of this length
+	maxMaxLength = math.MaxInt32 // an int on every platform
 )
 
 // parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, or "" for no
@@ -100,10 +100,10 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 	case !ranged:
 		return "", "", fmt.Errorf("invalid limits %q; try 1..100, or write a description in double quotes", Shorten(text))
 	}
-	if least, err = t.literal(least, largestMin); err != nil {
+	if least, err = t.literal(least, maxMinLength); err != nil {
 		return "", "", err
 	}
-	if most, err = t.literal(most, largestMax); err != nil {
+	if most, err = t.literal(most, maxMaxLength); err != nil {
 		return "", "", err
 	}
 	if least != "" && most != "" && t.less(most, least) {
@@ -152,9 +152,9 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 
 func (t FieldType) less(a, b string) bool {
 	if t.Kind == KindFloat {
-		return float(a) < float(b)
+		return parseFloat(a) < parseFloat(b)
 	}
-	return whole(a) < whole(b)
+	return parseInt(a) < parseInt(b)
 }
 
 // isNumber reports whether text is a JSON number, and therefore a Go literal.
@@ -162,12 +162,12 @@ func isNumber(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text)
 }
 
-func whole(literal string) int64 {
+func parseInt(literal string) int64 {
 	n, _ := strconv.ParseInt(literal, 10, 64)
 	return n
 }
 
-func float(literal string) float64 {
+func parseFloat(literal string) float64 {
 	n, _ := strconv.ParseFloat(literal, 64)
 	return n
 }
@@ -180,9 +180,9 @@ func (f Field) Sample() any {
 	case KindString:
 		return text(f.size(int64(len(word))))
 	case KindInt, KindInt64:
-		return clamp(f, 1, whole)
+		return clamp(f, 1, parseInt)
 	case KindFloat:
-		return clamp(f, 1.5, float)
+		return clamp(f, 1.5, parseFloat)
 	case KindList, KindMap:
 		return f.Type.many(f.size(1))
 	}
@@ -205,18 +205,18 @@ func (f Field) InvalidSample() (any, bool) {
 			return f.Type.many(n), true
 		}
 	case KindInt, KindInt64:
-		if f.Max != "" && whole(f.Max) < math.MaxInt64 {
-			return whole(f.Max) + 1, true
+		if f.Max != "" && parseInt(f.Max) < math.MaxInt64 {
+			return parseInt(f.Max) + 1, true
 		}
-		if f.Min != "" && whole(f.Min) > math.MinInt64 {
-			return whole(f.Min) - 1, true
+		if f.Min != "" && parseInt(f.Min) > math.MinInt64 {
+			return parseInt(f.Min) - 1, true
 		}
 	case KindFloat:
-		if f.Max != "" && float(f.Max)+1 > float(f.Max) {
-			return float(f.Max) + 1, true
+		if f.Max != "" && parseFloat(f.Max)+1 > parseFloat(f.Max) {
+			return parseFloat(f.Max) + 1, true
 		}
-		if f.Min != "" && float(f.Min)-1 < float(f.Min) {
-			return float(f.Min) - 1, true
+		if f.Min != "" && parseFloat(f.Min)-1 < parseFloat(f.Min) {
+			return parseFloat(f.Min) - 1, true
 		}
 	case KindEnum:
 		return "(wrong)", true // no value has parentheses
@@ -231,7 +231,7 @@ const word = "example"
 
 func text(n int) string { return strings.Repeat(word, n/len(word)+1)[:n] }
 
-func (f Field) size(wanted int64) int { return int(clamp(f, wanted, whole)) }
+func (f Field) size(wanted int64) int { return int(clamp(f, wanted, parseInt)) }
 
 // clamp returns the value within the limits of a field that is closest to n.
 func clamp[N int64 | float64](f Field, n N, parse func(string) N) N {
@@ -244,16 +244,16 @@ func clamp[N int64 | float64](f Field, n N, parse func(string) N) N {
 	return n
 }
 
-// largestShown is the maximum length of an invalid value in a generated test.
-const largestShown = 20
+// maxShown is the maximum length of an invalid value in a generated test.
+const maxShown = 20
 
-// wrongSize returns a length outside the limits, if there is one up to largestShown.
+// wrongSize returns a length outside the limits, if there is one up to maxShown.
 func (f Field) wrongSize() (int, bool) {
 	switch {
-	case f.Min != "" && whole(f.Min) > 0 && whole(f.Min) <= largestShown:
-		return int(whole(f.Min)) - 1, true
-	case f.Max != "" && whole(f.Max) < largestShown:
-		return int(whole(f.Max)) + 1, true
+	case f.Min != "" && parseInt(f.Min) > 0 && parseInt(f.Min) <= maxShown:
+		return int(parseInt(f.Min)) - 1, true
+	case f.Max != "" && parseInt(f.Max) < maxShown:
+		return int(parseInt(f.Max)) + 1, true
 	}
 	return 0, false
 }

@@ -90,7 +90,8 @@ type File struct {
 	Path string // from the project's root, with slashes
 	Text []byte
 
-	// AddImports adds missing imports. Imports are always added.
+	// AddImports adds Imports, and finds imports for other undeclared package names. Without it,
+	// Imports is ignored.
 	AddImports bool
 	Imports    []Import
 }
@@ -103,7 +104,7 @@ type Import struct {
 
 // A SourceError is a syntax error in Go that is part of an input.
 type SourceError struct {
-	What         string // the field of the input, such as body
+	Field        string // of the input, such as body
 	Text         string // the whole field
 	Line, Column int
 	Message      string
@@ -111,10 +112,10 @@ type SourceError struct {
 
 // Error returns the position and the message.
 func (e *SourceError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.What, e.Line, e.Column, e.Message)
+	return fmt.Sprintf("%s:%d:%d: %s", e.Field, e.Line, e.Column, e.Message)
 }
 
-// A Generator is a generator with its description and input schema.
+// A Generator is a registered generator function.
 type Generator struct {
 	Name        string          // such as tool
 	Description string          // the first sentence is the summary in lists
@@ -122,8 +123,8 @@ type Generator struct {
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
 
-// Kinds returns the names of generators.
-func Kinds(all []Generator) []string {
+// Names returns the names of generators.
+func Names(all []Generator) []string {
 	var names []string
 	for _, g := range all {
 		names = append(names, g.Name)
@@ -131,7 +132,7 @@ func Kinds(all []Generator) []string {
 	return names
 }
 
-// Typed adapts a function of Go types for [Generator].
+// Typed returns a Make that decodes the JSON input into In.
 func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMessage) (Draft, error) {
 	return func(p Project, input json.RawMessage) (Draft, error) {
 		var in In
@@ -142,7 +143,7 @@ func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMes
 	}
 }
 
-// A Feature describes a feature of a project. If it has errors, only the names are set.
+// A Feature describes a feature of a project. If its package has errors, Commands and Queries are empty.
 type Feature struct {
 	Name     string
 	Dir      string   // from the project's root
@@ -170,7 +171,7 @@ type StructField struct {
 // A Function is a function of the project that a tool can wrap. Tools can import its package and all
 // types of its signature.
 type Function struct {
-	Ref       string   // the reference that the caller gave
+	Ref       string   // canonical reference: ./folder.Function or ./folder.Variable.Method
 	Path      string   // import path of its package
 	Package   string   // name of its package
 	Call      []string // the call without the package: a function, or a variable and its method
@@ -238,8 +239,8 @@ type Edit struct {
 	Drop   []string
 }
 
-// OldType returns the Go type with the fields of the recorded version, such as CreateV1, or of a
-// struct type that it uses.
+// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its struct
+// type Item.
 func (m *Migration) OldType(structure string) string {
 	base := m.Type + "V" + strconv.Itoa(m.Version)
 	if structure == m.Type { // the command contains itself
@@ -256,12 +257,12 @@ func (m *Migration) OldType(structure string) string {
 // ParseDescription trims a description and checks that it fits into a doc comment of one line.
 func ParseDescription(text string) (string, error) {
 	text = strings.TrimSpace(text)
-	const most = 1000
+	const maxLength = 1000
 	switch {
 	case !utf8.ValidString(text):
 		return "", errors.New("the description is not valid UTF-8")
-	case utf8.RuneCountInString(text) > most:
-		return "", fmt.Errorf("the description has %d characters; send at most %d, and write more in the file", utf8.RuneCountInString(text), most)
+	case utf8.RuneCountInString(text) > maxLength:
+		return "", fmt.Errorf("the description has %d characters; send at most %d, and write more in the file", utf8.RuneCountInString(text), maxLength)
 	}
 	for _, r := range text {
 		if !IsText(r) {

@@ -150,8 +150,8 @@ func IsDevice(name string) bool {
 
 // Maximum lengths of names, as typed.
 const (
-	longestName  = 100 // of a component; clients allow fewer, see [MaxNameLength]
-	longestField = 64
+	maxTypedName = 100 // of a component; clients allow fewer, see [MaxNameLength]
+	maxFieldName = 64
 )
 
 // ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
@@ -159,7 +159,7 @@ const (
 // keywords are allowed. The error suggests a valid name.
 func ParseName(text string) (Name, error) {
 	problem := func() error {
-		if err := check(text, "-_", longestName); err != nil {
+		if err := check(text, "-_", maxTypedName); err != nil {
 			return err
 		}
 		switch last := text[len(text)-1]; {
@@ -168,8 +168,8 @@ func ParseName(text string) (Name, error) {
 		case strings.Contains(strings.ReplaceAll(text, "-", "_"), "__"):
 			return fmt.Errorf("use a single - or _ between words%s", suggest(text))
 		}
-		if n := len(WireName(text)); n > longestName {
-			return fmt.Errorf("%d characters with _ between the words, at most %d are allowed; choose a shorter one", n, longestName)
+		if n := len(WireName(text)); n > maxTypedName {
+			return fmt.Errorf("%d characters with _ between the words, at most %d are allowed; choose a shorter one", n, maxTypedName)
 		}
 		return nil
 	}()
@@ -182,9 +182,9 @@ func ParseName(text string) (Name, error) {
 // ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
 // letters, digits and _ follow.
 func ParseFieldName(text string) (Name, error) {
-	err := check(text, "_", longestField)
+	err := check(text, "_", maxFieldName)
 	if err != nil && strings.Contains(text, "-") {
-		if better := strings.ReplaceAll(text, "-", "_"); check(better, "_", longestField) == nil {
+		if better := strings.ReplaceAll(text, "-", "_"); check(better, "_", maxFieldName) == nil {
 			err = fmt.Errorf("- is not allowed; use _, as in %s", better)
 		}
 	}
@@ -223,12 +223,12 @@ func newName(words []string) (Name, error) {
 }
 
 // check validates a name of ASCII letters, digits and separators.
-func check(text, separators string, most int) error {
+func check(text, separators string, maxLength int) error {
 	if text == "" {
 		return errors.New("empty; try send_mail")
 	}
-	if n := utf8.RuneCountInString(text); n > most {
-		return fmt.Errorf("%d characters, at most %d are allowed; choose a shorter one", n, most)
+	if n := utf8.RuneCountInString(text); n > maxLength {
+		return fmt.Errorf("%d characters, at most %d are allowed; choose a shorter one", n, maxLength)
 	}
 	bad := strings.IndexFunc(text, func(r rune) bool {
 		return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r)
@@ -262,7 +262,7 @@ func invalidCharacter(text, rest, separators string) error {
 
 func suggest(text string) string {
 	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
-	if check(better, "_", longestName) != nil {
+	if check(better, "_", maxTypedName) != nil {
 		better = "send_mail"
 	}
 	return "; try " + better
@@ -270,11 +270,11 @@ func suggest(text string) string {
 
 // Shorten cuts a long text that a message quotes.
 func Shorten(text string) string {
-	const most = 60
-	if utf8.RuneCountInString(text) <= most {
+	const maxLength = 60
+	if utf8.RuneCountInString(text) <= maxLength {
 		return text
 	}
-	return string([]rune(text)[:most]) + "…"
+	return string([]rune(text)[:maxLength]) + "…"
 }
 
 // IsLetter reports whether r is an ASCII letter.
@@ -285,14 +285,14 @@ func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // Maximum lengths of names in clients, with the prefixes that they add.
 const (
-	longestCall   = 64 // mcp__PROJECT__NAME, as Claude Code calls it
-	longestCursor = 60 // Cursor counts the server's name and the tool's
+	maxCallLength   = 64 // mcp__PROJECT__NAME, as Claude Code calls it
+	maxCursorLength = 60 // Cursor counts the server's name and the tool's
 )
 
 // MaxNameLength returns the maximum length of a wire name in a project that all clients accept. It is 0
 // if the project's name is too long.
 func MaxNameLength(project string) int {
-	return max(0, min(longestCall-len("mcp__"+project+"__"), longestCursor-len(project)))
+	return max(0, min(maxCallLength-len("mcp__"+project+"__"), maxCursorLength-len(project)))
 }
 
 // CheckGeneratorName returns an error if some clients would reject the tool of a generator with this
@@ -365,7 +365,8 @@ func endsPlural(part []rune, start, i int) bool {
 }
 
 // isInitialism reports whether Go writes a word in capitals by convention. English words such as ram
-// and sip are left out. Adding one changes identifiers of new components only.
+// and sip are left out. Adding one changes identifiers of new components. It also changes the wire name
+// of existing identifiers with its plural, such as GetRAMs.
 func isInitialism(word string) bool {
 	switch word {
 	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",

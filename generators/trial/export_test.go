@@ -17,7 +17,7 @@ func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typeche
 
 // Run is the second half of Test.
 func (p *Program) Run(ctx context.Context, test string, l Limits) (*Report, error) {
-	return p.dir.run(ctx, test, l.complete())
+	return p.dir.run(ctx, test, l.withDefaults())
 }
 
 // ProgramIn returns a program that was built in a temporary folder.
@@ -31,7 +31,7 @@ func (p *Program) Remove() error { return p.dir.remove() }
 
 // Parse returns the report for the output and exit code of a process.
 func Parse(test, printed string, status int, l Limits) *Report {
-	l = l.complete()
+	l = l.withDefaults()
 	out := newOutput(l.Output)
 	for rest := []byte(printed); len(rest) > 0; { // in pieces, as through a pipe
 		n := min(7, len(rest))
@@ -39,6 +39,6 @@ func Parse(test, printed string, status int, l Limits) *Report {
 		rest = rest[n:]
 	}
 	report := &Report{}
-	out.end(test).fill(report, exit{status: status, description: "signal: killed"}, l)
+	out.end(test).fill(report, exitState{status: status, description: "signal: killed"}, l)
 	return report
 }

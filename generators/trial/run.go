@@ -61,17 +61,17 @@ func (b buildDir) run(ctx context.Context, test string, limits Limits) (report *
 		defer close(drained)
 		io.Copy(output, reading)
 	}()
-	end := running.watch(ctx, output.overflow, limits)
+	exit := running.watch(ctx, output.overflow, limits)
 	report = &Report{Unenforced: running.unenforced(limits), Took: time.Since(startTime)}
 	select {
 	case <-drained:
 	case <-time.After(drainTimeout): // a detached child holds the pipe open
 	}
-	if end.stopped == cancelled {
+	if exit.stopped == cancelled {
 		return nil, ctx.Err()
 	}
 	printed := output.end(test)
-	printed.fill(report, end, limits)
+	printed.fill(report, exit, limits)
 	if len(printed.records) == 0 && report.Ended == "" {
 		return nil, fmt.Errorf("package %s has no test %s", b.pkg, test)
 	}
@@ -90,7 +90,7 @@ func (b buildDir) scratch() (outer, scratch string, err error) {
 }
 
 // watch waits for the test to end, and kills it if it exceeds a limit.
-func (p *process) watch(ctx context.Context, overflow <-chan struct{}, l Limits) (e exit) {
+func (p *process) watch(ctx context.Context, overflow <-chan struct{}, l Limits) (e exitState) {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)

@@ -75,8 +75,8 @@ func Supervise() bool {
 	lowerLimit(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lowerLimit(syscall.RLIMIT_CORE, 0)
 	if s.ReadOnly {
-		const processesAndThreads = 6                   // on all architectures but mips
-		lowerLimit(processesAndThreads, 8*maxProcesses) // of this user namespace, unless the user is root
+		const rlimitNproc = 6                   // on all architectures but mips; counts threads too
+		lowerLimit(rlimitNproc, 8*maxProcesses) // of this user namespace, unless the user is root
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
 		s.Errno = syscall.EINVAL
@@ -94,7 +94,11 @@ func Supervise() bool {
 	if !o.Isolated {
 		killDescendants()
 	}
-	report.Encode(ended{status.ExitStatus(), "signal: " + status.Signal().String()})
+	end := ended{Status: status.ExitStatus()}
+	if status.Signaled() {
+		end.Description = "signal: " + status.Signal().String()
+	}
+	report.Encode(end)
 	return true
 }
 

@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// capacity is how many times the output limit is read, because it includes test names and messages.
-const capacity = 16
+// capacityFactor is the capacity of an output as a multiple of its limit. It is above 1 because raw
+// output also contains test names and messages.
+const capacityFactor = 16
 
 // An output collects the output of a process, up to its capacity. Write and end may be called
 // concurrently.
@@ -33,7 +34,7 @@ func (o *output) Write(b []byte) (int, error) {
 	if o.ended {
 		return 0, io.ErrClosedPipe
 	}
-	room := capacity*o.limit - len(o.text)
+	room := capacityFactor*o.limit - len(o.text)
 	o.text = append(o.text, b[:min(len(b), room)]...)
 	if len(b) > room && !o.over {
 		o.over = true
@@ -127,7 +128,7 @@ func (t *transcript) readLine(line []byte) {
 // print records output of the code, up to the limit.
 func (t *transcript) print(b []byte) {
 	if line := crashLine(b); line != "" && (t.crash == "" || !strings.HasPrefix(line, "SIG")) {
-		t.crash = line // not a signal that follows the reason
+		t.crash = line // a signal line after the reason does not replace it
 	}
 	room := t.limit - len(t.printed)
 	t.over = t.over || len(b) > room
@@ -264,7 +265,8 @@ const (
 	cancelled
 )
 
-type exit struct {
+// An exitState is how the process ended.
+type exitState struct {
 	stopped     stopReason
 	status      int    // exit code; negative if a signal ended the process
 	description string // from the system
@@ -274,12 +276,12 @@ type exit struct {
 const crashStatus = 2
 
 // fill completes a report from the transcript and the exit of the process.
-func (t *transcript) fill(r *Report, e exit, l Limits) {
+func (t *transcript) fill(r *Report, e exitState, l Limits) {
 	if e.stopped == notStopped && t.over && (e.status != crashStatus || t.crash == "") {
 		e.stopped = tooMuchOutput // the process ended before it was killed
 	}
-	if ended := t.ended(e, l); ended != "" {
-		r.Ended = t.subject() + " " + ended
+	if message := t.endMessage(e, l); message != "" {
+		r.Ended = t.subject() + " " + message
 	}
 	r.Passed = r.Ended == "" && e.status == 0 && t.passed()
 	r.Cases = t.cases()
@@ -302,8 +304,8 @@ func (t *transcript) subject() string {
 	return "code that runs after " + t.test
 }
 
-// ended returns why the process ended early, without a subject; else empty.
-func (t *transcript) ended(e exit, l Limits) string {
+// endMessage returns why the process ended early, without a subject; else empty.
+func (t *transcript) endMessage(e exitState, l Limits) string {
 	switch {
 	case e.stopped == timedOut:
 		return "did not end within " + formatDuration(l.Time)

@@ -43,11 +43,15 @@ type Options struct {
 type Report struct {
 	Passed      bool
 	Diagnostics []typecheck.Diagnostic // compile and link errors; if any, the test is not run
-	Cases       []Case                 // started subtests; also the test if it has messages or no subtests
-	Printed     string                 // standard output and standard error, including crash messages
-	Ended       string                 // why the process ended early, in one sentence; else empty
-	Unenforced  []string               // limits that the system could not enforce
-	Took        time.Duration          // how long it ran
+
+	// Cases are the started subtests. The test itself is a case if it has messages or no subtests, or
+	// failed although its subtests passed.
+	Cases []Case
+
+	Printed    string        // standard output and standard error, including crash messages
+	Ended      string        // why the process ended early, in one sentence; else empty
+	Unenforced []string      // limits that the system could not enforce
+	Took       time.Duration // how long it ran
 }
 
 // IsConfined reports whether the system prevented writes outside the test's temporary folder.
@@ -62,8 +66,8 @@ type Case struct {
 }
 
 // Test builds the tests of the package in dir, a slash-separated path from the root, and runs one of
-// them with its subtests. Failures of the code are in the report. The error is that of the go command,
-// the system or ctx, or reports a missing test.
+// them with its subtests. Failures of the code are in the report. Test returns an error if the go
+// command or the system fails, ctx is done, or the test does not exist.
 func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *Report, err error) {
 	if !token.IsIdentifier(test) {
 		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
@@ -78,7 +82,7 @@ func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *R
 		return &Report{Diagnostics: found}, nil
 	}
 	o.step("running " + test)
-	return program.run(ctx, test, l.complete())
+	return program.run(ctx, test, l.withDefaults())
 }
 
 // Build builds the program in dir, a slash-separated path from the root, and discards it. It returns
@@ -119,8 +123,8 @@ const (
 	maxOutput     = 64 << 20
 )
 
-// complete returns l with defaults for zero fields.
-func (l Limits) complete() Limits {
+// withDefaults returns l with defaults for zero fields.
+func (l Limits) withDefaults() Limits {
 	if l.Time <= 0 {
 		l.Time = DefaultTime
 	}
@@ -153,8 +157,8 @@ func formatSize(n int64) string {
 	return fmt.Sprintf("%d %s", n, units[unit])
 }
 
-// environ returns the environment of a test. It passes on only variables that programs need, and so no
-// credentials. folder is the home and temporary folder.
+// environ returns the environment of a test. It passes on only variables that programs need, to
+// withhold credentials. folder is the home and temporary folder.
 func environ(folder string, l Limits) []string {
 	inherited := []string{
 		"PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
@@ -272,12 +276,12 @@ func (b buildDir) write(planned map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(b.config(), text, 0o600)
+	return os.WriteFile(b.overlayFile(), text, 0o600)
 }
 
-func (b buildDir) files() string   { return filepath.Join(b.dir, "files") }
-func (b buildDir) config() string  { return filepath.Join(b.dir, "overlay.json") }
-func (b buildDir) program() string { return filepath.Join(b.dir, "program.exe") } // Windows needs the extension
+func (b buildDir) files() string       { return filepath.Join(b.dir, "files") }
+func (b buildDir) overlayFile() string { return filepath.Join(b.dir, "overlay.json") }
+func (b buildDir) program() string     { return filepath.Join(b.dir, "program.exe") } // Windows needs the extension
 
 // options returns the options to build the package with the overlay. Diagnostics name planned files by
 // their path in the project.
@@ -286,7 +290,7 @@ func (b buildDir) options(flags []string) typecheck.BuildOptions {
 		Dir:      b.root,
 		Roots:    []string{b.root, b.files()},
 		Patterns: []string{"./" + b.pkg},
-		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+b.config()),
+		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+b.overlayFile()),
 		Env:      []string{"PWD=" + b.root}, // otherwise the go command uses a path with symbolic links
 	}
 }

@@ -106,7 +106,7 @@ func TestBrokenHere(t *testing.T) {
 				return
 			}
 			refused := w.refusal(err)
-			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.WayOut == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
+			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.Remedy == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
 				t.Errorf("the refusal does not name the file: %v", refused)
 			}
 			w.unchanged(before, "after the refusal,")

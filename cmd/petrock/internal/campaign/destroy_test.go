@@ -160,7 +160,7 @@ func TestKept(t *testing.T) {
 	before := w.tree()
 	_, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{})
 	refused := w.refusal(err)
-	if len(refused.Diagnostics) != 1 || refused.Diagnostics[0].File != "tools/notes_test.go" || refused.Diagnostics[0].Line != 12 || !strings.Contains(refused.WayOut, "force") {
+	if len(refused.Diagnostics) != 1 || refused.Diagnostics[0].File != "tools/notes_test.go" || refused.Diagnostics[0].Line != 12 || !strings.Contains(refused.Remedy, "force") {
 		t.Errorf("the refusal is %v", err)
 	}
 	w.unchanged(before, "after a refusal")

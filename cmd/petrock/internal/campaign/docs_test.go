@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	if built := mustCall[devserver.Built](w, client, "build", object{}); !built.OK {
+	if built := mustCall[devserver.BuildOutput](w, client, "build", object{}); !built.OK {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
@@ -78,7 +78,7 @@ func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "handlers/first.go already exists") {
 		w.Errorf("a second time it says %s", said.Text())
 	}
-	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `no generator "nothing"`) {
+	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `generator "nothing" does not exist`) {
 		w.Errorf("for an unknown kind it says %s", said.Text())
 	}
 	return first.Operation

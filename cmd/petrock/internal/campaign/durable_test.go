@@ -107,7 +107,7 @@ func TestFeaturesLast(t *testing.T) {
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
 		t.Errorf("it says %+v", made)
 	}
-	program := mustCall[devserver.Built](w, client, "build", nil).Program
+	program := mustCall[devserver.BuildOutput](w, client, "build", nil).Program
 	call("posts_create", object{"title": "from the dev server"}, `"seq":1`)
 	call("posts_list", object{}, "from the dev server")
 

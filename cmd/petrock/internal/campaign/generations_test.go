@@ -102,7 +102,7 @@ func (w *world) refusesUndo(e *engine.Engine, operation string, builders []made)
 	w.Helper()
 	before := w.tree()
 	refused := w.refusal(second(e.Undo(w.Context(), operation, engine.Options{})))
-	if len(refused.Operations) == 0 || !strings.Contains(refused.WayOut, refused.Operations[0]) {
+	if len(refused.Operations) == 0 || !strings.Contains(refused.Remedy, refused.Operations[0]) {
 		w.Errorf("the refusal to undo %s does not name its dependents %v: %v", operation, builders, refused)
 	}
 	for _, id := range refused.Operations {

@@ -90,7 +90,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	with := w.tree()
 	for _, name := range []string{"tool", "generator"} {
 		_, err := e.Destroy(t.Context(), "generator", name, engine.Options{Force: true})
-		if err == nil || !strings.Contains(err.Error(), "no generator") {
+		if err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("destroy generator %s: %v", name, err)
 		}
 	}

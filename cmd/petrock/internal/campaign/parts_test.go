@@ -95,7 +95,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.ok("add", "oauth")
 			w.write("core/auth/token/mine.go", "package token\n")
 			before := w.tree()
-			if _, errOut, status := w.run("undo", "--force"); status != 1 || !strings.Contains(errOut, "Part oauth stays: core/auth/token/mine.go was edited") {
+			if _, errOut, status := w.run("undo", "--force"); status != 1 || !strings.Contains(errOut, "Part oauth stays: core/auth/token/mine.go differs from petrock.sum") {
 				w.Errorf("undo: exit code %d: %s", status, errOut)
 			}
 			w.unchanged(before, "after the refusal,")
@@ -150,7 +150,7 @@ func TestPartsOverMCP(t *testing.T) {
 	}
 	mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
 	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
-	if !status.OK || !status.Vendored.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
+	if !status.OK || !status.PetrockCode.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
 		t.Errorf("the status is %+v", status)
 	}
 	mustCall[engine.Result](w, client, "undo", object{})

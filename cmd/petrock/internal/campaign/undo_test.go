@@ -29,7 +29,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+edit)
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
-			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "With keep") {
+			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With keep") {
 				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
@@ -211,7 +211,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+edit)
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
-			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.WayOut, "With force") {
+			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With force") {
 				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")

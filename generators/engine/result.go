@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A Result describes an operation, or a dry run of one.
+type Result struct {
+	OK          bool                   `json:"ok"`                  // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
+	DryRun      bool                   `json:"dryRun"`              // True for a dry run: no file of the project was changed
+	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
+	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
+	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
+	Operation   string                 `json:"operation,omitempty"` // Id for undo
+	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
+	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply
+	Notices     []string               `json:"notices,omitempty"`   // Side effects, such as a feature that is created for a command
+	Files       []FileChange           `json:"files"`               // Changed files, without those of parts
+	Parts       []PartChange           `json:"parts,omitempty"`     // Parts that were added or removed
+	Components  []derive.Component     `json:"components"`          // Definitions of new components
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // Errors that the project had before
+	Refused     []typecheck.Diagnostic `json:"refused"`             // Errors that prevented an update
+	Warnings    []typecheck.Diagnostic `json:"warnings"`            // Warnings
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
+	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
+	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
+	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
+	Next        []string               `json:"next"`                // Next steps
+}
+
+// String formats the result as text, without diffs.
+func (r *Result) String() string {
+	var out strings.Builder
+	for _, notice := range r.Notices {
+		fmt.Fprintf(&out, "notice: %s\n", notice)
+	}
+	fmt.Fprintf(&out, "%s\n", r.Headline())
+	if r.isRefused() {
+		for _, d := range r.Refused {
+			fmt.Fprintf(&out, "  %s\n", d)
+		}
+		return out.String()
+	}
+	for _, change := range r.Parts {
+		fmt.Fprintf(&out, "  %s\n", change)
+	}
+	for _, f := range r.Files {
+		note := ""
+		if f.Derived && path.Ext(f.Path) == ".go" { // not go.mod, which is also yours
+			note = " (derived)"
+		}
+		fmt.Fprintf(&out, "  %s  %s%s\n", f.Action, f.Path, note)
+	}
+	if r.ToolsList != nil {
+		fmt.Fprintln(&out, r.ToolsList)
+	}
+	if r.Trial != nil {
+		fmt.Fprintln(&out, r.Trial)
+	}
+	for _, d := range r.Refused {
+		fmt.Fprintf(&out, "refused: %s\n", d)
+	}
+	for _, d := range append(slices.Clone(r.Impure), r.Warnings...) {
+		fmt.Fprintf(&out, "warning: %s\n", d)
+	}
+	if len(r.Diagnostics) > 0 {
+		fmt.Fprintf(&out, "Errors that existed before:\n")
+		for _, d := range r.Diagnostics {
+			fmt.Fprintf(&out, "  %s\n", d)
+		}
+	}
+	if len(r.Next) > 0 {
+		fmt.Fprintf(&out, "Next:\n")
+		for _, next := range r.Next {
+			fmt.Fprintf(&out, "  %s\n", next)
+		}
+	}
+	return out.String()
+}
+
+// isRefused reports whether a sync changed nothing because of errors.
+func (r *Result) isRefused() bool {
+	return r.Action == actionSync && len(r.Files) == 0 && len(r.Refused) > 0
+}
+
+// Headline describes the result in one line.
+func (r *Result) Headline() string {
+	done := map[string][2]string{
+		"generate": {"Generated", "Would generate"},
+		"destroy":  {"Destroyed", "Would destroy"},
+		"undo":     {"Undid", "Would undo"},
+		"sync":     {"Derived", "Would derive"},
+		"add":      {"Added", "Would add"},
+		"remove":   {"Removed", "Would remove"},
+	}[r.Action]
+	verb := done[0]
+	if r.DryRun {
+		verb = done[1]
+	}
+	what := strings.TrimSpace(r.Kind + " " + r.Name)
+	switch {
+	case r.isRefused():
+		return "Nothing was changed: petrock cannot derive from these packages:"
+	case r.Action == "sync" && len(r.Files) == 0:
+		return "All derived files are up to date."
+	case r.Action == "sync":
+		what = count(len(r.Files), "file")
+	case r.Action == "undo":
+		what = r.Undoes
+	}
+	if r.Operation != "" {
+		return fmt.Sprintf("%s %s (operation %s):", verb, what, r.Operation)
+	}
+	return fmt.Sprintf("%s %s:", verb, what)
+}
+
+// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
+func (r *Result) Stale() string {
+	text := ""
+	for _, f := range r.Files {
+		text += f.Path + " is stale\n"
+	}
+	for _, d := range r.Refused {
+		text += d.String() + "\n"
+	}
+	return text
+}
+
+// Impurities lists code that makes replay non-deterministic, one line each.
+func (r *Result) Impurities() string {
+	text := ""
+	for _, d := range r.Impure {
+		text += d.String() + "\n"
+	}
+	return text
+}
+
+// A FileChange is the change to one file.
+type FileChange struct {
+	Path    string         `json:"path"`              // From the project's root
+	Action  journal.Action `json:"action"`            // create, update or delete
+	Derived bool           `json:"derived,omitempty"` // Whether petrock derived it
+	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
+	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
+	Diff    string         `json:"diff"`              // The change as a unified diff
+}
+
+func newFileChange(f journal.Change) FileChange {
+	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
+}
+
+// A Trial is the result of the examples of a component, run before it was written.
+type Trial struct {
+	Ran        bool     `json:"ran"`                  // False with no-exec
+	Passed     []string `json:"passed"`               // Names of the examples that passed; of the test if it has no examples
+	Printed    string   `json:"printed,omitempty"`    // Output of the function
+	Confined   bool     `json:"confined"`             // Whether the system prevented writes outside a temporary folder
+	Unenforced []string `json:"unenforced,omitempty"` // Limits that the system could not enforce
+}
+
+// String formats the result of the examples as text.
+func (t *Trial) String() string {
+	if !t.Ran {
+		return "Examples were not run."
+	}
+	what := "examples"
+	if !slices.ContainsFunc(t.Passed, func(name string) bool { return !strings.HasPrefix(name, "Test") }) {
+		what = "tests" // without examples, Passed has the name of the test
+	}
+	text := fmt.Sprintf("%s passed: %s", what, strings.Join(t.Passed, ", "))
+	if len(t.Unenforced) > 0 {
+		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
+	}
+	if t.Printed != "" {
+		text += "\nOutput (the server writes it to stderr):\n  " + strings.ReplaceAll(strings.TrimSpace(t.Printed), "\n", "\n  ")
+	}
+	return text
+}
+
+// A Size is the size of tools/list.
+type Size struct {
+	Tools  int `json:"tools"`  // Number of tools
+	Bytes  int `json:"bytes"`  // Length of the JSON
+	Tokens int `json:"tokens"` // An estimate: four bytes each
+}
+
+// String formats the size as text.
+func (s *Size) String() string {
+	verb := "take"
+	if s.Tools == 1 {
+		verb = "takes"
+	}
+	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
+}
+
+func toolsListSize(components []derive.Component) *Size {
+	var s Size
+	for _, c := range components {
+		if !c.IsTool() {
+			continue
+		}
+		if text, err := strictjson.Marshal(c.Tool()); err == nil {
+			s.Bytes += len(text) + 1
+		}
+		s.Tools++
+	}
+	s.Bytes += len(`{"tools":[]}`)
+	s.Tokens = (s.Bytes + 3) / 4
+	return &s
+}
+
+// A Fault is an error as JSON, the same on the command line and over MCP.
+type Fault struct {
+	OK      bool     `json:"ok"`                // Always false
+	Message string   `json:"error"`             // Message for people
+	Status  int      `json:"status"`            // Exit code of the command line
+	Refusal *Refusal `json:"refusal,omitempty"` // Details, if a change was refused
+}
+
+// Error returns the message.
+func (f *Fault) Error() string { return f.Message }
+
+// FaultOf converts an error to a fault.
+func FaultOf(err error) *Fault {
+	if known, ok := errors.AsType[*Fault](err); ok {
+		return known
+	}
+	f := &Fault{Message: err.Error(), Status: terminal.ExitCode(err)}
+	errors.As(err, &f.Refusal)
+	return f
+}
+
+// A Refusal explains why a change was refused. Nothing was changed.
+type Refusal struct {
+	Reason      string                 `json:"reason"`                // One sentence
+	Conflicts   []string               `json:"conflicts,omitempty"`   // Conflicts with the project
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
+	Declares    string                 `json:"declares,omitempty"`    // Declarations in the file with the caller's body, without function bodies
+	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
+	Printed     string                 `json:"printed,omitempty"`     // Output of the function
+	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
+	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
+	Remedy      string                 `json:"wayOut,omitempty"`      // Remedy
+
+	existedBefore bool // whether the project had the errors before
+}
+
+// A Failure is an example that failed.
+type Failure struct {
+	gen.Example
+	Message string `json:"said"` // Why it failed
+}
+
+// Error formats the refusal as text.
+func (r *Refusal) Error() string {
+	var out strings.Builder
+	out.WriteString(r.Reason)
+	for _, conflict := range r.Conflicts {
+		fmt.Fprintf(&out, "\n  %s", conflict)
+	}
+	const most = 20
+	for i, d := range r.Diagnostics {
+		if i == most {
+			fmt.Fprintf(&out, "\n  and %d more", len(r.Diagnostics)-most)
+			break
+		}
+		fmt.Fprintf(&out, "\n  %s", strings.ReplaceAll(d.String(), "\n", "\n  "))
+		if d.Lines != "" {
+			fmt.Fprintf(&out, "\n    %s", strings.ReplaceAll(d.Lines, "\n", "\n    "))
+		}
+	}
+	if r.Declares != "" {
+		fmt.Fprintf(&out, "\nThe file declares:\n  %s", strings.ReplaceAll(r.Declares, "\n", "\n  "))
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(&out, "\n  %s", f.Name)
+		if f.Input != nil {
+			fmt.Fprintf(&out, ", given %s", f.Input)
+		}
+		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Message, "\n", "\n    "))
+	}
+	if r.Printed != "" {
+		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
+	}
+	for _, file := range r.Files {
+		if file.Diff != "" {
+			fmt.Fprintf(&out, "\n%s", strings.TrimSuffix(file.Diff, "\n"))
+		}
+	}
+	if r.Remedy != "" {
+		fmt.Fprintf(&out, "\n%s", r.Remedy)
+	}
+	return out.String()
+}
+
+// withLines adds source lines to diagnostics in planned files, which are not on disk. It omits lines that
+// the previous diagnostic shows.
+func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
+	found = slices.Clone(found)
+	shown, last := "", 0
+	for i, d := range found {
+		if d.File == shown && d.Line >= last && d.Line <= last+2 {
+			continue
+		}
+		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
+		shown, last = d.File, d.Line
+	}
+	return found
+}
