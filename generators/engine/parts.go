@@ -94,9 +94,10 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 	case !add && !has:
 		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see petrock list", part.Name)}
 	}
-	var err error
 	if add {
-		err = e.addPart(ctx, p, part)
+		if err := e.addPart(ctx, p, part); err != nil {
+			return nil, err
+		}
 	} else {
 		if user := e.partUser(part, e.before); user != "" {
 			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), Remedy: "Nothing was changed. Destroy the component, or remove the import, first."}
@@ -112,10 +113,9 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 				Remedy:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
 			}
 		}
-		err = e.removePart(ctx, p, part)
-	}
-	if err != nil {
-		return nil, err
+		if err := e.removePart(ctx, p, part); err != nil {
+			return nil, err
+		}
 	}
 	return p, e.derive(ctx, p, nil, false)
 }
