@@ -238,7 +238,7 @@ func TestDevServerPlans(t *testing.T) {
 
 	w.write("tools/more.go", "package tools\n\nconst more = 1\n")
 	said := client.CallTool("apply", object{"plan": plan.Plan})
-	if !said.IsError || !strings.Contains(said.Text(), "tools/more.go") || !strings.Contains(said.Text(), "Make the plan again") {
+	if !said.IsError || !strings.Contains(said.Text(), "tools/more.go") || !strings.Contains(said.Text(), "Run the dry run again") {
 		t.Errorf("in a changed project, apply says %s", said.Text())
 	}
 	if err := os.Remove(w.path("tools/more.go")); err != nil {
@@ -250,7 +250,7 @@ func TestDevServerPlans(t *testing.T) {
 	if !reflect.DeepEqual(plan, applied) {
 		t.Errorf("apply differs from the plan:\n%+v\n%+v", plan, applied)
 	}
-	for id, says := range map[string]string{again.Plan: "no plan", "xyz": "not the id of a plan", "../../../etc/pass": "not the id of a plan"} {
+	for id, says := range map[string]string{again.Plan: "does not exist", "xyz": "is not a plan id", "../../../etc/pass": "is not a plan id"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
 			t.Errorf("apply %s says %s", id, said.Text())
 		}

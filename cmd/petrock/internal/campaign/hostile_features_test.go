@@ -51,7 +51,7 @@ func hostileFeatures() []hostile {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
 	add(hostile{"feature", input{Name: "orders"}, "feature orders already exists"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "feature orders already exists"})
-	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "fields and item require crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "fields and item require crud"})
+	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "fields and item need crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "fields and item need crud"})
 	for _, item := range []string{"state", "create", "list-output", "feature", "a b", "../x", "*/", long} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: title, Item: item}, "*"})
 	}

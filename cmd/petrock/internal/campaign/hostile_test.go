@@ -63,7 +63,7 @@ func hostiles() []hostile {
 
 	// The same name in different letter case, and names of other declarations.
 	add(named("already exists", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
-	add(named("declared", "add_input", "add-output", "AddInput")...)
+	add(named("already declares", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
 	// The types of enumerations are named after the component and the field.
 	add(fields("clash", "which is that of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)

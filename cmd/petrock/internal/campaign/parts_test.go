@@ -84,7 +84,7 @@ func TestPartsAndModules(t *testing.T) {
 			w.write("lib/a.go", "package lib\n\nimport _ \"hello/core/auth/token\"\n")
 			w.write("generators/parts/oauth.txtar", "damaged")
 			w.ok("generate", "tool", "other")
-			if said := w.ok("sync"); !strings.Contains(said, "lib/a.go: it needs the part oauth") {
+			if said := w.ok("sync"); !strings.Contains(said, "lib/a.go: requires part oauth") {
 				w.Errorf("sync says %s", said)
 			}
 			w.write("generators/parts/oauth.txtar", archive)
