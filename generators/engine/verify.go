@@ -275,7 +275,7 @@ func (e *Engine) whyUnread(dir string) string {
 
 // otherModule returns the go.mod of the nested module that contains a file, or an empty string.
 func (e *Engine) otherModule(file string) string {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		mod := path.Join(dir, "go.mod")
 		if _, err := e.root.Lstat(mod); err == nil {
 			return mod
