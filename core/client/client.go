@@ -266,7 +266,8 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // server/discover.
 func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
 
-// Done is closed when the connection has ended. Over HTTP only [Client.Close] ends it.
+// Done returns a channel that is closed when the connection has ended. Over HTTP only [Client.Close]
+// ends it.
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
 // Close fails all requests in progress, ends the session, and stops the process that [Start] started.

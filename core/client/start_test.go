@@ -56,8 +56,8 @@ func TestProcessAnswersBadly(t *testing.T) {
 		{"nonsense", "read the result of tools/call: must be an object", true},
 		{"never", "no answer to tools/call within 100ms", true},
 		{"late", "no answer to tools/call within 100ms", true},
-		{"crashes", "calling tools/call: the server exited (exit status 2)\nIts standard error:\npanic: out of luck", false},
-		{"leaves", "calling tools/call: the server exited (exit status 0)", false},
+		{"crashes", "call tools/call: the server exited (exit status 2)\nIts standard error:\npanic: out of luck", false},
+		{"leaves", "call tools/call: the server exited (exit status 0)", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			c := startUnruly(t, test.rule, client.Options{})

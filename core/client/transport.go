@@ -36,14 +36,14 @@ type Transport interface {
 	// FilterTools returns the tools that can be called over this transport.
 	FilterTools(s *Session, all []mcp.Tool) []mcp.Tool
 
-	// Explain adds what the transport knows about the cause of an error.
+	// Explain adds details about the cause of an error, such as the URL or the exit code of the server.
 	Explain(err error) error
 
 	// Close ends the current session and the connection.
 	Close() error
 }
 
-// A Session is what a [Transport] knows about a session.
+// A Session describes a session to a [Transport].
 type Session struct {
 	Revision mcp.Revision // "" for initialize
 	ID       string       // may be empty
@@ -52,7 +52,7 @@ type Session struct {
 // IsStateless reports whether the revision has no handshake and no sessions.
 func (s *Session) IsStateless() bool { return isStateless(s.Revision) }
 
-// A Call is what a [Transport] knows about a request.
+// A Call describes a request to a [Transport].
 type Call struct {
 	Method    string
 	Name      string // tool, prompt or resource; may be empty

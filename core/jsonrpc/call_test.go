@@ -229,7 +229,7 @@ func TestResultThatDoesNotFit(t *testing.T) {
 func TestParamsMustBeStructured(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Handle: echo})
 	for _, params := range []any{1, "x", true, json.RawMessage("null"), json.RawMessage(""), json.RawMessage("{"), make(chan int)} {
-		if err := left.Call(t.Context(), "m", params, nil); err == nil || !strings.Contains(err.Error(), "encoding the params of m") {
+		if err := left.Call(t.Context(), "m", params, nil); err == nil || !strings.Contains(err.Error(), "encode the params of m") {
 			t.Errorf("Call with %v: %v", params, err)
 		}
 		if err := left.Notify(t.Context(), "m", params); err == nil {

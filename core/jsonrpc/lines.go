@@ -99,7 +99,7 @@ func (l *Lines) line() ([]byte, error) {
 			}
 			return nil, io.EOF
 		default:
-			return nil, fmt.Errorf("reading a message: %w", err)
+			return nil, fmt.Errorf("read a message: %w", err)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (l *Lines) skip(start []byte, err error) error {
 		s.feed(part)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("reading a message: %w", err)
+		return fmt.Errorf("read a message: %w", err)
 	}
 	f := s.fault()
 	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}

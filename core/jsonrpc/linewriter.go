@@ -147,7 +147,7 @@ func (l *lineWriter) startWriting() {
 	}
 }
 
-// replaceNewlines replaces line breaks by spaces. In JSON they only occur between tokens.
+// replaceNewlines replaces line breaks with spaces. In JSON they only occur between tokens.
 func replaceNewlines(msg []byte) {
 	for i := bytes.IndexByte(msg, '\n'); i >= 0; i = bytes.IndexByte(msg, '\n') {
 		msg[i] = ' '
@@ -169,7 +169,7 @@ func (l *lineWriter) flush() {
 		l.mu.Lock()
 		l.written += int64(n)
 		if err != nil && l.err == nil {
-			l.err = fmt.Errorf("writing a message: %w", err)
+			l.err = fmt.Errorf("write a message: %w", err)
 		}
 	}
 	if cap(out) <= maxKept {
@@ -196,8 +196,7 @@ func (l *lineWriter) awaitRoom() {
 	}
 }
 
-// hasRoom reports whether put need not wait: it can queue a message, or returns an error. mu is
-// held.
+// hasRoom reports whether put returns without waiting, with or without an error. mu is held.
 func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
 
 func (l *lineWriter) flushAll() {

@@ -144,7 +144,7 @@ func (e *envelope) response(m message) (message, error) {
 		}
 		m.err = new(Error)
 		if err := strictjson.Unmarshal(e.err, m.err); err != nil {
-			return m, fmt.Errorf("reading the error of a response: %w", err)
+			return m, fmt.Errorf("read the error of a response: %w", err)
 		}
 	}
 	return m, nil

@@ -27,7 +27,7 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 		return nil
 	}
 	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return fmt.Errorf("reading the result of %s: %w", method, err)
+		return fmt.Errorf("read the result of %s: %w", method, err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (e *AnswerError) Unwrap() error { return e.Err }
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	if !c.addPending(o, p) {
-		return ID{}, nil, fmt.Errorf("calling %s: %w", o.Method, ErrClosed)
+		return ID{}, nil, fmt.Errorf("call %s: %w", o.Method, ErrClosed)
 	}
 	defer c.removePending(o, p)
 	id := IntID(o.number)
@@ -194,7 +194,7 @@ func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr
 		if _, ok := errors.AsType[*TimeoutError](sendErr); ok {
 			return message{}, sendErr
 		}
-		return message{}, fmt.Errorf("calling %s: %w", o.Method, sendErr)
+		return message{}, fmt.Errorf("call %s: %w", o.Method, sendErr)
 	}
 	select {
 	case m, ok := <-p.answer:
@@ -202,13 +202,13 @@ func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr
 	case <-p.expired:
 		return message{}, c.timeoutError(o, p)
 	case <-ctx.Done():
-		return message{}, fmt.Errorf("calling %s: %w", o.Method, context.Cause(ctx))
+		return message{}, fmt.Errorf("call %s: %w", o.Method, context.Cause(ctx))
 	}
 }
 
 func answered(o *Outgoing, m message, ok bool) (message, error) {
 	if !ok {
-		return m, fmt.Errorf("calling %s: %w", o.Method, ErrClosed)
+		return m, fmt.Errorf("call %s: %w", o.Method, ErrClosed)
 	}
 	return m, nil
 }
@@ -225,7 +225,7 @@ func notify(send func([]byte) error, method string, params any) error {
 		return err
 	}
 	if err := send(msg); err != nil {
-		return fmt.Errorf("notifying %s: %w", method, err)
+		return fmt.Errorf("send %s: %w", method, err)
 	}
 	return nil
 }
@@ -251,10 +251,10 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, params)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the params of %s: %w", method, err)
+		return nil, fmt.Errorf("encode the params of %s: %w", method, err)
 	}
 	if first := strictjson.First(dst[start:]); first != '{' && first != '[' {
-		return nil, fmt.Errorf("encoding the params of %s: must be an object or an array, got %s", method, strictjson.Describe(dst[start:]))
+		return nil, fmt.Errorf("encode the params of %s: must be an object or an array, got %s", method, strictjson.Describe(dst[start:]))
 	}
 	return append(dst, '}'), nil
 }

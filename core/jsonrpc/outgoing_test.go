@@ -105,7 +105,7 @@ func TestCallVia(t *testing.T) {
 			done()
 			return errors.New("no way")
 		}
-		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: fail}); err == nil || err.Error() != "calling m: no way" {
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: fail}); err == nil || err.Error() != "call m: no way" {
 			t.Errorf("not sent: %v", err)
 		}
 		go func() {

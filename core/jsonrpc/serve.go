@@ -102,7 +102,7 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
 		if reply, err = appendJSON(reply, result); err != nil {
 			c.o.Logger.Error("encode result", "method", r.Method, "error", err)
-			err = fmt.Errorf("encoding the result of %s: %w", r.Method, err)
+			err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
 		}
 	}
 	if err != nil || r.IsNotification() {

@@ -40,14 +40,14 @@ type Question interface {
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
-		return errors.New("asking the client: the context does not belong to a call")
+		return errors.New("ask the client: the context does not belong to a call")
 	}
 	if err := c.checkCanAsk(questions); err != nil {
 		return err
 	}
 	prepared, err := c.ensureDialogue().prepare(questions, c.Revision)
 	if err != nil {
-		return fmt.Errorf("asking the client: %w", err)
+		return fmt.Errorf("ask the client: %w", err)
 	}
 	if c.Revision.stateless() {
 		return c.askStateless(prepared)
@@ -88,18 +88,18 @@ func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) e
 // askOne does not call user code, because a panic on its goroutine would end the process.
 func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
+		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
 	}
 	id, answer, err := c.via.conn.Do(ctx, &jsonrpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
 		_ = c.req.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
-		return nil, fmt.Errorf("asking the client %q: %w", q.key, context.Cause(ctx))
+		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
 	case refused:
 		return nil, &RefusedError{q.key, refusal.Code, refusal.Message}
 	case err != nil:
-		return nil, fmt.Errorf("asking the client %q: %w", q.key, err)
+		return nil, fmt.Errorf("ask the client %q: %w", q.key, err)
 	}
 	return answer, nil
 }
@@ -298,7 +298,7 @@ func (c *Call) openQuestions() (any, error) {
 	maps.DeleteFunc(d.answers, func(key string, _ json.RawMessage) bool { return !d.keys[key] })
 	state, err := c.via.server.states.seal(c, d.unanswered, d.answers)
 	if err != nil {
-		return nil, fmt.Errorf("asking the client: %w", err)
+		return nil, fmt.Errorf("ask the client: %w", err)
 	}
 	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)

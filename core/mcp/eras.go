@@ -30,7 +30,7 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	}
 	raw, err := encode(result)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the result of %s: %w", c.Method, err)
+		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
 	}
 	const complete = `"complete"`
 	var meta, rest []byte

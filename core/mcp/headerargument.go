@@ -59,7 +59,7 @@ func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 // A headerFinder collects the arguments that it finds.
 type headerFinder []HeaderArgument
 
-// schema searches a schema. If reachable, it is the schema of the argument at path.
+// schema searches a schema. reachable means that it is the schema of the argument at path.
 func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
 	if strictjson.First(raw) != '{' {
 		return nil // true or false

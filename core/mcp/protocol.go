@@ -149,7 +149,7 @@ func (e *CannotAskError) Unwrap() error {
 // checkCanAsk returns an error if the client cannot be asked these questions in this call.
 func (c *Call) checkCanAsk(questions []Question) error {
 	if err := c.checkOpen(); err != nil {
-		return fmt.Errorf("asking the client: %w", err)
+		return fmt.Errorf("ask the client: %w", err)
 	}
 	if c.Revision.stateless() && !c.via.server.methods[c.Method].mayAsk {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)

@@ -135,7 +135,7 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	raw, err := encode(result) // the result may be the hook's
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("encoding the result of %s: %w", call.Method, err)
+		return nil, fmt.Errorf("encode the result of %s: %w", call.Method, err)
 	case strictjson.First(raw) != '{':
 		return nil, fmt.Errorf("the result of %s must be an object, got %s", call.Method, strictjson.Describe(raw))
 	}
@@ -183,7 +183,7 @@ func (s *Session) notify(ctx context.Context, method string, params any) {
 	}
 }
 
-// A Responder is the transport's side of a message of [Session.Receive].
+// A Responder answers a message of [Session.Receive] over the transport that the message came from.
 type Responder interface {
 	jsonrpc.Responder
 

@@ -22,7 +22,7 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 		out, err = takeStdout()
 	}
 	if err != nil {
-		return fmt.Errorf("redirecting standard input and output: %w", err)
+		return fmt.Errorf("redirect standard input and output: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -33,7 +33,7 @@ type changes struct {
 	open       bool            // begin has been called, and close has not
 }
 
-// newChanges returns changes that are collected, and sent after begin.
+// newChanges returns a collector. It sends nothing before begin.
 func newChanges(wants func(kind string) bool, notify func(method, uri string)) *changes {
 	return &changes{wants: wants, notify: notify, lists: map[string]bool{}, updated: map[string]bool{}, subscribed: map[string]bool{}}
 }
@@ -155,8 +155,8 @@ func (c *changes) close() {
 	}
 }
 
-// sessionChanges notify the client of a session about the lists that it was offered, while the
-// session is operating.
+// sessionChanges returns a collector for the client of a session. It notifies the client about the
+// lists that the server offered, while the session is operating.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreement().declared.Has(kind)
@@ -202,8 +202,8 @@ type listenParams struct {
 }
 
 // listen notifies the client of changes until the client cancels the request, its credentials expire
-// or the connection ends. It first sends the notifications that are granted, which excludes those
-// that the server does not offer.
+// or the connection ends. It first acknowledges the request with the kinds of notifications that it
+// grants.
 func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
 	if p.Notifications == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications")

@@ -454,7 +454,7 @@ func TestDialWrongURL(t *testing.T) {
 	}))
 	defer web.Close()
 	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL + "/wrong"}, client.Options{})
-	if want := web.URL + "/wrong: calling initialize: HTTP status 404 (Not Found): /wrong does not exist"; err == nil || err.Error() != want {
+	if want := web.URL + "/wrong: call initialize: HTTP status 404 (Not Found): /wrong does not exist"; err == nil || err.Error() != want {
 		t.Errorf("it says %v", err)
 	}
 }
