@@ -61,8 +61,8 @@ type Options struct {
 	Now     func() time.Time // nil means [time.Now]
 	NewID   func() string    // nil means random ids
 
-	// Progress is called every second during replay, first after a second, with the number of
-	// events applied so far; nil means that progress is logged.
+	// Progress is called once a second during replay, with the number of events applied so far.
+	// nil logs the progress.
 	Progress func(done int64)
 
 	// Fingerprint identifies the code. Only snapshots with the same fingerprint are used. Empty
@@ -71,7 +71,7 @@ type Options struct {
 
 	NoSnapshot bool // replay from the first event instead of a snapshot
 
-	// Partial allows workers that follow commands of features which are left out, as in tests.
+	// Partial allows workers to follow commands of features that are not registered, as in tests.
 	Partial bool
 
 	// NoWorkers leaves the workers out, for programs that only read and do not call Run.
@@ -125,7 +125,7 @@ type feature struct {
 	stuck *StuckError
 }
 
-// A commandType is a type of commands and its feature.
+// A commandType is a registered command type.
 type commandType struct {
 	Command
 	eventType string // such as posts/create
@@ -366,7 +366,8 @@ func (a *App) lockToRead(ctx context.Context) error {
 	return lockContext(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
 }
 
-// lockContext acquires a lock. If ctx ends first, it returns, and releases the lock when it gets it.
+// lockContext acquires a lock, or returns the cause of ctx if ctx ends first. A goroutine then
+// releases the lock as soon as it gets it.
 func lockContext(ctx context.Context, try func() bool, lock, unlock func()) error {
 	if try() {
 		return nil

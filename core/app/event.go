@@ -49,7 +49,8 @@ type decodedEvent struct {
 	affected *feature     // feature that err stops; nil if this build does not have it
 }
 
-// decode finds the command of a record. It skips the data if the state already includes the event.
+// decode finds the command of a record, and decodes its data unless the state already includes the
+// event.
 func (a *App) decode(r Record) decodedEvent {
 	d, p := a.resolve(r)
 	if d.cmdType != nil && r.Seq > d.cmdType.feature.from {
@@ -132,8 +133,8 @@ func mappedError(r Record, p Payload, err error) error {
 	}
 }
 
-// findCommand finds the command that can read a payload. Until there is one, it replaces the payload
-// by the result of Map. It returns nil if Map drops the event.
+// findCommand finds the command that can read a payload. While no command can, it replaces the payload
+// with the result of Map. It returns nil if Map drops the event.
 func (a *App) findCommand(p *Payload) (*commandType, error) {
 	const maxMaps = 100 // more means a cycle
 	original := *p
@@ -158,7 +159,7 @@ func (a *App) findCommand(p *Payload) (*commandType, error) {
 		case p.Type != before.Type || p.Version != before.Version:
 		case t != nil:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("has no type: %s is at version %d, and nothing reads version %d", p.Type, t.version, p.Version),
+				text:   fmt.Sprintf("cannot be read: %s is at version %d, and no type reads version %d", p.Type, t.version, p.Version),
 				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", p.Version),
 			}
 		default:
@@ -169,10 +170,10 @@ func (a *App) findCommand(p *Payload) (*commandType, error) {
 		}
 	}
 	*p = original
-	return nil, &unreadableError{text: "is mapped in a circle by func Map", remedy: "fix func Map: it must return an event that a command can read"}
+	return nil, &unreadableError{text: "is mapped in a cycle by func Map", remedy: "fix func Map: it must return an event that a command can read"}
 }
 
-// mapPayload replaces a payload by the result of the first Map that changes its type or version. The
+// mapPayload replaces a payload with the result of the first Map that changes its type or version. The
 // Map of its own feature is called first.
 func (a *App) mapPayload(p *Payload) error {
 	own, _, _ := strings.Cut(p.Type, "/")
@@ -317,7 +318,7 @@ func (t *commandType) decodePayload(p Payload) (command, error) {
 	return t.wrap(value), nil
 }
 
-// knows reports whether events of a version can be read.
+// canRead reports whether events of a version can be read.
 func (t *commandType) canRead(version int) bool {
 	if version == t.version {
 		return true

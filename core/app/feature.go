@@ -63,7 +63,7 @@ func StateOf[S any](create func() *S) State {
 	return State{reflect.TypeFor[S](), func() any { return create() }}
 }
 
-// A Command is a type of commands.
+// A Command describes a command type. See [CommandOf].
 type Command struct {
 	name    string
 	version int
@@ -74,7 +74,7 @@ type Command struct {
 	wrap    func(value any) command
 }
 
-// CommandOf returns the commands of type C, whose events have the type FEATURE/name in the log.
+// CommandOf describes the command type C, whose events have the type FEATURE/name in the log.
 // Events are decoded strictly: an unknown, missing or mistyped field stops the server at startup. If C
 // can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
 // pointer, omitempty or omitzero) needs no new version.
@@ -106,13 +106,13 @@ func (t *typedCommand[C, S, Out]) apply(state any, e Event) any { return t.c.App
 
 func (t *typedCommand[C, S, Out]) value() any { return t.c }
 
-// A Query is a type of queries.
+// A Query describes a query type. See [QueryOf].
 type Query struct {
 	name  string
 	state reflect.Type
 }
 
-// QueryOf returns the queries of type Q.
+// QueryOf describes the query type Q.
 func QueryOf[Q Answerer[S, Out], S, Out any](name string) Query {
 	return Query{name, reflect.TypeFor[S]()}
 }

@@ -67,8 +67,8 @@ func TestMap(t *testing.T) {
 				return mapAll(r)
 			}
 			return r, nil
-		}, "items/add is at version 2, and nothing reads version 1"},
-		{"map in a circle", func(r app.Payload) (app.Payload, error) { r.Type += "x"; return r, nil }, "is mapped in a circle"},
+		}, "items/add is at version 2, and no type reads version 1"},
+		{"map in a cycle", func(r app.Payload) (app.Payload, error) { r.Type += "x"; return r, nil }, "is mapped in a cycle"},
 		{"map that fails", func(r app.Payload) (app.Payload, error) { return r, errors.New("what is this?") }, "is refused by func Map: what is this?"},
 		{"map that panics", func(r app.Payload) (app.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
 		{"map to rubbish", func(r app.Payload) (app.Payload, error) {

@@ -207,8 +207,8 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 }
 
 // handlerFor returns a function that calls the worker for an event and renews the lease during the
-// call; nil if the worker does not follow the event. If the worker follows a stuck feature, the error
-// is that of the feature, from the event at which it is stuck.
+// call; nil if the worker does not follow the event. If the worker follows a stuck feature, handlerFor
+// returns the error of that feature for the event at which it is stuck, and for all later events.
 func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(context.Context) error, err error) {
 	if err := r.app.lockCurrent(ctx); err != nil {
 		return nil, err

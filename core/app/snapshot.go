@@ -181,7 +181,6 @@ func (a *App) Snapshot(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// snapshot stores the state of a feature.
 func (a *App) snapshot(ctx context.Context, f *feature) error {
 	head, text, err := a.encodeSnapshot(ctx, f)
 	if err != nil || head.ID == "" {

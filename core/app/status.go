@@ -28,7 +28,7 @@ type FeatureStatus struct {
 	Stuck    string   `json:"stuck,omitempty"`  // why calls of the feature fail in this process
 }
 
-// Status returns the status of the app after everything that is committed.
+// Status applies all committed events, and returns the status of the app.
 func (a *App) Status(ctx context.Context) (Status, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return Status{}, err
@@ -57,8 +57,8 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// Dump returns the states as JSON, by feature, after everything that is committed. It fails if a
-// feature is stuck.
+// Dump applies all committed events, and returns the states as JSON, by feature. It fails if a feature
+// is stuck.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return nil, err
@@ -143,7 +143,6 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	return all, nil
 }
 
-// setAsides returns the events that a worker has set aside.
 func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
 	names, err := s.Names(ctx, "aside/"+worker+"/")
 	if err != nil {
@@ -164,8 +163,8 @@ func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) 
 	return all, nil
 }
 
-// Retry requests that a worker retries an event that it has set aside. The process that runs the
-// worker does so soon.
+// Retry asks a worker to retry an event that it has set aside. The process that runs the worker picks
+// up the request.
 func Retry(ctx context.Context, s Store, worker string, seq int64) error {
 	return s.Write(ctx, func(tx Tx) error {
 		aside, err := tx.Get(asideDocument(worker, seq))

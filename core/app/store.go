@@ -35,9 +35,9 @@ type Store interface {
 	Names(ctx context.Context, prefix string) ([]string, error)
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
-	// changes of f are durable. If Write returns an error, or f panics, nothing is changed; only
-	// with [ErrOutcomeUnknown] the changes may be committed. Write stops waiting for its turn when
-	// ctx ends, and ignores ctx once f is called.
+	// changes of f are durable. If Write returns an error, or f panics, nothing is changed. The
+	// exception is [ErrOutcomeUnknown]: the changes may have been committed. Write stops waiting for
+	// its turn when ctx ends, and ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
 	Close() error

@@ -42,8 +42,8 @@ type savedFields struct {
 	decode func(state []byte, w any) error // w points to a worker
 }
 
-// WorkerOf returns a worker. The app calls create when the worker starts. A worker with a new name starts
-// after the last event of the log, or with the first; see [FromStart].
+// WorkerOf returns a worker. The app calls create when the worker starts. A worker with a new name
+// starts after the last event of the log or, with [FromStart], at the first event.
 //
 // The exported fields are saved as JSON with the position in the log, and restored after a restart.
 // Saved fields that do not fit W stop the server at startup, so new fields of W must be optional: a

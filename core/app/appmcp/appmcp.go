@@ -28,9 +28,9 @@ type Feature struct {
 
 // Options configure [Register]. The zero value has good defaults.
 type Options struct {
-	// RemoteResources offers the app's resources to remote clients too, such as those of HTTP. By
-	// default only local clients, such as the one on stdio, see them. They show the inputs and
-	// outputs of all commands. To read the log and the workers, a token needs the scopes of all
+	// RemoteResources offers the app's resources to remote clients too, such as HTTP clients. By
+	// default only local clients, such as the one on stdio, see them. The resources show the inputs
+	// and outputs of all commands. To read the log and the workers, a token needs the scopes of all
 	// tools of the features.
 	RemoteResources bool
 }

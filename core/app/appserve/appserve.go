@@ -134,9 +134,9 @@ func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error)
 		return err
 	}
 	file := filepath.Join(dir, fileName)
-	_, noLock := os.Stat(file + ".lock")
+	_, lockErr := os.Stat(file + ".lock")
 	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist) && noLock == nil: // events are lost; open returns the error
+	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
 	case err != nil:
@@ -153,7 +153,6 @@ func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error)
 	return errors.Join(f(store), store.Close())
 }
 
-// open opens the event log in a file.
 func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {

@@ -105,7 +105,6 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 	return cmd
 }
 
-// replay rebuilds the state of all features.
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
 	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, NoWorkers: true}, d.appFeatures()...)
@@ -139,7 +138,6 @@ func (d *Data) wrongSnapshots(r replayReport) error {
 	return fmt.Errorf("wrong snapshots: %s; run %s replay --snapshot to replace them", strings.Join(wrong, ", "), d.program)
 }
 
-// print writes the report as text.
 func (r replayReport) print(out io.Writer) error {
 	events := "events"
 	if r.Events == 1 {

@@ -187,7 +187,6 @@ func (d *Data) newShow() *cobra.Command {
 	}
 }
 
-// examples returns example lines for help.
 func (d *Data) examples(lines ...string) string {
 	return "  " + d.program + " " + strings.Join(lines, "\n  "+d.program+" ")
 }

@@ -96,7 +96,6 @@ func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	return nil
 }
 
-// printFailures writes the failures of a worker.
 func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	text := ""
 	switch {
@@ -115,7 +114,7 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	return err
 }
 
-// oneLine shortens an error that may have several lines.
+// oneLine joins the lines of an error, and shortens it.
 func oneLine(text string) string { return shorten(strings.ReplaceAll(text, "\n", "; "), 300) }
 
 func (d *Data) newRetry() *cobra.Command {

@@ -1,4 +1,4 @@
-// Package apptest tests features: a client calls them on a log in memory.
+// Package apptest tests features with a client and an event log in memory.
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
@@ -201,7 +201,6 @@ func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, er
 	return a.Dump(ctx)
 }
 
-// copyDocuments copies the documents of the store.
 func (c *Client) copyDocuments(ctx context.Context, to app.Store) error {
 	names, err := c.Store.Names(ctx, "")
 	if err != nil {

@@ -69,7 +69,6 @@ func connect(path string, pragmas ...string) (*conn, error) {
 	return c, nil
 }
 
-// exec runs a statement.
 func (c *conn) exec(sql string, args ...any) error {
 	return c.execContext(context.Background(), sql, args...)
 }
@@ -103,7 +102,7 @@ func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error 
 	})
 }
 
-// value returns the single value of the single row of a statement.
+// value returns the integer that a statement selects; 0 for NULL.
 func (c *conn) value(sql string, args ...any) (value int64, err error) {
 	err = c.query(sql, args, func(row []driver.Value) bool {
 		value, _ = row[0].(int64)
@@ -127,7 +126,7 @@ func (c *conn) runStmt(ctx context.Context, sql string, args []any, f func(stmt,
 		if start.IsZero() {
 			start = time.Now()
 		} else if time.Since(start) > lockTimeout {
-			return fmt.Errorf("timeout after %v: another program has locked the file; end it, and retry", lockTimeout)
+			return fmt.Errorf("timeout after %v: another program has locked the file; stop it, and retry", lockTimeout)
 		}
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 // A locker locks files, which this system does not support.
 type locker struct{}
 
-// newLocker returns the locker of this system.
 func newLocker() locker { return locker{} }
 
 func (locker) lock(*os.File, bool) (locked bool, err error) { return false, errors.ErrUnsupported }

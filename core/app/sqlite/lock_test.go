@@ -82,9 +82,9 @@ func TestHolder(t *testing.T) {
 		owner string
 		want  string
 	}{
-		{holder.lockFile, "", "because another process (lsof " + path + ".lock shows which) holds the lock; end it"},
-		{holder.lockFile, "process 7 (hello) on moon", "because process 7 (hello) on moon holds the lock; end it"},
-		{holder.turnFile, "process 8 (hello) on moon", "because process 8 (hello) on moon holds the lock; end it"},
+		{holder.lockFile, "", "because another process (lsof " + path + ".lock shows which) holds the lock; stop it"},
+		{holder.lockFile, "process 7 (hello) on moon", "because process 7 (hello) on moon holds the lock; stop it"},
+		{holder.turnFile, "process 8 (hello) on moon", "because process 8 (hello) on moon holds the lock; stop it"},
 	} {
 		if _, err := holder.locker.lock(test.file, true); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 // A locker locks files.
 type locker struct{}
 
-// newLocker returns the locker of this system.
 func newLocker() locker { return locker{} }
 
 // lock locks an open file, and reports whether it succeeded. If wait is set, it waits.
@@ -32,7 +31,6 @@ func (locker) lock(file *os.File, wait bool) (locked bool, err error) {
 	}
 }
 
-// unlock releases the lock.
 func (locker) unlock(file *os.File) error { return flock(file, syscall.LOCK_UN) }
 
 func flock(file *os.File, how int) error {

@@ -10,7 +10,6 @@ import (
 // A locker locks files.
 type locker struct{ lockFile, unlockFile *syscall.LazyProc }
 
-// newLocker returns the locker of this system.
 func newLocker() locker {
 	kernel := syscall.NewLazyDLL("kernel32.dll")
 	return locker{lockFile: kernel.NewProc("LockFileEx"), unlockFile: kernel.NewProc("UnlockFileEx")}
@@ -45,7 +44,6 @@ func (l locker) lock(file *os.File, wait bool) (locked bool, err error) {
 	}
 }
 
-// unlock releases the lock.
 func (l locker) unlock(file *os.File) error {
 	if ok, _, err := l.unlockFile.Call(file.Fd(), 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped)))); ok == 0 {
 		return err

@@ -284,7 +284,7 @@ func TestHeld(t *testing.T) {
 	}
 	for range 2 {
 		err := <-queued
-		if want := fmt.Sprintf("process %d (", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "end it") {
+		if want := fmt.Sprintf("process %d (", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "stop it") {
 			t.Errorf("a patient call ends with %v", err)
 		}
 		t.Log(err)

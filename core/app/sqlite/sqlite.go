@@ -254,7 +254,7 @@ func (s *Store) timeoutError(ctx context.Context) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; end it if it hangs, and retry", s.path, s.timeout, s.fileLock.holder())
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.path, s.timeout, s.fileLock.holder())
 }
 
 // Close waits for writers and closes the file. SQLite runs a checkpoint when the last process closes

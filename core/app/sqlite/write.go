@@ -73,7 +73,6 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	return t.commit()
 }
 
-// begin begins a transaction.
 func (t *tx) begin(ctx context.Context) error {
 	err := t.s.writer.execContext(ctx, "BEGIN IMMEDIATE")
 	t.inTransaction = err == nil

@@ -137,7 +137,6 @@ func (s suite) write(store app.Store, f func(app.Tx) error) {
 	}
 }
 
-// add appends n records.
 func (s suite) add(store app.Store, n int) {
 	s.Helper()
 	if _, err := Append(store, n); err != nil {
