@@ -3,7 +3,7 @@
 //   - strictjson: read and write JSON exactly
 //   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
 //   - schema: JSON Schema: values, validation, schemas of Go types
-//   - stdfd: move standard descriptors, before package os is initialised
+//   - stdfd: move standard descriptors, before package os is initialized
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys

@@ -85,7 +85,7 @@ func checkTopic(help *cobra.Command, args []string) error {
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return fmt.Errorf("there is no command %q to help with%s", strings.Join(args, " "), suggestCommand(found, rest[0]))
+	return fmt.Errorf("unknown command %q%s", strings.Join(args, " "), suggestCommand(found, rest[0]))
 }
 
 // noArgs refuses arguments, and unknown subcommands.

@@ -158,9 +158,8 @@ func (s *stream) appendEvent(e event, last bool) error {
 }
 
 // trim drops events above the size limit, in this order: delivered streams of finished calls, other
-// streams of finished calls, the oldest events of the largest stream. The last step ends when the
-// bytes that may be dropped fit the limit: the latest event of a stream is kept and does not count.
-// mu is held.
+// streams of finished calls, the oldest events of the largest stream. The last step keeps the latest
+// event of each stream, which does not count toward the limit. mu is held.
 func (s *stream) trim() error {
 	s.all.dropFinished(s, func(old *stream) bool { return old.delivered })
 	s.all.dropFinished(s, func(*stream) bool { return true })

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Direction is whether a schema describes decoded or encoded values.
+// A Direction says whether a schema describes values that are decoded or encoded.
 type Direction bool
 
 const (
@@ -30,8 +30,8 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// Infer returns the schema document of a Go type: what package strictjson decodes, or what
-// encoding/json encodes.
+// Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into it,
+// or that encoding/json encodes it as.
 //
 //   - A struct is an object without additional properties. Names, embedding and the options omitempty,
 //     omitzero and string are those of encoding/json. In an input, these fields are optional: pointers,

@@ -50,8 +50,8 @@ type Schemer interface{ JSONSchema() string }
 // An Enumerator is a type that lists its values. The method is called on the zero value.
 type Enumerator interface{ SchemaEnum() []any }
 
-// A Describer is a type with a description, which its fields have unless their tag has one. The method
-// is called on the zero value.
+// A Describer is a type with a description for struct fields of that type. A description in the tag
+// of a field takes precedence. The method is called on the zero value.
 type Describer interface{ SchemaDescription() string }
 
 type reflected struct{ reflect.Type }

@@ -90,7 +90,7 @@ func (v *validation) mismatch(w expectation, raw []byte, at *location) {
 	v.fail(at, func() string { return w.message(raw) })
 }
 
-// expectation is what a value should be: of one of the kinds, or one of the values.
+// An expectation lists the kinds and the values that are allowed.
 type expectation struct {
 	kinds  kinds
 	values []string

@@ -314,7 +314,7 @@ func (s *httpServer) describeAccess() string {
 		}
 		return "callers must send " + strings.Join(wants, ", or ")
 	case s.listen.BehindProxy:
-		return "anyone may call; the proxy authenticates callers"
+		return "callers are not authenticated; the proxy must authenticate them"
 	case slices.Contains(s.listen.Origins, "*"):
 		return "every program on this machine, and every web page open in its browsers, may call; set " + s.keyVariable() + " to require a key"
 	}

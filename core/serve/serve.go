@@ -91,7 +91,7 @@ type Authenticator interface {
 	// if it is unknown.
 	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
-	// SetupHint returns a hint on how to configure the gate, such as "name the issuer with --oauth-issuer".
+	// SetupHint returns a hint on how to configure the gate, such as "set the issuer with --oauth-issuer".
 	SetupHint() string
 }
 
@@ -269,7 +269,7 @@ the project's source, in a folder that contains the working directory or this pr
 	return cmd
 }
 
-// serveDev runs the project's own petrock, instead of this process where the system allows it.
+// serveDev runs the project's own petrock. Where the system allows it, petrock replaces this process.
 func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {

@@ -153,11 +153,11 @@ type Field struct {
 	Claim
 }
 
-// A Claim is the JSON key of a struct field, as far as the field itself determines it. [Dominant]
-// resolves conflicts.
+// A Claim is the JSON key that a struct field asks for, with its options. If several fields ask for the
+// same key, [Dominant] decides which one gets it.
 type Claim struct {
 	Key      string
-	Depth    int  // number of embedded structs on the way to the field
+	Depth    int  // 1 for a field of the struct itself, and 1 more for each embedded struct around it
 	Tagged   bool // the json tag sets the key
 	Quoted   bool // the json tag has the option string
 	Omits    bool // the json tag has the option omitempty or omitzero

@@ -138,7 +138,8 @@ func (p decoders) newFor(t reflect.Type) decodeFunc {
 	})
 }
 
-// nonNull returns the decoder of a type that Marshal never encodes as null. d refuses null.
+// nonNull returns the decoder of a type that Marshal never encodes as null. Only an exact decoder
+// refuses null, as d does.
 func (p decoders) nonNull(d decodeFunc) decodeFunc {
 	if p.exact {
 		return d

@@ -247,7 +247,7 @@ func isSpace(c byte) bool {
 	return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t')
 }
 
-// expected fails because the input at i is not what it should be.
+// expected fails because the input at i is something else.
 func (s *scanner) expected(i int, what string) int {
 	return s.syntaxError(i, "expected "+what+", got "+s.describe(i))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// Exec replaces this process by a program, with out as its standard output. It returns only on failure.
+// Exec replaces this process with a program whose standard output is out. It returns only on failure.
 // It searches PATH for a program without a slash. It avoids package os/exec, which makes every server
 // one percent larger.
 func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
@@ -36,7 +36,7 @@ func candidates(program string) []string {
 	return paths
 }
 
-// execFirst replaces this process by the first path that can be executed.
+// execFirst replaces this process with the first path that can be executed.
 func execFirst(paths, args []string) error {
 	failed := syscall.ENOENT
 	for _, path := range paths {

@@ -13,7 +13,7 @@ import (
 )
 
 // Plain returns text that is safe to show on a terminal. It escapes control, bidirectional and other
-// invisible characters like JSON, such as \u001b, and replaces invalid UTF-8 by \ufffd. It keeps line
+// invisible characters like JSON, such as \u001b, and replaces invalid UTF-8 with \ufffd. It keeps line
 // breaks and tabs.
 func Plain(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
@@ -39,7 +39,7 @@ func isInvisible(r rune) bool {
 		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// escape replaces invisible characters by JSON escapes. If there are none, it returns text itself.
+// escape replaces invisible characters with JSON escapes. If there are none, it returns text itself.
 func escape(text []byte) []byte {
 	var out []byte
 	done := 0

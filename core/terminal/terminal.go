@@ -1,5 +1,5 @@
 // Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to print,
-// colors, progress, and replacing this process by another program.
+// colors, progress, and replacing this process with another program.
 package terminal
 
 import (

@@ -12,7 +12,7 @@
 //   - iss must be one of the issuers, and aud must contain this server. exp is required. nbf and
 //     iat must not be in the future. Clocks may differ by the leeway.
 //   - typ in the header must be at+jwt, JWT or missing. ID tokens and refresh tokens are refused;
-//     they are recognised by the claims at_hash, c_hash, token_use and typ.
+//     they are recognized by the claims at_hash, c_hash, token_use and typ.
 //   - sub or client_id is required. azp or cid replaces a missing client_id.
 //   - scope and scp are optional: a string with spaces, or a list.
 //

@@ -217,9 +217,10 @@ func (g *Gate) checkTimes(c claims, now time.Time) error {
 	return nil
 }
 
-// expiry returns when the token expires, including the leeway; zero if a time cannot represent it.
+// expiry returns when the token expires, including the leeway; zero, which means never, if that is more
+// than about two thousand years from now.
 func (g *Gate) expiry(c claims) time.Time {
-	if *c.Expires > 1<<36 { // about two thousand years
+	if *c.Expires > 1<<36 {
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(*c.Expires * 1000)).Add(g.leeway)
