@@ -1,4 +1,4 @@
-// Package skeleton holds the Go of a new project that is not in core or generators.
+// Package skeleton holds the Go code of a new project that is not in core or generators.
 package skeleton
 
 import "embed"

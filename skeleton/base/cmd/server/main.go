@@ -10,7 +10,7 @@ import (
 func main() {
 	os.Exit(serve.Main(serve.Config{
 		Name: "server",
-		Wire: wire, // registers what tools, resources, prompts and features contain
+		Wire: wire, // registers the tools, resources, prompts and features of this project
 
 		// Instructions tell the client's model how to use the server as a whole.
 		Instructions: "",

@@ -17,7 +17,7 @@ type AboutOutput struct {
 	Caller       string   `json:"caller,omitempty"`       // Identity of the caller, if the server checks it
 }
 
-// About describes the caller. The context of a call has all of it.
+// About describes the client and the caller, from the context of the call.
 //
 //petrock:title About the caller
 //petrock:hints read-only closed-world

@@ -92,8 +92,8 @@ func AskUserOrModel(ctx context.Context, _ struct{}) (string, error) {
 	return greeting, err
 }
 
-// confirm asks for a confirmation. Two tools use it, because the official suite calls one with the state
-// that it received and the other with a modified one.
+// confirm asks for a confirmation. Two tools use it, because the MCP conformance suite calls one with
+// the state that it received and the other with a modified one.
 func confirm(ctx context.Context) (string, error) {
 	question := &mcp.Elicitation{
 		Key:     "confirm",

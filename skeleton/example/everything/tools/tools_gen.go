@@ -111,7 +111,7 @@ func Register(s *mcp.Server) error {
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:         "about",
 			Title:        "About the caller",
-			Description:  "Describes the caller. The context of a call has all of it.",
+			Description:  "Describes the client and the caller, from the context of the call.",
 			InputSchema:  json.RawMessage(inputSchemaAbout),
 			OutputSchema: json.RawMessage(outputSchemaAbout),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
