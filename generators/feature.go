@@ -263,6 +263,8 @@ func (n component) checkMethodNames(fields []gen.Field, methods ...string) error
 	return nil
 }
 
+// importFeature imports a feature, under another name if a variable of generated tests has its
+// name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":

@@ -39,7 +39,7 @@ func AddCommands(root *cobra.Command, env Env) {
 	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newHistory(env))...)
 }
 
-// examples returns command lines for help, one a line.
+// examples returns command lines for help, one per line.
 func examples(env Env, lines ...string) string {
 	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 }

@@ -51,8 +51,8 @@ func (f *finder) checkFeature() {
 	}
 }
 
-// checkDuplicates refuses commands with the same event type and queries with the same name. It ignores
-// tool names.
+// checkDuplicates refuses commands with the same event type and queries with the same name.
+// checkClashes compares tool names.
 func (f *finder) checkDuplicates() {
 	known := map[string]Component{}
 	for _, c := range f.found.Components {
@@ -365,7 +365,7 @@ func (f *finder) checkState(name string) {
 	initial, _ := f.pkg.Scope().Lookup(newState).(*types.Func)
 	switch {
 	case initial == nil:
-		f.problem(object.Pos(), "State has no constructor; write func NewState() *State, which makes its maps")
+		f.problem(object.Pos(), "State has no constructor; write func NewState() *State, and initialize the maps in it")
 	case initial.Signature().TypeParams() != nil || !hasTypes(initial.Signature(), nil, []func(types.Type) bool{isStateOf(f.pkg)}):
 		f.problem(initial.Pos(), "NewState must be func NewState() *State; replay calls it before the first event")
 	}

@@ -114,8 +114,8 @@ func (p Place) receiver() string {
 	return ""
 }
 
-// CheckToolNames adds a problem to packages with a tool name that others, or an earlier package, already
-// have. It ignores packages with problems.
+// CheckToolNames adds a problem to each package that has a tool with the name of a tool in others
+// or in an earlier package. It ignores packages with problems.
 func CheckToolNames(packages, others []*Package) {
 	known := map[string]Component{}
 	for _, pkg := range others {

@@ -33,7 +33,8 @@ func (w walker) isMapIterator(e ast.Expr) bool {
 	return ok && (w.isFunctionOf(call.Fun, "maps", "Keys") || w.isFunctionOf(call.Fun, "maps", "Values") || w.isFunctionOf(call.Fun, "maps", "All"))
 }
 
-// isFunctionOf reports whether an expression is a function of a package whose name begins with prefix.
+// isFunctionOf reports whether an expression is a function of package pkg, with a name that begins
+// with prefix.
 func (w walker) isFunctionOf(e ast.Expr, pkg, prefix string) bool {
 	if index, ok := e.(*ast.IndexExpr); ok {
 		e = index.X

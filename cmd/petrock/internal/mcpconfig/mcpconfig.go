@@ -414,11 +414,11 @@ func fileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Read reads one configuration file, which may belong to another user. The name of the file tells its
-// client. For any other name the key does: mcpServers for Claude Code, mcp for Crush, servers for VS
-// Code. Any other TOML file belongs to Codex. The project's folder is the folder of the file, or the one
-// above it for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. The error for an unusable file
-// is a [*Problem].
+// Read reads one configuration file, which may belong to another user. It finds the client by the
+// name of the file or, for other names, by the key: mcpServers for Claude Code, mcp for Crush,
+// servers for VS Code. Other TOML files belong to Codex. The project's folder is the folder of the
+// file, or the one above it for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. The
+// error for an unusable file is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

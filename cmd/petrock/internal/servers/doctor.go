@@ -364,7 +364,8 @@ func (c *checkup) addRevision(r mcp.Revision) {
 	}
 }
 
-// tryOtherEra checks whether the server also speaks the other era. Failing to is not an error.
+// tryOtherEra checks whether the server also speaks the other era. It is not an error if it does
+// not.
 func (c *checkup) tryOtherEra(ctx context.Context, t *target, supported []mcp.Revision, heard *warnings) {
 	revision := mcp.Latest
 	if c.Stateless != "" {
