@@ -26,7 +26,6 @@ type structure struct {
 	logged     bool // stored in the event log, where null and empty must stay distinct
 }
 
-// write adds the type and its enums to a file.
 func (s structure) write(file gen.GoFile) {
 	s.writeType(file)
 	s.writeEnums(file)
@@ -42,7 +41,6 @@ func (s structure) writeType(file gen.GoFile) {
 	file.Type().Id(s.name).Struct(members...)
 }
 
-// writeEnums writes the types of enum fields and their constants.
 func (s structure) writeEnums(file gen.GoFile) {
 	for _, f := range s.fields {
 		enum, ok := enumOf(f.Type)

@@ -147,7 +147,6 @@ func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
 	return t, nil
 }
 
-// commandType returns the Go type of the command of t.
 func commandType(f *gen.Feature, t trigger) (string, error) {
 	if f == nil {
 		return t.command, nil

@@ -360,7 +360,6 @@ cases.`,
 	return cmd
 }
 
-// componentNames returns the names of the components of a kind.
 func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	listing, err := e.List(ctx)
 	if err != nil {

@@ -306,7 +306,6 @@ func isCompleter(s *types.Signature) bool {
 	return s.TypeParams() == nil && hasTypes(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
 }
 
-// linkCompleters assigns completers to their components.
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
 		refuse := func(format string, args ...any) {

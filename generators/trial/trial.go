@@ -123,7 +123,6 @@ const (
 	maxOutput     = 64 << 20
 )
 
-// withDefaults returns l with defaults for zero fields.
 func (l Limits) withDefaults() Limits {
 	if l.Time <= 0 {
 		l.Time = DefaultTime

@@ -135,7 +135,6 @@ func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
-// isSortedAfter reports whether a slice is sorted after a loop.
 func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
 	text := types.ExprString(target)
 	for n := range ast.Preorder(w.body) {

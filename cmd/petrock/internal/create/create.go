@@ -286,7 +286,6 @@ func unused(goSum []byte) []module.Version {
 	return rest
 }
 
-// find returns the content of a file.
 func find(files []scaffold.File, name string) []byte {
 	for _, file := range files {
 		if file.Path == name {
@@ -353,7 +352,7 @@ func newResult(o Options, files []scaffold.File) *Result {
 	return r
 }
 
-// next sets the commands to type next.
+// next sets Next, and adds a note if a workspace does not list the project.
 func (r *Result) next(o Options) {
 	if r.Dir != filepath.Clean(o.Base) {
 		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))

@@ -75,7 +75,7 @@ func openDestination(dest string) (*destination, error) {
 	return p, nil
 }
 
-// prepare creates the hidden folder.
+// prepare claims the hidden folder, cleans up after an earlier run, and creates the subfolders.
 func (p *destination) prepare() error {
 	if err := p.claim(); err != nil {
 		return err

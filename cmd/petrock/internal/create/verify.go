@@ -139,7 +139,6 @@ func missingModules(ctx context.Context, files []scaffold.File) []module.Version
 	})
 }
 
-// required returns the modules that the project's go.mod requires.
 func required(files []scaffold.File) []module.Version {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {

@@ -224,7 +224,6 @@ func (r *resolver) home() (string, error) {
 	return home, nil
 }
 
-// isOwn reports whether a file belongs to the user.
 func (r *resolver) isOwn(info fs.FileInfo) bool {
 	if r.IsOwn != nil {
 		return r.IsOwn(info)
@@ -270,7 +269,6 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.Err }
 
-// syntaxProblem returns the problem for a syntax error.
 func syntaxProblem(file string, text []byte, err error) *Problem {
 	p := &Problem{File: file, Err: err}
 	var broken *strictjson.Error
@@ -375,7 +373,6 @@ func filesAbove(last string) (ignored []*Problem) {
 	return ignored
 }
 
-// findIn reads the files of one folder.
 func findIn(folder string, r *resolver) *Config {
 	c := &Config{Dir: folder, resolver: r}
 	for _, client := range clients() {

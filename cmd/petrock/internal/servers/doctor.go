@@ -429,7 +429,6 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 	}
 }
 
-// withRemedy returns the text of an error with the remedy.
 func (c *checkup) withRemedy(err error) string {
 	text := err.Error()
 	var refused *clienthttp.HTTPError
