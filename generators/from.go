@@ -375,7 +375,7 @@ func resultsOf(f *gen.Function) (results, error) {
 	for i := range count {
 		v := vars.At(i)
 		if derive.IsError(v.Type()) {
-			return results{}, f.Errorf("%s is not the last result; a tool returns one error, last", f.Result(i))
+			return results{}, f.Errorf("%s must be the last result", f.Result(i))
 		}
 		schema, err := f.Output(v.Type())
 		if err != nil {

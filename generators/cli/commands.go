@@ -315,7 +315,7 @@ the dry run are not run again.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.addFlags(cmd, false)
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "do not run examples that the dry run did not run")
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "skip examples that did not run in the dry run")
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd
 }

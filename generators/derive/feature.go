@@ -99,10 +99,10 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.problem(spec.Name.Pos(), constrainedProblem, name, kind)
 		return
 	case named.TypeParams() != nil:
-		f.problem(spec.Name.Pos(), "%s is generic, which a %s cannot be; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
+		f.problem(spec.Name.Pos(), "%s is generic, but a %s cannot be generic; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	case !isStruct && !isInvalid(named):
-		f.problem(spec.Name.Pos(), "%s is not a struct, as a %s must be; change it, or put //petrock:ignore into its doc comment", name, kind)
+		f.problem(spec.Name.Pos(), "%s is not a struct, but a %s must be a struct; change it, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}

@@ -138,7 +138,7 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 	for _, d := range found {
 		switch {
 		case !slices.Contains(allowedDirectives(c.Kind), d.name):
-			f.problem(d.pos, "//petrock:%s is not allowed on a %s; allowed are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
+			f.problem(d.pos, "//petrock:%s is not allowed on a %s; the allowed directives are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
 			continue
 		case seen[d.name]:
 			f.problem(d.pos, duplicateDirective, d.name)

@@ -89,7 +89,7 @@ func (w walker) orderDependence(loop *ast.RangeStmt) string {
 		return true
 	})
 	if what == "" && breaks && keeps {
-		what = "keeps the element at which it ends"
+		what = "stops early and keeps the current element"
 	}
 	return what
 }
