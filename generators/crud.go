@@ -54,7 +54,8 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 	return draft, nil
 }
 
-// tryStep returns a command line that creates an item or, if a value needs quotes in a shell, the tools.
+// tryStep returns a next step: a command line that creates an item or, if a value needs shell
+// quotes, the names of the tools.
 func (c crud) tryStep() string {
 	arguments := ""
 	for _, f := range c.fields {
@@ -204,14 +205,14 @@ func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
 
-// command writes the type of a command or query, which shares the enumerations of the items.
-func (c crud) command(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
+// writeCommand writes the type of a command or query, which shares the enums of the items.
+func (c crud) writeCommand(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
 	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.writeType(file)
 }
 
 func (c crud) create() gen.GoFile {
 	file := c.file()
-	c.command(file, "Create", fmt.Sprintf("adds %s %s.", article(c.one), c.one), []string{"hints additive"}, c.fields...)
+	c.writeCommand(file, "Create", fmt.Sprintf("adds %s %s.", article(c.one), c.one), []string{"hints additive"}, c.fields...)
 	set := ""
 	for _, f := range c.fields {
 		set += fmt.Sprintf("%s: c.%[1]s,\n", f.Go)
@@ -247,7 +248,7 @@ func (c crud) updateFields() []gen.Field {
 
 func (c crud) update() gen.GoFile {
 	file := c.file()
-	c.command(file, "Update", fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
+	c.writeCommand(file, "Update", fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
 	set := ""
 	for _, f := range c.fields {
 		star := "*"
@@ -272,7 +273,7 @@ func (c Update) Apply(s *State, e app.Event) $type {
 
 func (c crud) remove() gen.GoFile {
 	file := c.file()
-	c.command(file, "Delete", fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
+	c.writeCommand(file, "Delete", fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
 	c.text(file, `// Check refuses an unknown id.
 func (c Delete) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
@@ -301,7 +302,7 @@ func (s *State) removeID(at int) {
 
 func (c crud) get() gen.GoFile {
 	file := c.file()
-	c.command(file, "Get", "returns one "+c.one+".", nil, c.idField())
+	c.writeCommand(file, "Get", "returns one "+c.one+".", nil, c.idField())
 	c.text(file, `// Answer returns the $one.
 func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
 	if err := s.checkID(q.ID); err != nil {

@@ -17,7 +17,7 @@ type crudTests struct {
 	crud
 	inputs     map[string]*jen.Statement // inputs of commands, by placeholder
 	items      map[string][]jen.Code     // fields of expected items, by placeholder
-	wrongField string                    // field that create refuses in the input wrong; may be empty
+	wrongField string                    // name of the invalid field in the input "wrong"; empty if no value is invalid
 }
 
 func (c crud) tests() ([]source, error) {
@@ -138,7 +138,7 @@ func (c crud) newTests() (t crudTests, err error) {
 		object, failed := encodeFields(c.fields, value)
 		set, ok := c.structure(c.fields).shape(t.path()).members(object)
 		if failed == nil && !ok {
-			failed = fmt.Errorf("write %s %s as a Go value", c.typ, object)
+			failed = fmt.Errorf("no value of %s encodes to %s", c.typ, object)
 		}
 		if failed != nil {
 			err = failed

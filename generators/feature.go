@@ -231,7 +231,7 @@ func newFeatureComponent(p gen.Project, kind, text, description string) (compone
 		return component{}, err
 	}
 	if !name.IsExact() {
-		return component{}, fmt.Errorf("the name %q cannot be recovered from its Go name %s; choose a name with longer words", rest, n.goName)
+		return component{}, fmt.Errorf("the Go name %s of %q splits into other words; choose a name with longer words", n.goName, rest)
 	}
 	if isReserved(n.goName) {
 		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
@@ -263,6 +263,8 @@ func (n component) checkMethodNames(fields []gen.Field, methods ...string) error
 	return nil
 }
 
+// importFeature imports a feature, under another name if a variable of generated tests has its
+// name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":

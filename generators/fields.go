@@ -23,10 +23,9 @@ type structure struct {
 	fields []gen.Field
 
 	directives []string
-	logged     bool // stored in the event log, so that null and empty must stay distinct
+	logged     bool // stored in the event log, where null and empty must stay distinct
 }
 
-// write adds the type and its enums to a file.
 func (s structure) write(file gen.GoFile) {
 	s.writeType(file)
 	s.writeEnums(file)
@@ -42,7 +41,6 @@ func (s structure) writeType(file gen.GoFile) {
 	file.Type().Id(s.name).Struct(members...)
 }
 
-// writeEnums writes the types of enum fields and their constants.
 func (s structure) writeEnums(file gen.GoFile) {
 	for _, f := range s.fields {
 		enum, ok := enumOf(f.Type)
@@ -78,7 +76,7 @@ func (n component) checkEnumNames(structures ...structure) error {
 		taken = map[string]string{n.goName: "the " + n.kind}
 	}
 	for _, s := range structures {
-		taken[s.name] = "the type that holds all fields"
+		taken[s.name] = "the struct of the fields"
 	}
 	for _, s := range structures {
 		for _, f := range s.fields {
@@ -92,7 +90,7 @@ func (n component) checkEnumNames(structures ...structure) error {
 			}
 			for _, name := range names {
 				if other := taken[name]; other != "" {
-					return fmt.Errorf("field %q: its enum needs the Go name %s, which is that of %s; rename the field", f.Name, name, other)
+					return fmt.Errorf("field %q: the Go name %s of its enum is already used by %s; rename the field", f.Name, name, other)
 				}
 				taken[name] = "the enum of the field " + f.Name
 			}

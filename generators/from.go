@@ -168,7 +168,8 @@ func (w *wrapper) next() []string {
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
 
-func requiredBy(schema json.RawMessage) string {
+// firstRequired returns the first required property of a schema, or "" if there is none.
+func firstRequired(schema json.RawMessage) string {
 	var document struct{ Required []string }
 	if json.Unmarshal(schema, &document) != nil || len(document.Required) == 0 {
 		return ""
@@ -198,10 +199,10 @@ type wrapperField struct {
 	about    string // description; optional
 }
 
-// A fieldNamer names fields after parameters or results. Field names differ in more than case.
+// A fieldNamer names fields after parameters or results. No two names differ only in case.
 type fieldNamer struct {
 	list     []wrapperField
-	fallback string // name for those without a usable name
+	fallback string // name for a parameter or result without a usable name
 	alone    bool   // there is only one, so the fallback needs no number
 }
 
@@ -231,7 +232,7 @@ func (p *fieldNamer) isTaken(name, goName string) bool {
 	})
 }
 
-// variable returns the name of a variable for the field that conflicts with no other name.
+// variable returns an unused variable name for the field.
 func (f wrapperField) variable(others []string, imported map[string]bool) string {
 	taken := func(name string) bool {
 		return slices.Contains(others, name) || imported[name] || isKeywordOrBuiltin(name)
@@ -306,7 +307,7 @@ func paramsOf(f *gen.Function, module string) (params, error) {
 			address = "&"
 		}
 		if vars.Len() == contexts+1 && isInput(typ, schema, module) {
-			p.whole, p.needs = typ, requiredBy(schema)
+			p.whole, p.needs = typ, firstRequired(schema)
 			p.arguments = append(p.arguments, address+"in")
 			continue
 		}
@@ -374,7 +375,7 @@ func resultsOf(f *gen.Function) (results, error) {
 	for i := range count {
 		v := vars.At(i)
 		if derive.IsError(v.Type()) {
-			return results{}, f.Errorf("%s is not the last result; a tool returns one error, last", f.Result(i))
+			return results{}, f.Errorf("%s must be the last result", f.Result(i))
 		}
 		schema, err := f.Output(v.Type())
 		if err != nil {
@@ -386,7 +387,7 @@ func resultsOf(f *gen.Function) (results, error) {
 			return r, nil
 		}
 		if schema == nil {
-			return results{}, f.Errorf("%s is the whole result of a tool, so it must be the only result except an error", f.Result(i))
+			return results{}, f.Errorf("%s is a complete tool result, so the function can return only it and an error", f.Result(i))
 		}
 		fields.add(v, i+1, v.Type(), false)
 	}

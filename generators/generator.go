@@ -101,7 +101,6 @@ type $nameInput struct {
 
 const jenPath = "github.com/dave/jennifer/jen"
 
-// generatorBody is the body of a new generator.
 const generatorBody = `// A Name converts to the spellings that Go, files and people use.
 name, err := gen.ParseName(in.Name)
 if err != nil {

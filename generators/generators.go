@@ -54,7 +54,8 @@ func (s step) example(file gen.GoFile) string {
 	return text + "}"
 }
 
-// stepLoop returns a loop over calls of several tools. The statements then follow each call.
+// stepLoop returns a loop over calls of several tools. then holds statements to run after each
+// call.
 func stepLoop(file gen.GoFile, mcptest string, all []step, then string) string {
 	example, rows := file.Ref(mcptest, "Example"), ""
 	for _, s := range all {

@@ -19,7 +19,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A shape is a struct type of the project whose values tests write: posts.Create{Title: "a"}.
+// A shape is a struct type of the project. Tests contain literals of it: posts.Create{Title: "a"}.
 type shape struct {
 	path    string // import path of its package
 	name    string
@@ -277,7 +277,7 @@ func timeCode(at time.Time) *jen.Statement {
 	)
 }
 
-// typeCode returns a type that value supports, as jennifer code with its imports.
+// typeCode returns a type as jennifer code. It supports the same types as value.
 func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -106,7 +106,6 @@ func queryVariables(uri string) []string {
 	return strings.Split(strings.TrimSuffix(query, "}"), ",")
 }
 
-// unwrittenTest returns the test of a component that is not written yet.
 func (n component) unwrittenTest(p gen.Project, call string) gen.GoFile {
 	return n.test(p, func(file gen.GoFile) string {
 		file.Use("strings")

@@ -115,7 +115,7 @@ func (u *upgrade) check() error {
 	return nil
 }
 
-// canonicalize replaces field names by their first path in the command.
+// canonicalize replaces field paths by their canonical paths, see [contract.Shape.Canonical].
 func (u *upgrade) canonicalize() {
 	renamed, defaults := map[string]string{}, map[string]string{}
 	for old, name := range u.edit.Rename {
@@ -159,7 +159,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	}
 	if len(u.undecided) > 0 {
 		slices.Sort(u.undecided)
-		return gen.Draft{}, fmt.Errorf("%s: cannot convert version %d to %d:\n  %s\nor send a body that converts it", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+		return gen.Draft{}, fmt.Errorf("%s: cannot convert version %d to %d:\n  %s\nResolve each of these, or send a body that converts it", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
 	}
 	name, err := gen.ParseName(gen.WireName(old))
 	if err != nil {
@@ -245,7 +245,7 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 		return code
 	}
 	var list []jen.Code
-	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // nested type arguments do not compile
+	for argument := range strings.SplitSeq(strings.TrimSuffix(arguments, "]"), ",") { // naive: with nested type arguments, the result does not compile
 		parsed, err := contract.ParseType(argument)
 		if err != nil {
 			u.addUndecided(text, err.Error())
@@ -393,7 +393,7 @@ func (u *upgrade) convert(value *jen.Statement, old contract.Type, target types.
 	target = types.Unalias(target)
 	named, isNamed := target.(*types.Named)
 	if old.Kind == contract.Opaque {
-		return value, isNamed && u.isOpaque(named, old.Name)
+		return value, isNamed && u.hasRecordedName(named, old.Name)
 	}
 	if pointer, ok := target.(*types.Pointer); ok {
 		if old.Kind != contract.Pointer {
@@ -475,8 +475,8 @@ func (u *upgrade) differs(old contract.Type, target types.Type) bool {
 	return !ok || converted.GoString() != "v" || isNamed && old.Kind != contract.Opaque
 }
 
-// isOpaque reports whether t is the type with the recorded name.
-func (u *upgrade) isOpaque(t *types.Named, name string) bool {
+// hasRecordedName reports whether t is the type with the recorded name.
+func (u *upgrade) hasRecordedName(t *types.Named, name string) bool {
 	if t.Obj().Pkg() == nil {
 		return false
 	}

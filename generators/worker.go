@@ -44,7 +44,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	if n.isWritten() && len(triggers) > 1 {
-		return gen.Draft{}, fmt.Errorf("a body is for one trigger, and the worker has %d; send one, and write the other methods by hand", len(triggers))
+		return gen.Draft{}, fmt.Errorf("a body needs exactly one trigger, not %d; send one trigger, and write the other methods by hand", len(triggers))
 	}
 	fields, err := gen.ParseFields(in.Fields)
 	if err != nil {
@@ -147,7 +147,6 @@ func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
 	return t, nil
 }
 
-// commandType returns the Go type of the command of t.
 func commandType(f *gen.Feature, t trigger) (string, error) {
 	if f == nil {
 		return t.command, nil

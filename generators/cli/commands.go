@@ -39,7 +39,7 @@ func AddCommands(root *cobra.Command, env Env) {
 	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newHistory(env))...)
 }
 
-// examples returns command lines for help, one a line.
+// examples returns command lines for help, one per line.
 func examples(env Env, lines ...string) string {
 	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 }
@@ -315,7 +315,7 @@ the dry run are not run again.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.addFlags(cmd, false)
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "do not run examples that the dry run did not run")
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "skip examples that did not run in the dry run")
 	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd
 }
@@ -360,7 +360,6 @@ cases.`,
 	return cmd
 }
 
-// componentNames returns the names of the components of a kind.
 func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	listing, err := e.List(ctx)
 	if err != nil {

@@ -37,8 +37,8 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// forbidsExec reports whether arg is --no-exec, not false, or a likely misspelling such as --noexec or
-// —no-exec. findTarget obeys it anywhere on the command line.
+// forbidsExec reports whether arg is --no-exec, unless it is set to false, or a likely misspelling
+// such as --noexec or —no-exec. findTarget obeys it anywhere on the command line.
 func forbidsExec(arg string) bool {
 	first, _ := utf8.DecodeRuneInString(arg)
 	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")

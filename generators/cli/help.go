@@ -33,7 +33,6 @@ same name, help prints the topic; run the command with --help for its own help.`
 	help.Run, help.RunE = nil, runHelp
 }
 
-// listTopics lists the topics for the help of a program.
 func listTopics(program string) string {
 	text := "\nHelp topics:\n"
 	for _, page := range docs.Pages() {

@@ -34,7 +34,8 @@ func highlights() []highlight {
 	}
 }
 
-// PrintReport prints a report as [terminal.Plain] returns it, on a terminal with marks and colors.
+// PrintReport prints a report with control characters escaped and, on a terminal, with marks and
+// colors.
 func PrintReport(out io.Writer, report fmt.Stringer) error {
 	text := terminal.Plain(report.String())
 	if terminal.HasColor(out) {

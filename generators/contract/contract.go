@@ -1,8 +1,8 @@
 // Package contract records what a project promises: to clients, the list entries of its tools, resources
 // and prompts; to its own event log, that stored events of every command and version stay readable.
 //
-// The record is the committed file contract.json at the project's root. It is history: it contains former
-// states of the source, so it cannot be derived from the source. Only recorded operations change it.
+// The record is the committed file contract.json at the project's root. It contains former states
+// of the source, so it cannot be derived from the source. Only recorded operations change it.
 package contract
 
 import (
@@ -165,12 +165,12 @@ func (c *Contract) Add(other *Contract) {
 	}
 }
 
-// UpdateReverted updates list entries after [Contract.Revert] of the change from before to after. The
-// contract was is the one before the revert. Entries that the revert restored stay; all others become those
-// of source. Entries that the change had added are removed, unless source has them.
-func (c *Contract) UpdateReverted(before, after, was, source *Contract) {
+// UpdateReverted updates list entries after [Contract.Revert] of the change from before to after.
+// unreverted is the contract before the revert. Entries that the revert restored stay; all others
+// become those of source. Entries that the change had added are removed, unless source has them.
+func (c *Contract) UpdateReverted(before, after, unreverted, source *Contract) {
 	for i, list := range c.lists() {
-		old, changed, now := *before.lists()[i], *after.lists()[i], *was.lists()[i]
+		old, changed, now := *before.lists()[i], *after.lists()[i], *unreverted.lists()[i]
 		for name := range changed {
 			if _, existed := old[name]; !existed {
 				delete(*list, name)

@@ -85,8 +85,8 @@ func promptBreaks(was, is map[string]any) []string {
 	return found
 }
 
-// toolBreaks lists changes of a tool's schemas that refuse former calls, or allow results that clients do
-// not expect.
+// toolBreaks lists changes of a tool's schemas that reject calls which used to be valid, or allow
+// results that clients do not expect.
 func toolBreaks(was, is map[string]any) []string {
 	schema := func(entry map[string]any, key string) map[string]any {
 		root, _ := entry[key].(map[string]any)

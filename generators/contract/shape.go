@@ -220,8 +220,8 @@ func (f Field) encodedType() string {
 	return f.Type
 }
 
-// fits reports whether values of the old type can be read as the new one, with the same meaning. It notes
-// differences inside structs instead.
+// fits reports whether values of the old type can be read as the new one, with the same meaning. It
+// does not count differences inside structs, but notes them.
 func (c *comparer) fits(path, old, now string) bool {
 	was, oldErr := ParseType(old)
 	is, err := ParseType(now)
@@ -410,7 +410,7 @@ func (s Shape) object(fields []Field, within map[string]bool) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// recurs reports whether the element type of t is one of the types within which t occurs.
+// recurs reports whether t is, or contains as elements, one of the enclosing struct types.
 func (s Shape) recurs(t Type, within map[string]bool) bool {
 	for t.Elem != nil {
 		t = *t.Elem

@@ -172,7 +172,7 @@ func (f *finder) linkOldVersions() {
 			switch {
 			case o.command != c.Func:
 			case !leads[o.name]:
-				f.problemAt(o.file, o.line, "%s upgrades to %s, which does not lead to %s; return %[3]s, or a later version of it", o.name, o.next, c.Func)
+				f.problemAt(o.file, o.line, "Upgrade of %s returns %s, whose upgrades do not end at %s; return %[3]s, or a later version of it", o.name, o.next, c.Func)
 			case o.version >= c.version:
 				f.problemAt(o.file, o.line, "%s is version %d of %s, whose current version is %d; put //petrock:version %d into the doc comment of %[3]s", o.name, o.version, c.Func, c.version, o.version+1)
 			default:

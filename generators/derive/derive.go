@@ -142,7 +142,7 @@ type finder struct {
 	found *Package
 
 	declarations map[*typecheck.File]map[token.Pos]ast.Node            // by the position of their name
-	groups       map[*ast.TypeSpec]*ast.GenDecl                        // with the doc comment of a type that has none itself
+	groups       map[*ast.TypeSpec]*ast.GenDecl                        // declarations whose doc comment belongs to their only type
 	constants    map[*types.Package]map[*types.TypeName][]*types.Const // by type
 }
 
@@ -180,7 +180,7 @@ func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("names ending in _gen.go are for derived files, and this file has no line %q; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
+		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("the name ends in _gen.go but the file has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {
@@ -252,7 +252,8 @@ func (f *finder) name(t types.Type) string {
 	})
 }
 
-// isThisPackage reports whether p is the package of f. There may be several values of one package.
+// isThisPackage reports whether p is the package of f. Several values of p may stand for one
+// package.
 func (f *finder) isThisPackage(p *types.Package) bool { return p != nil && p.Path() == f.pkg.Path() }
 
 // visitFunc adds a function or method that is a component, or reports its errors.

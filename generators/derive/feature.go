@@ -51,8 +51,8 @@ func (f *finder) checkFeature() {
 	}
 }
 
-// checkDuplicates refuses commands with the same event type and queries with the same name. It ignores
-// tool names.
+// checkDuplicates refuses commands with the same event type and queries with the same name.
+// checkClashes compares tool names.
 func (f *finder) checkDuplicates() {
 	known := map[string]Component{}
 	for _, c := range f.found.Components {
@@ -99,10 +99,10 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.problem(spec.Name.Pos(), constrainedProblem, name, kind)
 		return
 	case named.TypeParams() != nil:
-		f.problem(spec.Name.Pos(), "%s is generic, which a %s cannot be; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
+		f.problem(spec.Name.Pos(), "%s is generic, but a %s cannot be generic; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	case !isStruct && !isInvalid(named):
-		f.problem(spec.Name.Pos(), "%s is not a struct, as a %s must be; change it, or put //petrock:ignore into its doc comment", name, kind)
+		f.problem(spec.Name.Pos(), "%s is not a struct, but a %s must be a struct; change it, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
@@ -365,7 +365,7 @@ func (f *finder) checkState(name string) {
 	initial, _ := f.pkg.Scope().Lookup(newState).(*types.Func)
 	switch {
 	case initial == nil:
-		f.problem(object.Pos(), "State has no constructor; write func NewState() *State, which makes its maps")
+		f.problem(object.Pos(), "State has no constructor; write func NewState() *State, and initialize the maps in it")
 	case initial.Signature().TypeParams() != nil || !hasTypes(initial.Signature(), nil, []func(types.Type) bool{isStateOf(f.pkg)}):
 		f.problem(initial.Pos(), "NewState must be func NewState() *State; replay calls it before the first event")
 	}

@@ -114,8 +114,8 @@ func (p Place) receiver() string {
 	return ""
 }
 
-// CheckToolNames adds a problem to packages with a tool name that others, or an earlier package, already
-// have. It ignores packages with problems.
+// CheckToolNames adds a problem to each package that has a tool with the name of a tool in others
+// or in an earlier package. It ignores packages with problems.
 func CheckToolNames(packages, others []*Package) {
 	known := map[string]Component{}
 	for _, pkg := range others {
@@ -291,7 +291,7 @@ func (f *finder) checkScopeDirectives(file *typecheck.File, components []Compone
 			switch inside := func(b *ast.BlockStmt) bool { return b.Pos() < comment.Pos() && comment.Pos() < b.End() }; {
 			case slices.ContainsFunc(bodies, inside):
 			case !strings.HasPrefix(comment.Text, directivePrefix+"scopes"):
-				f.problem(comment.Pos(), "%q is not a directive and requires no scopes; write //petrock:scopes without spaces", strings.TrimSpace(comment.Text))
+				f.problem(comment.Pos(), "%q is not a directive and has no effect; write //petrock:scopes in lower case without spaces", strings.TrimSpace(comment.Text))
 			case !slices.Contains(docs, group):
 				f.problem(comment.Pos(), "//petrock:scopes has no effect here; move it to the doc comment of a tool's function, or of the type of a command or query")
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// render returns the derived file of the package.
 func (f *finder) render() ([]byte, error) {
 	source := "functions"
 	if f.place.Kind == Feature {

@@ -200,7 +200,7 @@ func (t sourceType) Remedy() string {
 	if named, ok := t.Type.(*types.Named); ok && t.s.finder.isInProject(named.Obj()) {
 		return "put its schema into its doc comment: //petrock:schema {\"type\":\"string\"}"
 	}
-	return "declare your own type of it with //petrock:schema {\"type\":\"string\"} in the doc comment, or use another"
+	return "declare a type based on it with //petrock:schema {\"type\":\"string\"} in its doc comment, or use another type"
 }
 
 // enumValues returns the constants of a type of the project, as JSON, in the order of declaration.

@@ -131,7 +131,6 @@ func (f *finder) returnsDraft(decl *ast.FuncDecl) bool {
 	return s != nil && s.Results().Len() > 0 && isNamed(s.Results().At(0).Type(), "Draft")
 }
 
-// checkConstructor checks func New.
 func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 	s := f.signature(decl)
 	if s == nil {
@@ -222,7 +221,6 @@ func isText(t any) bool {
 	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
 }
 
-// warnUndocumented warns about fields without a description.
 func (f *finder) warnUndocumented(t types.Type) {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
 		tag, err := schema.ParseTag(m.Tag)

@@ -138,7 +138,7 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 	for _, d := range found {
 		switch {
 		case !slices.Contains(allowedDirectives(c.Kind), d.name):
-			f.problem(d.pos, "//petrock:%s is not allowed on a %s; allowed are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
+			f.problem(d.pos, "//petrock:%s is not allowed on a %s; the allowed directives are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
 			continue
 		case seen[d.name]:
 			f.problem(d.pos, duplicateDirective, d.name)
@@ -306,37 +306,36 @@ func isCompleter(s *types.Signature) bool {
 	return s.TypeParams() == nil && hasTypes(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
 }
 
-// linkCompleters assigns completers to their components.
 func (f *finder) linkCompleters() {
-	for _, done := range f.found.completers {
+	for _, completer := range f.found.completers {
 		refuse := func(format string, args ...any) {
 			d := f.diagnostic(token.NoPos, format, args...)
-			d.File, d.Line, d.Column = done.at.File, done.at.Line, done.at.Column
+			d.File, d.Line, d.Column = completer.at.File, completer.at.Line, completer.at.Column
 			f.addProblem(d)
 		}
 		var names []string
 		at := -1
 		for i, c := range f.found.Components {
 			names = append(names, c.Name)
-			if c.Name == done.of {
+			if c.Name == completer.of {
 				at = i
 			}
 		}
 		if at < 0 {
-			refuse("%s completes %q, but the package has no such %s; it has %s", done.function, done.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
+			refuse("%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
 		_, method := c.method()
 		switch {
 		case len(c.arguments) == 0:
-			refuse("%s completes %s, which has no arguments", done.function, c.Name)
+			refuse("%s completes %s, which has no arguments", completer.function, c.Name)
 		case c.completer != "":
-			refuse("%s completes %s, which %s already completes; remove one", done.function, c.Name, c.completer)
-		case strings.Contains(done.function, ".") && !method:
-			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", done.function, c.Name)
+			refuse("%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
+		case strings.Contains(completer.function, ".") && !method:
+			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
 		default:
-			c.completer = done.function
+			c.completer = completer.function
 		}
 	}
 }

@@ -89,7 +89,6 @@ func (f *finder) isCommand(t types.Type) bool {
 	return check != nil && apply != nil && f.hasSignature(check, named.Obj().Pkg()) && f.hasSignature(apply, named.Obj().Pkg())
 }
 
-// checkEvery checks the method Every and its interval.
 func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 	pos := f.posOf(m, name.Pos())
 	if !hasTypes(m.Signature(), []func(types.Type) bool{IsContext}, []func(types.Type) bool{IsError}) {

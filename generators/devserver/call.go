@@ -25,7 +25,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// callTimeout limits a call of a component.
 const callTimeout = time.Minute
 
 // CallInput is the input of call.

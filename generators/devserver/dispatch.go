@@ -24,9 +24,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// dispatch runs an operation with a generator: here in this process, or with args in the program that
-// [handover.Operation] chooses. If that program is unavailable, the operation runs here with a warning;
-// for a project generator it fails.
+// dispatch runs an operation that uses a generator: it calls here in this process, or runs the
+// program that [handover.Operation] chooses with args. If that program is unavailable, dispatch
+// calls here and adds a warning; for a project generator it fails.
 func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
 	known := hasKind(t.options.Generators, kind)
 	if !known {
@@ -104,7 +104,7 @@ func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 		return maps.Equal(t.home.generators, sumGenerators(p.engine.Root()))
 	}
 	sum, err := engine.ReadSum(files)
-	return err == nil && p.engine.Petrock() == generators.Version && sum.Compare(files, "generators").IsEmpty()
+	return err == nil && p.engine.PetrockVersion() == generators.Version && sum.Compare(files, "generators").IsEmpty()
 }
 
 // runProgram runs a program of the project and returns the result that it prints.
@@ -136,9 +136,8 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 	return nil, fault
 }
 
-// notify tells clients after an operation that resources and the tools of the project's own generators
-// have changed.
-// It returns result and err.
+// notify notifies clients of resources that an operation changed, and updates the tools of the
+// project's own generators. It returns result and err.
 func (t *Tools) notify(ctx context.Context, p *openProject, result *engine.Result, err error) (*engine.Result, error) {
 	if err != nil || result.DryRun {
 		return result, err

@@ -218,9 +218,9 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 	})
 }
 
-// Answer converts the result or error of an operation to a tool result. The structured content is the JSON
-// that the command line prints. For results of operations and builds, the text is the one that the
-// command line prints.
+// Answer converts the result or error of an operation to a tool result. The structured content is
+// the JSON that the command line prints. For operations and builds, the text is a summary, with
+// diffs for a dry run.
 //
 //petrock:ignore
 func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {

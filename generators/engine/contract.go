@@ -46,8 +46,8 @@ func (b brokenCommand) diagnostic() typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
 }
 
-// refuseBroken refuses a plan with which stored events would no longer be readable. A new version of one
-// command ignores commands that were broken before; an undo or a destroy ignores all.
+// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
+// command ignores commands that were broken before. Undo and destroy ignore all broken commands.
 func (p *plan) refuseBroken() error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
@@ -241,12 +241,12 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 
 func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
-// undone is the contract before and after the operation to undo, and now.
+// undone holds the contract before and after the operation to undo, and the current one.
 type undone struct{ before, after, now *contract.Contract }
 
-// canJudge reports whether the plan changes the feature of a command and derives from it without errors. A
-// command that is missing then was removed.
-func (p *plan) canJudge(command string) bool {
+// derivesFeatureOf reports whether the plan changes the feature of a command, and derives from it
+// without errors. Only then does a missing command mean that it was removed.
+func (p *plan) derivesFeatureOf(command string) bool {
 	feature, _, _ := strings.Cut(command, "/")
 	dir := path.Join(derive.Features, feature)
 	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
@@ -281,8 +281,9 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	return err
 }
 
-// updateRevertedContract updates the list entries of the packages that an undo changes, because they may
-// have been edited since, and the capabilities, which depend on all packages.
+// updateRevertedContract updates a contract after its revert: the list entries of packages that the
+// undo changes, because they may have been edited since, and the capabilities, which depend on all
+// packages.
 func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *contract.Contract) error {
 	if len(p.packages) == 0 {
 		return nil
@@ -302,7 +303,7 @@ func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *con
 	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
 	for command, recorded := range after.Commands {
 		_, exists := touched.Commands[command]
-		if !exists && !recorded.Removed && p.canJudge(command) {
+		if !exists && !recorded.Removed && p.derivesFeatureOf(command) {
 			if _, existed := p.undone.before.Commands[command]; !existed {
 				delete(after.Commands, command)
 				continue

@@ -186,9 +186,9 @@ func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, 
 	return edit, nil
 }
 
-// dropTests removes from test files each declaration that no longer compiles or names the tool, then
-// declarations that used those, then unused imports. It removes a file without remaining declarations. It
-// refuses to change edited files, unless Force is set.
+// dropTests removes declarations from test files: those that name the tool or no longer compile,
+// then those that used them, then unused imports. It removes files that have no declarations left.
+// It refuses to change edited files, unless Force is set.
 func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation, o Options) error {
 	uses := map[string]int{} // by file, the line of the first use
 	dropped := map[string][]string{}
@@ -216,7 +216,7 @@ func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, ope
 func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, dropped map[string][]string, opened *journal.Journal, history []journal.Operation, o Options) error {
 	used := cmp.Or(c.Func, c.Name)
 	refusal := &Refusal{
-		Reason: fmt.Sprintf("destroy %s %s: tests that have been edited use it:", c.Kind, c.Name),
+		Reason: fmt.Sprintf("destroy %s %s: edited tests use it:", c.Kind, c.Name),
 		Remedy: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {

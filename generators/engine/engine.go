@@ -97,11 +97,11 @@ func (e *Engine) Root() string { return e.project.Root }
 // Name returns the project's name.
 func (e *Engine) Name() string { return e.project.Name }
 
-// Petrock returns the version of petrock that made the project.
-func (e *Engine) Petrock() string { return e.project.Petrock }
+// PetrockVersion returns the version of petrock that created the project.
+func (e *Engine) PetrockVersion() string { return e.project.Petrock }
 
-// CodeVersion returns the version of petrock in the source of the project's folder generators, or an empty
-// text.
+// CodeVersion returns the version of petrock in the project's folder generators, or "" if it is
+// unknown.
 func (e *Engine) CodeVersion() string {
 	text, err := e.root.ReadFile("generators/generators.go")
 	if err != nil {
@@ -152,10 +152,10 @@ func (e *Engine) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.store == nil || e.store.Full() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
+	if e.store == nil || e.store.IsFull() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
-		e.resolver = imports.NewResolver(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // no server links generators
+		e.resolver = imports.NewResolver(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // servers do not link generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}

@@ -94,7 +94,7 @@ type Inspection struct {
 	Source    string                 `json:"source"`    // Text of its file
 	TestFile  string                 `json:"testFile"`  // Path of its test file, NAME_test.go; empty if it does not exist
 	Test      string                 `json:"test"`      // Text of its test file
-	Warnings  []typecheck.Diagnostic `json:"warnings"`  // Warnings
+	Warnings  []typecheck.Diagnostic `json:"warnings"`
 }
 
 // Inspect returns a component by its client name or Go name. The kind may be empty if the name is unique.

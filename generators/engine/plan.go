@@ -186,7 +186,7 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 		}
 		if !typecheck.IsDerived(file, existing) {
 			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("names ending in _gen.go are for derived files, and %s has no line %q; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
+				p.conflicts = append(p.conflicts, fmt.Sprintf("%s ends in _gen.go but has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 			}
 			return
 		}
@@ -259,7 +259,8 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	return err
 }
 
-// explainMissing replaces the error of a package that was not imported by the reason.
+// explainMissing replaces errors about undefined package names with the reason why no package was
+// imported.
 func (p *plan) explainMissing(found []typecheck.Diagnostic) {
 	for i, d := range found {
 		for _, m := range p.missing {
@@ -414,7 +415,7 @@ func (e *Engine) prunePlans() {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modified(a).Compare(modified(b)) })
 	for _, entry := range entries[:len(entries)-maxPlans+1] {
-		e.root.Remove(path.Join(plansDir, entry.Name())) // an error does no harm
+		e.root.Remove(path.Join(plansDir, entry.Name())) // best effort
 	}
 }
 
@@ -450,7 +451,7 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	return saved, nil
 }
 
-// PlanKind returns the kind of component that a plan generates.
+// PlanKind returns the name of the generator that a saved plan runs.
 func (e *Engine) PlanKind(id string) (string, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {

@@ -31,7 +31,7 @@ type Result struct {
 	Components  []derive.Component     `json:"components"`          // Definitions of new components
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // Errors that the project had before
 	Refused     []typecheck.Diagnostic `json:"refused"`             // Errors that prevented an update
-	Warnings    []typecheck.Diagnostic `json:"warnings"`            // Warnings
+	Warnings    []typecheck.Diagnostic `json:"warnings"`
 	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
 	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
 	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples

@@ -80,7 +80,7 @@ func (e *Engine) generatorProject(ctx context.Context, l *lease) gen.Project {
 		return found, err
 	}
 	p.Feature = func(name string) (found *gen.Feature) {
-		l.use(func() { found = e.feature(ctx, name) }) // nil after the end
+		l.use(func() { found = e.feature(ctx, name) }) // nil after the lease ends
 		return found
 	}
 	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {

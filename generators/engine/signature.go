@@ -35,7 +35,7 @@ func checkTypes(f *gen.Function, importer string) error {
 // JSON can represent the type.
 func whyUnusable(t types.Type, importer string) string {
 	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
-		return whyUnusable(alias.Rhs(), importer) // the alias can be avoided
+		return whyUnusable(alias.Rhs(), importer) // the tool can use the aliased type
 	}
 	switch t := t.(type) {
 	case interface { // a named type or an alias
@@ -146,7 +146,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 		}
 	}
 	if f.Signature.TypeParams() != nil {
-		return nil, f.Errorf("it is generic, but a tool needs concrete types")
+		return nil, f.Errorf("generic functions are not supported")
 	}
 	return f, checkTypes(f, e.toolsPath())
 }

@@ -76,7 +76,7 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 
 // openJournal locks the project, and completes or rolls back an interrupted operation.
 func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
-	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock in this project") }})
+	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
 }
 
 // apply writes the files of a plan: all of them, or none.

@@ -152,7 +152,7 @@ func shortenOutput(printed string, crashed bool) string {
 	return printed
 }
 
-// example returns the example of a test case. Case names have spaces for underscores.
+// example returns the example of a test case. Case names have spaces instead of underscores.
 func (p *plan) example(c trial.Case) gen.Example {
 	for _, e := range p.trial.Examples {
 		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {

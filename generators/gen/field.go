@@ -368,8 +368,7 @@ func (f Field) OtherSample() (any, bool) {
 	return nil, false
 }
 
-// maxDescription is the maximum length of a description, in characters.
-const maxDescription = 1000
+const maxDescription = 1000 // characters
 
 // parseQuoted parses a description from its opening quote to its closing quote. It trims spaces.
 func parseQuoted(text string) (string, error) {

@@ -112,7 +112,7 @@ func TestParseFieldRefuses(t *testing.T) {
 		"a:float:..1e400":             "out of range for a 64-bit float",
 		"a:float:.5..":                "is not a number",
 		"a:float:2.5..2.4":            "allow no value",
-		"a:string:-1..":               "is negative",
+		"a:string:-1..":               "must not be negative",
 		"a:string:1.5":                "must be an integer",
 		"a:string:2000":               "the maximum is 1000",
 		"a:string:..99999999999":      "the maximum is 2147483647",

@@ -143,7 +143,7 @@ func (t FieldType) literal(text string, largest int64) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("limit %s must be an integer", Shorten(text))
 	case t.hasLength() && n < 0:
-		return "", fmt.Errorf("limit %s of a length is negative", text)
+		return "", fmt.Errorf("limit %s must not be negative", text)
 	case t.hasLength() && n > largest:
 		return "", fmt.Errorf("limit %s is too large; the maximum is %d", text, largest)
 	}

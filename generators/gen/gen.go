@@ -209,7 +209,7 @@ func describeVar(role string, at int, list *types.Tuple) string {
 	return fmt.Sprintf("%s %s (%s)", role, v.Name(), t)
 }
 
-// Errorf returns an error about the function, with a remedy that always works.
+// Errorf returns an error about the function. It adds the remedy to wrap the function in another.
 func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }

@@ -47,7 +47,7 @@ func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	}
 	head, rest := cutHead(text)
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", string(head)+"\n\n\n", parser.ParseComments) // astutil needs the room
+	file, err := parser.ParseFile(fset, "", string(head)+"\n\n\n", parser.ParseComments) // astutil needs lines after the imports
 	if err != nil {
 		return text
 	}

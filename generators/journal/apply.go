@@ -77,7 +77,7 @@ func (j *Journal) begin(op Operation, files []Change) error {
 		if file.Action() == None {
 			continue
 		}
-		// Sync what the user wrote to disk; the rest can be generated again.
+		// Only user files need to survive a power failure; the rest can be generated again.
 		if err := errors.Join(j.save(file.Before, !file.Derived), j.save(file.After, false)); err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (j *Journal) begin(op Operation, files []Change) error {
 	return j.writeFile(pendingFile, text, 0, true)
 }
 
-// writeFiles writes the files of an operation that are not written yet. A file in neither of its two
-// states is an error.
+// writeFiles writes the files of an operation that are not written yet. A file that matches neither
+// Before nor After is an error.
 func (j *Journal) writeFiles(op Operation) error {
 	for _, record := range applyOrder(op.Files) {
 		now, _, err := j.readFile(record.Path)
@@ -114,8 +114,9 @@ func (j *Journal) writeFiles(op Operation) error {
 	return nil
 }
 
-// rollBack rolls back an operation. It returns the files that it does not touch: those in neither of
-// their two states, and those whose old content is lost. After an error the operation is still pending.
+// rollBack rolls back an operation. It returns the files that it does not touch: those that match
+// neither Before nor After, and those whose old content is lost. After an error the operation is
+// still pending.
 func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 	var problems []error
 	for _, record := range slices.Backward(applyOrder(op.Files)) {
@@ -246,8 +247,8 @@ func (j *Journal) recover() error {
 	return nil
 }
 
-// reasonToRollBack explains why an operation cannot be completed: files are in neither of their two
-// states, or their new content is lost. It is empty if the operation can be completed.
+// reasonToRollBack explains why an operation cannot be completed: files match neither Before nor
+// After, or their new content is lost. It is empty if the operation can be completed.
 func (j *Journal) reasonToRollBack(op Operation) (string, error) {
 	var edited, lost []string
 	for _, record := range op.Files {

@@ -20,7 +20,7 @@ func open(path string) (*os.File, error) {
 		}
 	}
 	if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
-		return file, nil // this file system does not support locks
+		return file, nil // locked, or the file system does not support locks
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked

@@ -87,8 +87,9 @@ func NewModules(modulePath string, names []string) (goMod, goSum []byte, err err
 }
 
 // ChangeModules returns the go.mod and go.sum of a project after its parts change. imported are the
-// import paths that the project uses. It reports false if go mod tidy must decide: the project requires
-// one of the modules at another version, or may still need a module that is no longer required.
+// import paths that the project uses. It reports false if go mod tidy must decide: the project
+// replaces or excludes one of the modules, requires it at another version, or may still need a
+// module that the parts no longer require.
 func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMod, newSum []byte, ok bool, err error) {
 	was, err := requirementsOf(before)
 	if err != nil {
@@ -103,7 +104,7 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 		return nil, nil, false, fmt.Errorf("read %w", err)
 	}
 	have := map[string]requirement{}
-	others := len(parsed.Replace)+len(parsed.Exclude) > 0
+	others := len(parsed.Replace)+len(parsed.Exclude) > 0 // whether the project has requirements of its own
 	for _, r := range parsed.Replace {
 		if _, ours := wanted.modules[r.Old.Path]; ours {
 			return nil, nil, false, nil

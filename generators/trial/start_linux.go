@@ -159,7 +159,6 @@ func memfds(pid int, counted map[uint64]bool) (size int64) {
 	return size
 }
 
-// unenforced returns the limits that the system could not enforce.
 func (p *process) unenforced(l Limits) []string {
 	_, err := os.Stat("/proc/thread-self/children")
 	all := []string{}

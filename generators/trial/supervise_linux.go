@@ -220,7 +220,6 @@ func killDescendants() {
 	}
 }
 
-// descendants returns the ids of all descendants of a process.
 func descendants(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {

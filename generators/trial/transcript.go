@@ -89,7 +89,7 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 		test: test, limit: limit, byName: map[string]*record{},
 		message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: `),
 	}
-	for len(text) > 0 && (!t.over || t.crash != "") { // a test that prints too much is the last
+	for len(text) > 0 && (!t.over || t.crash != "") { // after too much output, read on only if the test crashed
 		end := len(text)
 		if at := bytes.IndexByte(text, '\n'); at >= 0 {
 			end = at + 1

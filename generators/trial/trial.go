@@ -123,7 +123,6 @@ const (
 	maxOutput     = 64 << 20
 )
 
-// withDefaults returns l with defaults for zero fields.
 func (l Limits) withDefaults() Limits {
 	if l.Time <= 0 {
 		l.Time = DefaultTime
@@ -184,7 +183,7 @@ func build(ctx context.Context, o Options, dir string) (b buildDir, found []type
 	if b, err = newBuildDir(o, dir); err != nil {
 		return buildDir{}, nil, err
 	}
-	// Flags in GOFLAGS such as -race need more memory or print. -w makes linking faster.
+	// -race and -cover in GOFLAGS would use more memory, or print. -w makes linking faster.
 	found, err = typecheck.Build(ctx, b.options(o.Flags), "test", "-c", "-vet=off", "-race=false", "-cover=false", "-ldflags=-w", "-o", b.program())
 	if err == nil && len(found) == 0 {
 		if _, missing := os.Stat(b.program()); missing != nil {
@@ -297,8 +296,8 @@ func (b buildDir) options(flags []string) typecheck.BuildOptions {
 
 func (b buildDir) remove() error { return remove(b.dir) }
 
-// remove removes a folder that tests have written to. It makes folders readable, and retries, because
-// Windows keeps a program open for a moment after it ends.
+// remove removes a folder that tests have written to. If that fails, it makes folders writable and
+// retries. Windows keeps a program open for a moment after it ends.
 func remove(dir string) error {
 	err := os.RemoveAll(dir)
 	for pause := time.Millisecond; err != nil && pause < time.Second; pause *= 2 {

@@ -189,9 +189,10 @@ func (o BuildOptions) parseList(out []byte) (*BuildResult, error) {
 	return result, nil
 }
 
-// normalize replaces names of test variants in the diagnostics by names of packages, and improves the
-// message about a missing package of a module whose path has no dot: the go command looks for it in the
-// standard library. It sorts the diagnostics and removes duplicates, which importers report.
+// normalize replaces names of test variants in the diagnostics by names of packages, sorts the
+// diagnostics, and removes duplicates, which importers report. If the module path has no dot, the
+// go command says that a missing package of the module is not in the standard library; normalize
+// corrects that message.
 func (r *BuildResult) normalize() {
 	for i, d := range r.Diagnostics {
 		if !slices.Contains(r.Packages, d.Package) {

@@ -164,8 +164,8 @@ type ExportCache struct {
 
 type moduleFiles struct{ mod, sum []byte }
 
-// PlanModules makes the cache use planned module files instead of those on disk; nil means those on disk
-// again. Answers stay valid when the planned files are written.
+// PlanModules makes the cache use planned module files instead of those on disk. A nil goMod means
+// the files on disk. Answers stay valid when the planned files are written.
 func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 	c.planned = nil
 	if goMod != nil {

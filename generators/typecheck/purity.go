@@ -397,7 +397,7 @@ func impureRules() []impureRule {
 		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: the local time zone differs between machines"},
 		{"math/rand/...", nil, useEvent + ", or pass the value as a field of the command"},
 		{"crypto/rand", nil, useEvent + ", or pass the value as a field of the command"},
-		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // SQLite depends on it
+		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // in every project with SQLite
 		{"hash/maphash", nil, "use a deterministic hash, such as hash/fnv"},
 		{"os/...", nil, useCommand},
 		{"io/fs", nil, useCommand},

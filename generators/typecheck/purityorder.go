@@ -33,7 +33,8 @@ func (w walker) isMapIterator(e ast.Expr) bool {
 	return ok && (w.isFunctionOf(call.Fun, "maps", "Keys") || w.isFunctionOf(call.Fun, "maps", "Values") || w.isFunctionOf(call.Fun, "maps", "All"))
 }
 
-// isFunctionOf reports whether an expression is a function of a package whose name begins with prefix.
+// isFunctionOf reports whether an expression is a function of package pkg, with a name that begins
+// with prefix.
 func (w walker) isFunctionOf(e ast.Expr, pkg, prefix string) bool {
 	if index, ok := e.(*ast.IndexExpr); ok {
 		e = index.X
@@ -88,7 +89,7 @@ func (w walker) orderDependence(loop *ast.RangeStmt) string {
 		return true
 	})
 	if what == "" && breaks && keeps {
-		what = "keeps the element at which it ends"
+		what = "stops early and keeps the current element"
 	}
 	return what
 }
@@ -134,7 +135,6 @@ func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
-// isSortedAfter reports whether a slice is sorted after a loop.
 func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
 	text := types.ExprString(target)
 	for n := range ast.Preorder(w.body) {

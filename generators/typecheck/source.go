@@ -289,8 +289,9 @@ func (s *Store) isBuilt(file *File) bool {
 	return built
 }
 
-// Full reports whether to replace the store by a new one. Positions of old files stay in memory.
-func (s *Store) Full() bool { return s.fset.Base() > 256<<20 }
+// IsFull reports whether to replace the store by a new one: it never frees the positions of old
+// files.
+func (s *Store) IsFull() bool { return s.fset.Base() > 256<<20 }
 
 // A View is the Go files of a project, on disk or planned. It is immutable.
 type View struct {

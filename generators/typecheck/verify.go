@@ -80,7 +80,7 @@ func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[stri
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found = append(found, pass.Test(dir)...)
+		found = append(found, pass.CheckWithTests(dir)...)
 	}
 	if err := pass.Err(); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[stri
 	return slices.Compact(found), nil
 }
 
-// Test type-checks a package with all its tests, as the go command builds them.
-func (p *Pass) Test(dir string) []Diagnostic {
+// CheckWithTests type-checks a package with all its tests, as the go command builds them.
+func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	pkg := p.pkg(dir)
 	if pkg == nil {
 		return nil

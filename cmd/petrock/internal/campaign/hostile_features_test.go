@@ -64,7 +64,7 @@ func hostileFeatures() []hostile {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "every item already has"})
 	}
 	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "a method Answer"},
-		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "which is that of"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
+		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "is already used by"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
 
 	// Names that once collided with others, or were excluded from the build.
 	add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}}, ""})
@@ -150,7 +150,7 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Check: "return nil"}, "check without body"},
 		{"query", input{Body: "return nil"}, "the change would not compile"},
 		{"worker", input{Every: "5m", Body: "return 1"}, "the change would not compile"},
-		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "a body is for one trigger"},
+		{"worker", input{Every: "5m", On: []string{"posts/create"}, Body: "return nil"}, "a body needs exactly one trigger"},
 		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "invalid tool name"},
 
 		// With examples, petrock runs the body.

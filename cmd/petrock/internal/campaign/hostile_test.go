@@ -66,9 +66,9 @@ func hostiles() []hostile {
 	add(named("already declares", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
 	// The types of enumerations are named after the component and the field.
-	add(fields("clash", "which is that of", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
-	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "which is that of"})
-	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "which is that of"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
+	add(fields("clash", "is already used by", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
+	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "is already used by"})
+	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "is already used by"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
 
 	// Invalid types.
 	add(fields("type", "field", []string{"a:string; evil"}, []string{"a:../../x"}, []string{"a:func"}, []string{"a:func()"}, []string{"a:[]"}, []string{"a:map[string]"},

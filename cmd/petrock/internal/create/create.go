@@ -74,7 +74,7 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	}
 	switch {
 	case to.Finished():
-		err = sameProject(result)
+		err = checkSameProject(result)
 	default:
 		err = fill(ctx, to, files, o, result)
 		if err != nil && ctx.Err() != nil {
@@ -116,7 +116,7 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 	}
 	result.Seconds.Write += since(&begin)
 
-	o.Step("compiling" + expected(ctx))
+	o.Step("compiling" + estimate(ctx))
 	if err := verify(ctx, to, files, result); err != nil {
 		return err
 	}
@@ -133,10 +133,10 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 	return refusal(to.Move())
 }
 
-// expected estimates how long compiling takes, which depends on whether Go has the standard library
-// in its cache. The seconds of CPU were measured; other machines may take half or twice as long.
-func expected(ctx context.Context) string {
-	const whole, rest = 80, 20
+// estimate returns how long compiling takes, for progress. It depends on whether Go has the
+// standard library in its cache. Other machines may take half or twice as long.
+func estimate(ctx context.Context) string {
+	const whole, rest = 80, 20 // measured seconds of CPU, with and without the standard library
 	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-f", "{{.Stale}}", "net/http")
 	switch stale := strings.TrimSpace(string(out)); {
 	case err != nil:
@@ -192,9 +192,9 @@ func refusal(err error) error {
 	return err
 }
 
-// sameProject fails unless the project that an interrupted run left, and this one completed, is the
-// requested one.
-func sameProject(result *Result) error {
+// checkSameProject fails unless the project that an interrupted run left, and this one completed,
+// is the requested one.
+func checkSameProject(result *Result) error {
 	found, err := project.Find(result.Dir)
 	if err != nil {
 		return err
@@ -211,9 +211,9 @@ func sameProject(result *Result) error {
 	return nil
 }
 
-// pretend returns the flags and the environment with which Go sees the files at the destination, which
-// does not exist yet: an overlay with the files, and a workspace with the module. The modules in
-// without are replaced by empty ones.
+// pretend returns flags and environment variables that make the go command see the files at the
+// destination before they are moved: an overlay with the files, and a workspace with the module. It
+// replaces the modules in without by empty ones.
 func pretend(to *destination, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, file := range files {
@@ -286,7 +286,6 @@ func unused(goSum []byte) []module.Version {
 	return rest
 }
 
-// find returns the content of a file.
 func find(files []scaffold.File, name string) []byte {
 	for _, file := range files {
 		if file.Path == name {
@@ -353,7 +352,7 @@ func newResult(o Options, files []scaffold.File) *Result {
 	return r
 }
 
-// next sets the commands to type next.
+// next sets Next, and adds a note if a workspace does not list the project.
 func (r *Result) next(o Options) {
 	if r.Dir != filepath.Clean(o.Base) {
 		r.Next = append(r.Next, "cd "+quote(filepath.Clean(o.Dir)))

@@ -28,7 +28,7 @@ type destination struct {
 	lock     *journal.Lock // on hidden
 	finished bool          // openDestination finished the move of an earlier run
 	moved    bool          // dest holds the project
-	unsolved bool          // hidden holds files that can be neither moved nor removed
+	keep     bool          // Close must keep hidden: it has files that could not be moved
 }
 
 // A notEmptyError reports that the destination exists and is not empty.
@@ -43,7 +43,7 @@ func (e *notEmptyError) Error() string {
 
 // checkDestination reports why a project cannot be created at dest. It changes nothing.
 func checkDestination(dest string) error {
-	_, _, err := look(dest)
+	_, _, err := inspect(dest)
 	return err
 }
 
@@ -54,13 +54,13 @@ func openDestination(dest string) (*destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	there, names, err := look(dest)
+	exists, names, err := inspect(dest)
 	if err != nil && !slices.Contains(names, hiddenName) {
 		sweep(filepath.Dir(dest), "")
 		return nil, err
 	}
-	p := &destination{dest: dest, inside: there}
-	if there {
+	p := &destination{dest: dest, inside: exists}
+	if exists {
 		p.hidden = filepath.Join(dest, hiddenName)
 	} else {
 		p.hidden = filepath.Join(filepath.Dir(dest), hiddenFor(dest))
@@ -75,7 +75,7 @@ func openDestination(dest string) (*destination, error) {
 	return p, nil
 }
 
-// prepare creates the hidden folder.
+// prepare claims the hidden folder, cleans up after an earlier run, and creates the subfolders.
 func (p *destination) prepare() error {
 	if err := p.claim(); err != nil {
 		return err
@@ -84,9 +84,9 @@ func (p *destination) prepare() error {
 		return err
 	}
 	// Another run may have been faster.
-	there, _, err := look(p.dest)
-	if err == nil && there != p.inside {
-		err = fmt.Errorf("%s came or went at this moment; try again", p.dest)
+	exists, _, err := inspect(p.dest)
+	if err == nil && exists != p.inside {
+		err = fmt.Errorf("%s was created or removed at the same time; retry", p.dest)
 	}
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func (p *destination) prepare() error {
 	return errors.Join(os.Mkdir(p.Dir(), 0o755), os.Mkdir(p.Scratch(), 0o755))
 }
 
-// look reports whether dest exists, and the names in it. The error says why no project can be
+// inspect reports whether dest exists, and the names in it. The error says why no project can be
 // created there.
-func look(dest string) (there bool, names []string, err error) {
+func inspect(dest string) (exists bool, names []string, err error) {
 	info, err := os.Stat(dest)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(dest); err == nil {
@@ -164,7 +164,7 @@ func (p *destination) Close() error {
 		return nil
 	}
 	var err error
-	if !p.unsolved {
+	if !p.keep {
 		err = empty(p.hidden)
 	}
 	err = errors.Join(err, p.lock.Release())
@@ -293,7 +293,7 @@ func empty(hidden string) error {
 func (p *destination) Move() error {
 	if !p.inside {
 		if err := os.Rename(p.Dir(), p.dest); err != nil {
-			return p.failed(err)
+			return p.moveError(err)
 		}
 		p.moved = true
 		return nil
@@ -308,11 +308,11 @@ func (p *destination) Move() error {
 	}
 	for _, name := range moved {
 		if back := os.Rename(filepath.Join(p.dest, name), filepath.Join(p.Dir(), name)); back != nil {
-			p.unsolved = true
+			p.keep = true
 			err = errors.Join(err, back)
 		}
 	}
-	return p.failed(err)
+	return p.moveError(err)
 }
 
 // mark records the names to be moved. Once the file exists, the next run finishes the move if this
@@ -337,12 +337,12 @@ func (p *destination) mark() error {
 	return os.Rename(draft, filepath.Join(p.hidden, movingName))
 }
 
-// failed returns why the move failed: most likely another run was faster.
-func (p *destination) failed(err error) error {
-	if p.unsolved {
+// moveError explains why the move failed: most likely another run was faster.
+func (p *destination) moveError(err error) error {
+	if p.keep {
 		return &unfinishedError{Dir: p.dest, Err: err}
 	}
-	if _, _, taken := look(p.dest); taken != nil {
+	if _, _, taken := inspect(p.dest); taken != nil {
 		return taken
 	}
 	return fmt.Errorf("move the project into place: %w", err)
@@ -355,7 +355,7 @@ func (p *destination) recover() error {
 	switch {
 	case err == nil:
 		if err := p.finish(text); err != nil {
-			p.unsolved = true
+			p.keep = true
 			return &unfinishedError{Dir: p.dest, Err: err}
 		}
 	case !errors.Is(err, fs.ErrNotExist):
@@ -367,8 +367,8 @@ func (p *destination) recover() error {
 	return nil
 }
 
-// finish moves the names of a mark that are not moved yet. If one of them is gone and the destination
-// is empty, the user has removed it, and the rest is left to be removed.
+// finish completes the move that mark recorded. If an entry is missing and the destination is
+// empty, the user has removed the project, and finish moves nothing.
 func (p *destination) finish(mark []byte) error {
 	var names []string
 	if err := json.Unmarshal(mark, &names); err != nil {
@@ -380,10 +380,10 @@ func (p *destination) finish(mark []byte) error {
 		if waiting == nil || moved == nil {
 			continue
 		}
-		if _, _, err := look(p.dest); err == nil {
+		if _, _, err := inspect(p.dest); err == nil {
 			return nil
 		}
-		return fmt.Errorf("%s is gone", filepath.Join(p.dest, name))
+		return fmt.Errorf("%s no longer exists", filepath.Join(p.dest, name))
 	}
 	if _, err := moveNames(p.Dir(), p.dest); err != nil {
 		return err

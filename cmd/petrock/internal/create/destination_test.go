@@ -275,7 +275,7 @@ func TestGivenUp(t *testing.T) {
 	mark(t, dest, "cmd", "go.mod")
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	writeFile(t, filepath.Join(dest, "theirs"))
-	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd is gone") {
+	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd no longer exists") {
 		t.Errorf("beside something else, it says %v", err)
 	}
 	holds(t, dest, ".petrock-new", "theirs")

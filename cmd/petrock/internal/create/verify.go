@@ -67,7 +67,7 @@ func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, 
 		err = &brokenError{checked.Diagnostics}
 	}
 	if err == nil {
-		err = sawAll(checked, files, result.Module)
+		err = checkComplete(checked, files, result.Module)
 	}
 	return err
 }
@@ -84,8 +84,8 @@ func packages(files []scaffold.File, module string) []string {
 	return slices.Compact(all)
 }
 
-// sawAll fails unless Go compiled every package and both programs.
-func sawAll(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
+// checkComplete fails unless Go compiled every package and both programs.
+func checkComplete(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
 	for _, pkg := range packages(files, module) {
 		if !slices.Contains(checked.Packages, pkg) {
 			return fmt.Errorf("the go command did not compile %s, and gave no reason", pkg)
@@ -139,7 +139,6 @@ func missingModules(ctx context.Context, files []scaffold.File) []module.Version
 	})
 }
 
-// required returns the modules that the project's go.mod requires.
 func required(files []scaffold.File) []module.Version {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {

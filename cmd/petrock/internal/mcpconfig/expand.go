@@ -218,7 +218,7 @@ func (s *shellText) until(end string, evaluate bool) (string, error) {
 			b.WriteString(value)
 		case '"', '\'':
 			if end != "" {
-				return "", errors.New("quote inside ${…}; remove it, because the text ends at the brace")
+				return "", errors.New("quotes inside ${…} are not supported; remove them")
 			}
 			fallthrough
 		default:

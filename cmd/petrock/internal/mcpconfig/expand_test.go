@@ -123,7 +123,7 @@ func TestExpand(t *testing.T) {
 		{"Crush", "${#SET}", "!unsupported form"},
 		{"Crush", "${SET%x}", "!unsupported form"},
 		{"Crush", "${}", "!unsupported form"},
-		{"Crush", "${NO:-\"a\"}", "!quote inside"},
+		{"Crush", "${NO:-\"a\"}", "!quotes inside"},
 		{"Crush", strings.Repeat("${NO:-", 40) + "x" + strings.Repeat("}", 40), "!nested"},
 		{"Crush", "$BIG$BIG$SET", "!longer than"},
 	} {

@@ -204,7 +204,7 @@ func (b *builder) pathPrefix(env map[string]string, name string) string {
 func readDotenv(file string) (map[string]string, error) {
 	text, _, err := readFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the file: %w; a relative path starts at the project's folder", err)
+		return nil, fmt.Errorf("read the file: %w; relative paths are relative to the project's folder", err)
 	}
 	return parseDotenv(text)
 }

@@ -261,7 +261,7 @@ func TestProblems(t *testing.T) {
 		{"crush.json", `{"type": "stdio", "command": "c", "timeout": -1}`, ": timeout: must be between"},
 		{"crush.json", `{"type": "stdio", "command": "c", "timeout": "5s"}`, ": timeout: must be"},
 		{"crush.json", `{"type": "stdio", "command": "c", "disabled_tools": "x"}`, ": disabled_tools: must be"},
-		{".cursor/mcp.json", `{"command": "c", "envFile": "none"}`, ": envFile: reading the file: no such file"},
+		{".cursor/mcp.json", `{"command": "c", "envFile": "none"}`, ": envFile: read the file: no such file"},
 		{".cursor/mcp.json", `{"command": "c", "envFile": "${env:NO}"}`, ": envFile: ${env:NO} is not set"},
 		{".vscode/mcp.json", `{"command": "c", "env": {"A": true}}`, ": env.A: must be a string"},
 		{".vscode/mcp.json", `{"command": "c", "env": {"A": "${input:x}"}}`, `: env.A: input "x": not defined`},

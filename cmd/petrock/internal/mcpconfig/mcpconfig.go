@@ -224,7 +224,6 @@ func (r *resolver) home() (string, error) {
 	return home, nil
 }
 
-// isOwn reports whether a file belongs to the user.
 func (r *resolver) isOwn(info fs.FileInfo) bool {
 	if r.IsOwn != nil {
 		return r.IsOwn(info)
@@ -270,7 +269,6 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.Err }
 
-// syntaxProblem returns the problem for a syntax error.
 func syntaxProblem(file string, text []byte, err error) *Problem {
 	p := &Problem{File: file, Err: err}
 	var broken *strictjson.Error
@@ -375,7 +373,6 @@ func filesAbove(last string) (ignored []*Problem) {
 	return ignored
 }
 
-// findIn reads the files of one folder.
 func findIn(folder string, r *resolver) *Config {
 	c := &Config{Dir: folder, resolver: r}
 	for _, client := range clients() {
@@ -414,11 +411,11 @@ func fileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Read reads one configuration file, which may belong to another user. The name of the file tells its
-// client. For any other name the key does: mcpServers for Claude Code, mcp for Crush, servers for VS
-// Code. Any other TOML file belongs to Codex. The project's folder is the folder of the file, or the one
-// above it for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. The error for an unusable file
-// is a [*Problem].
+// Read reads one configuration file, which may belong to another user. It finds the client by the
+// name of the file or, for other names, by the key: mcpServers for Claude Code, mcp for Crush,
+// servers for VS Code. Other TOML files belong to Codex. The project's folder is the folder of the
+// file, or the one above it for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. The
+// error for an unusable file is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// maxFile is the maximum size of a file, in bytes.
-const maxFile = 1 << 20
+const maxFile = 1 << 20 // bytes
 
 // A source is a parsed configuration file.
 type source struct {
@@ -182,8 +181,7 @@ type entry struct {
 	invalid []string // fields that could not be decoded
 }
 
-// maxTimeout is the maximum timeout of a server, in seconds.
-const maxTimeout = 24 * 60 * 60
+const maxTimeout = 24 * 60 * 60 // seconds
 
 // decode decodes the fields of a server that its client knows. An invalid field is a problem, and stays
 // empty.

@@ -21,8 +21,8 @@ type Answers struct {
 	OAuth   bool   // its server checks bearer tokens
 }
 
-// longestName leaves room for the prefixes and suffixes that clients and file systems put around it.
-const longestName = 64
+// maxNameLength leaves room for the prefixes and suffixes that clients and file systems add.
+const maxNameLength = 64
 
 // folders returns the names of folders that a project has or may get, and those that Go treats
 // specially.
@@ -46,8 +46,8 @@ func CheckName(name string) error {
 		return refuse("must start with a letter%s", suggestion(name))
 	case strings.HasSuffix(name, "-") || strings.HasSuffix(name, "_"):
 		return refuse("must end with a letter or a digit%s", suggestion(name))
-	case len(name) > longestName:
-		return refuse("%d characters long; the limit is %d", len(name), longestName)
+	case len(name) > maxNameLength:
+		return refuse("%d characters long; the limit is %d", len(name), maxNameLength)
 	case token.IsKeyword(name):
 		return refuse("a Go keyword; try %s-server", name)
 	}
@@ -108,8 +108,8 @@ func reserved(word string) string {
 	return ""
 }
 
-// suggestion returns a valid name like a bad one, as the end of an error, or "" if letters would be
-// lost.
+// suggestion returns a valid name that is similar to an invalid one, as the end of an error. It
+// returns "" if the name has letters outside ASCII.
 func suggestion(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsLetter(r) && !gen.IsLetter(r) }) {
 		return ""

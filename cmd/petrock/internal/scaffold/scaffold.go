@@ -227,7 +227,6 @@ func outputs() map[string]string {
 	}
 }
 
-// templateData is the data of the templates.
 type templateData struct {
 	Name   string // of the project
 	Module string // path of the module
@@ -270,7 +269,7 @@ func image(name string) string {
 	return regexp.MustCompile(`[-_]+`).ReplaceAllString(strings.ToLower(name), "-")
 }
 
-// wire derives wire_gen.go.
+// wire derives wire_gen.go. It refuses a project name that makes a tool name too long for clients.
 func wire(files map[string][]byte, a Answers) error {
 	written := map[string][]byte{}
 	for name, text := range files {

@@ -364,7 +364,8 @@ func (c *checkup) addRevision(r mcp.Revision) {
 	}
 }
 
-// tryOtherEra checks whether the server also speaks the other era. Failing to is not an error.
+// tryOtherEra checks whether the server also speaks the other era. It is not an error if it does
+// not.
 func (c *checkup) tryOtherEra(ctx context.Context, t *target, supported []mcp.Revision, heard *warnings) {
 	revision := mcp.Latest
 	if c.Stateless != "" {
@@ -428,7 +429,6 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 	}
 }
 
-// withRemedy returns the text of an error with the remedy.
 func (c *checkup) withRemedy(err error) string {
 	text := err.Error()
 	var refused *clienthttp.HTTPError

@@ -22,8 +22,8 @@ import (
 // of the time without inlining.
 const GoFlags = "-trimpath -ldflags=-w -gcflags=all=-l"
 
-// Warm compiles the project hello into the build cache, unless it is there. If test programs run in
-// parallel, the first one compiles and the others wait.
+// Warm compiles the project hello into the build cache, unless the cache has it. If test programs
+// run in parallel, the first one compiles and the others wait.
 func Warm(ctx context.Context) (err error) {
 	hello := scaffold.Answers{Name: "hello", Module: "hello"}
 	files, err := scaffold.Embedded().Make(hello)
