@@ -386,9 +386,9 @@ func (c *checkup) tryOtherEra(ctx context.Context, t *target, supported []mcp.Re
 
 // checkLists lists and checks tools, resources and prompts.
 func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
-	tools, err := client.Tools(ctx)
-	if err != nil {
-		c.wrong("list tools: %v", err)
+	tools, toolsErr := client.Tools(ctx)
+	if toolsErr != nil {
+		c.wrong("list tools: %v", toolsErr)
 	}
 	resources, err := client.Resources(ctx)
 	if err != nil {
@@ -423,7 +423,7 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 		}
 	}
 	for _, name := range slices.Concat(c.server.DisabledTools, c.server.EnabledTools) {
-		if err == nil && !slices.Contains(c.names, name) {
+		if toolsErr == nil && !slices.Contains(c.names, name) {
 			c.note("%s names a tool %q, which the server does not have", c.server.File, name)
 		}
 	}
