@@ -112,7 +112,7 @@ func (n component) unwrittenTest(p gen.Project, call string) gen.GoFile {
 		return fmt.Sprintf(`err := %s
 			// %s is not written yet. Once it is, check its output here.
 			if err == nil || !strings.Contains(err.Error(), %q) {
-				t.Errorf("%[2]s returned %%v", err)
+				t.Errorf("%[2]s: got error %%v", err)
 			}`, call, n.wire, n.unwrittenMessage())
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
+	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/generators/docs"
 )
 
@@ -24,6 +26,7 @@ import (
 // continue it. The lines below are what it prints, on standard output and standard error: "..." on
 // a line of its own stands for any lines, and within a line for any text. If a command ends with &,
 // the block continues when its output is there, and the process is killed at the end of the block.
+// Servers listen on a free port instead of the default port.
 func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a Unix shell")
@@ -51,7 +54,7 @@ func TestDocs(t *testing.T) {
 		}
 		t.Run(page.Topic, func(t *testing.T) {
 			for _, block := range blocks(page.Text, "console") {
-				runConsole(t, project, parseConsole(block))
+				runConsole(t, project, parseConsole(onFreePort(t, block)))
 			}
 		})
 	}
@@ -112,6 +115,18 @@ func forTerminal(command string) string {
 		return command
 	}
 	return calls.ReplaceAllString(command, "$0 --text")
+}
+
+// onFreePort makes a block use a free port instead of the default port, which may be in use.
+func onFreePort(t *testing.T, block string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	addr := listener.Addr().String()
+	return strings.NewReplacer("$ hello serve", "$ hello serve --addr "+addr, mcphttp.DefaultAddr, addr).Replace(block)
 }
 
 // mark separates the output of commands.

@@ -38,11 +38,11 @@ func TestToolsAreCheap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most = 4250
+	const maxTokens = 4250
 	tokens := (len(text) + 3) / 4
 	t.Logf("%d tools, %d bytes, about %d tokens", len(client.Tools()), len(text), tokens)
-	if tokens >= most {
-		t.Errorf("tools/list costs about %d tokens, and may cost %d", tokens, most)
+	if tokens >= maxTokens {
+		t.Errorf("tools/list costs about %d tokens, and may cost %d", tokens, maxTokens)
 	}
 }
 

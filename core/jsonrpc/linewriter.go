@@ -133,7 +133,8 @@ func (l *lineWriter) endBurst() {
 // endOldBurst calls endBurst if messages were already held back at its last call.
 func (l *lineWriter) endOldBurst() {
 	was := l.heldBefore
-	if l.heldBefore = l.holding.Load(); was && l.heldBefore {
+	l.heldBefore = l.holding.Load()
+	if was && l.heldBefore {
 		l.endBurst()
 	}
 }

@@ -150,7 +150,7 @@ func (s *Session) checkMethod(name string, m method, known bool) error {
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
 	case m.capability != "" && !s.agreement().declared.Has(m.capability):
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not offer %s", name, m.capability)
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not declare the capability %s", name, m.capability)
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, know
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
 	case m.capability != "" && !s.server.declares(m.capability):
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not offer %s", name, m.capability)
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not declare the capability %s", name, m.capability)
 	case m.mayAsk:
 		return call.readAnswers(sp)
 	}

@@ -116,15 +116,15 @@ func TestTooManyInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := connectRaw(t, s)
-		const most = 10_000
-		for i := range most {
+		const maxInFlight = 10_000
+		for i := range maxInFlight {
 			client.send(t, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`, i))
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"more","method":"tools/call","params":{"name":"wait"}}`))
 		if answer := string(client.receive(t)); !strings.Contains(answer, fmt.Sprint(int(jsonrpc.InternalError))) || !strings.Contains(answer, `"more"`) {
 			t.Errorf("one more is answered with %s", answer)
 		}
-		for i := range most {
+		for i := range maxInFlight {
 			client.send(t, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))

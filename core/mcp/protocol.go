@@ -273,9 +273,9 @@ func checkEncodable(item component) error {
 func short(text string) string { return strictjson.Clip(text, 100) }
 
 func checkName(name string) error {
-	const most = 128
-	if name == "" || len(name) > most {
-		return fmt.Errorf("name must have 1 to %d characters, got %d", most, len(name))
+	const maxLength = 128
+	if name == "" || len(name) > maxLength {
+		return fmt.Errorf("name must have 1 to %d characters, got %d", maxLength, len(name))
 	}
 	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	if wrong := []rune(strings.TrimLeft(name, characters)); len(wrong) > 0 {

@@ -137,7 +137,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 // Check returns a usage error for invalid flags.
 func (f *Flags) Check() error {
 	if f.JSON && f.Text {
-		return terminal.Usagef("--json and --text cannot be used together; omit one of them")
+		return terminal.Usagef("--json and --text cannot be combined; pass one of them")
 	}
 	if f.Timeout <= 0 {
 		return terminal.Usagef("--timeout must be more than 0, such as 30s")

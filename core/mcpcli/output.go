@@ -106,7 +106,8 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 
 // writeFilesTo sets the folder for files, relative to the working directory.
 func (p *Printer) writeFilesTo(env Env, dir string) {
-	if p.dir = dir; !filepath.IsAbs(dir) {
+	p.dir = dir
+	if !filepath.IsAbs(dir) {
 		p.dir = filepath.Join(env.Dir, dir)
 	}
 }

@@ -327,7 +327,8 @@ func (c *compiler) kindKeyword(n *node, p *part) {
 		}
 	case "contains":
 		r := ensure(&n.array)
-		if r.contains = c.compile(p); r.matches.min == nil {
+		r.contains = c.compile(p)
+		if r.matches.min == nil {
 			one := 1
 			r.matches.min = &one
 		}
@@ -430,7 +431,8 @@ func (c *compiler) checkDepth(n *node) int {
 		deepest = max(deepest, c.checkDepth(other))
 	}
 	n.combined = deepest > 0
-	if n.height = deepest + 1; deepest == maxChain {
+	n.height = deepest + 1
+	if deepest == maxChain {
 		c.addError(n.part, "nested too deep: too many schemas apply to one value")
 	}
 	return n.height

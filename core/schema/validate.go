@@ -210,7 +210,8 @@ func (v *validation) checkCombined(n *node, raw []byte, at *location) {
 // failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for all
 // branches, it reports the expected kinds, and otherwise the first problem of the closest branch.
 func (v *validation) failAlternatives(branches []*node, raw []byte, at *location) {
-	if v.failed = true; v.quiet {
+	v.failed = true
+	if v.quiet {
 		return
 	}
 	var all expectation

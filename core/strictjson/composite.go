@@ -15,7 +15,8 @@ func (p decoders) decodeStruct(fields []field) decodeFunc {
 	byName := make(map[string]int, len(fields))
 	required := 0
 	for i, f := range fields {
-		if byName[f.name] = i; p.exact && f.required {
+		byName[f.name] = i
+		if p.exact && f.required {
 			required++
 		}
 	}
@@ -119,7 +120,8 @@ func (p decoders) decodeArray(elem decodeFunc) decodeFunc {
 	return func(data []byte, at int, v reflect.Value) (int, error) {
 		n := 0
 		end, err := elements(data, at, func(at int) (int, error) {
-			if n++; n > v.Len() {
+			n++
+			if n > v.Len() {
 				return skip(data, at), nil
 			}
 			end, err := elem(data, at, v.Index(n-1))

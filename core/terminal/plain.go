@@ -113,7 +113,8 @@ func (w *PlainWriter) Write(p []byte) (int, error) {
 	}
 	text := append(w.rest, p...)
 	text, w.rest = cutRune(text)
-	if w.written += len(p); w.written > w.limit {
+	w.written += len(p)
+	if w.written > w.limit {
 		text = fmt.Appendf(text, "\n… truncated after %d bytes\n", w.limit)
 	}
 	_, _ = io.WriteString(w.out, Plain(string(text)))

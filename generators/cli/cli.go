@@ -208,9 +208,6 @@ func reportError(err error, program, command string, asJSON bool, env Env) int {
 	if err == nil {
 		return status
 	}
-	if refusal, ok := errors.AsType[*engine.Refusal](err); ok { // it names options, which are flags here
-		refusal.Remedy = strings.NewReplacer("ith keep", "ith --keep", "ith force", "ith --force").Replace(refusal.Remedy)
-	}
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
 		terminal.PrintJSON(env.Out, engine.FaultOf(err))
 	}

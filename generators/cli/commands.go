@@ -61,7 +61,12 @@ func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
 }
 
 func (c *projectFlags) open(env Env) (*engine.Engine, error) {
-	return engine.Open(joinDir(env.Dir, c.dir), env.generators())
+	e, err := engine.Open(joinDir(env.Dir, c.dir), env.generators())
+	if err != nil {
+		return nil, err
+	}
+	e.OptionPrefix = "--"
+	return e, nil
 }
 
 // joinDir returns an absolute path unchanged, and joins any other path to dir.

@@ -136,9 +136,9 @@ func (b *breaks) note(path, format string, args ...any) {
 // compare finds values that the old schema of an input allows and the new one refuses. For an output it
 // finds the opposite.
 func (b *breaks) compare(path string, was, is map[string]any, depth int) {
-	const most = 8 // bounds recursive types
+	const maxDepth = 8 // bounds recursive types
 	was, is = resolve(b.was, was), resolve(b.is, is)
-	if depth > most || was == nil || is == nil || reflect.DeepEqual(was, is) {
+	if depth > maxDepth || was == nil || is == nil || reflect.DeepEqual(was, is) {
 		return
 	}
 	wide, narrow := is, was

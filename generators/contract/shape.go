@@ -383,9 +383,9 @@ func (s Shape) example(t Type, within map[string]bool) string {
 }
 
 func (s Shape) list(n int, elem Type, within map[string]bool) string {
-	const most = 100
+	const maxItems = 100
 	value := s.example(elem, within)
-	if value == "" || n > most {
+	if value == "" || n > maxItems {
 		return ""
 	}
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"

@@ -280,7 +280,7 @@ func (b *BuildOutput) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Built %s\n", b.Program)
 	for _, f := range b.Derived {
-		fmt.Fprintf(&out, "  %s  %s (derived)\n", f.Action, f.Path)
+		fmt.Fprintf(&out, "  %s\n", f)
 	}
 	if b.ToolsList != nil {
 		fmt.Fprintln(&out, b.ToolsList)

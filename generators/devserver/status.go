@@ -165,7 +165,7 @@ func (s ProjectStatusOutput) String() string {
 	text.WriteString(s.PetrockCode.text(s.Petrock))
 	var stale []string
 	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
-		if file, ok := strings.CutSuffix(line, " is stale"); ok {
+		if file, ok := strings.CutSuffix(line, engine.StaleSuffix); ok {
 			stale = append(stale, file)
 		} else {
 			fmt.Fprintf(&text, "%s\n", line)

@@ -139,7 +139,7 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 	}
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("you have edited files of %s:", component),
-		Remedy: "Nothing was changed. With force they are removed anyway; undo restores them.",
+		Remedy: "Nothing was changed. With " + e.OptionPrefix + "force they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
 		edit, err := e.findEdit(opened, history, file)
@@ -217,7 +217,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 	used := cmp.Or(c.Func, c.Name)
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("destroy %s %s: edited tests use it:", c.Kind, c.Name),
-		Remedy: "Nothing was changed. Change these tests first. With force the tests that use it are removed; undo restores them.",
+		Remedy: "Nothing was changed. Change these tests first. With " + e.OptionPrefix + "force the tests that use it are removed; undo restores them.",
 	}
 	for _, file := range slices.Sorted(maps.Keys(uses)) {
 		edit, err := e.findEdit(opened, history, file)

@@ -48,6 +48,9 @@ type Engine struct {
 
 	// Step reports progress. It may be nil.
 	Step func(string)
+
+	// OptionPrefix precedes the names of options in remedies: "--" on the command line, empty over MCP.
+	OptionPrefix string
 }
 
 // NoProjectRemedy is the remedy for a command that is run outside a project.

@@ -208,9 +208,9 @@ func methodsOf(ref reference, object types.Object) []string {
 }
 
 func joinFew(words []string) string {
-	const most = 8
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	const maxListed = 8
+	if len(words) > maxListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListed], ", "), len(words)-maxListed)
 	}
 	return strings.Join(words, ", ")
 }

@@ -56,11 +56,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&out, "  %s\n", change)
 	}
 	for _, f := range r.Files {
-		note := ""
-		if f.Derived && path.Ext(f.Path) == ".go" { // not go.mod, which is also yours
-			note = " (derived)"
-		}
-		fmt.Fprintf(&out, "  %s  %s%s\n", f.Action, f.Path, note)
+		fmt.Fprintf(&out, "  %s\n", f)
 	}
 	if r.ToolsList != nil {
 		fmt.Fprintln(&out, r.ToolsList)
@@ -125,11 +121,14 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
+// StaleSuffix follows the path of a stale file in [Result.Stale].
+const StaleSuffix = " is stale; run petrock sync"
+
 // Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
 	text := ""
 	for _, f := range r.Files {
-		text += f.Path + " is stale\n"
+		text += f.Path + StaleSuffix + "\n"
 	}
 	for _, d := range r.Refused {
 		text += d.String() + "\n"
@@ -150,10 +149,20 @@ func (r *Result) Impurities() string {
 type FileChange struct {
 	Path    string         `json:"path"`              // From the project's root
 	Action  journal.Action `json:"action"`            // create, update or delete
-	Derived bool           `json:"derived,omitempty"` // Whether petrock derived it
+	Derived bool           `json:"derived,omitempty"` // Whether petrock computed it; undo computes it again
 	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
 	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
 	Diff    string         `json:"diff"`              // The change as a unified diff
+}
+
+// String formats the change as text, without the diff. Go files that petrock computed are derived;
+// others, such as go.mod, also contain what you write.
+func (f FileChange) String() string {
+	text := fmt.Sprintf("%s  %s", f.Action, f.Path)
+	if f.Derived && path.Ext(f.Path) == ".go" {
+		text += " (derived)"
+	}
+	return text
 }
 
 func newFileChange(f journal.Change) FileChange {
@@ -269,10 +278,10 @@ func (r *Refusal) Error() string {
 	for _, conflict := range r.Conflicts {
 		fmt.Fprintf(&out, "\n  %s", conflict)
 	}
-	const most = 20
+	const maxListed = 20
 	for i, d := range r.Diagnostics {
-		if i == most {
-			fmt.Fprintf(&out, "\n  and %d more", len(r.Diagnostics)-most)
+		if i == maxListed {
+			fmt.Fprintf(&out, "\n  and %d more", len(r.Diagnostics)-maxListed)
 			break
 		}
 		fmt.Fprintf(&out, "\n  %s", strings.ReplaceAll(d.String(), "\n", "\n  "))

@@ -104,7 +104,7 @@ func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, lat
 	p := newPlan(actionUndo)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
-		Remedy: "Nothing was changed. With keep these files stay and the rest is undone; with force they are undone too.",
+		Remedy: fmt.Sprintf("Nothing was changed. With %[1]skeep these files stay and the rest is undone; with %[1]sforce they are undone too.", e.OptionPrefix),
 	}
 	for _, record := range target.Files {
 		if record.Derived {

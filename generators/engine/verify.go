@@ -137,7 +137,7 @@ func (p *plan) linesOfPanic(message string) string {
 
 // shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.
 func shortenOutput(printed string, crashed bool) string {
-	const most = 2000
+	const maxLength = 2000
 	if crashed {
 		parts := strings.SplitN(printed, "\n\n", 3)
 		if len(parts) > 1 && strings.Contains(parts[0], "panic: ") {
@@ -146,8 +146,8 @@ func shortenOutput(printed string, crashed bool) string {
 			printed = parts[0]
 		}
 	}
-	if len(printed) > most {
-		printed = strings.ToValidUTF8(printed[:most], "") + " …"
+	if len(printed) > maxLength {
+		printed = strings.ToValidUTF8(printed[:maxLength], "") + " …"
 	}
 	return printed
 }

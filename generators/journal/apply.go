@@ -199,9 +199,9 @@ func applyOrder(records []Record) []Record {
 
 // joinPaths joins paths for a message; of many, only the first few.
 func joinPaths(paths []string) string {
-	const most = 3
-	if len(paths) > most+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	const maxListed = 3
+	if len(paths) > maxListed+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxListed], ", "), len(paths)-maxListed)
 	}
 	return strings.Join(paths, ", ")
 }

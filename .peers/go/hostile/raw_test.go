@@ -151,9 +151,9 @@ func tryExchange(raw string) ([]reply, error) {
 
 // short returns the beginning of a text, for messages.
 func short(raw string) string {
-	const most = 300
-	if len(raw) > most {
-		return raw[:most] + "…"
+	const maxShown = 300
+	if len(raw) > maxShown {
+		return raw[:maxShown] + "…"
 	}
 	return raw
 }

@@ -83,7 +83,7 @@ func TestDevServerFinishesTool(t *testing.T) {
 		{`{"name":"shout","arguments":{"text":1}}`, "invalid arguments"},
 		{`{"name":"whisper"}`, `no tool "whisper"; it has add, shout`},
 		{`{"name":"x","kind":"worker"}`, `kind: must be one of "tool", "resource", "prompt"`},
-		{`{"name":"note://1"}`, "did not offer resources"},
+		{`{"name":"note://1"}`, "did not declare the capability resources"},
 		{`{"name":"nope","kind":"resource"}`, `no resource "nope"`},
 	} {
 		if said := client.CallTool("call", json.RawMessage(wrong.arguments)); !said.IsError || !strings.Contains(said.Text(), wrong.says) {

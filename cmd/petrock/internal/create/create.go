@@ -431,7 +431,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&text, "Compiled in %.0f s.\n", r.Seconds.Verify)
 	}
 	if r.Git != nil {
-		fmt.Fprintln(&text, r.Git.Said)
+		fmt.Fprintln(&text, r.Git.Message)
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintln(&text, note)

@@ -154,7 +154,7 @@ func required(files []scaffold.File) []module.Version {
 // Git is the result of creating a git repository.
 type Git struct {
 	Repository bool   `json:"repository"` // created, with a first commit
-	Said       string `json:"said"`
+	Message    string `json:"said"`       // for people
 }
 
 // commit creates a repository with one commit, except inside another repository. If that fails, the
@@ -162,10 +162,10 @@ type Git struct {
 func commit(ctx context.Context, to *destination) *Git {
 	const byHand = "git init && git add --all && git commit -m 'First commit'"
 	if inRepository(to.Dest()) {
-		return &Git{Said: "No git repository was created, because the folder is inside one."}
+		return &Git{Message: "No git repository was created, because the folder is inside one."}
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return &Git{Said: "No git repository was created: git is not installed."}
+		return &Git{Message: "No git repository was created: git is not installed."}
 	}
 	for _, args := range [][]string{
 		{"init", "--quiet"},
@@ -180,11 +180,11 @@ func commit(ctx context.Context, to *destination) *Git {
 		}
 		os.RemoveAll(filepath.Join(to.Dir(), ".git"))
 		if args[0] == "var" {
-			return &Git{Said: fmt.Sprintf("No git repository was created: git has no identity for commits (%s). Set user.name and user.email with git config --global, then run: %s", words, byHand)}
+			return &Git{Message: fmt.Sprintf("No git repository was created: git has no identity for commits (%s). Set user.name and user.email with git config --global, then run: %s", words, byHand)}
 		}
-		return &Git{Said: fmt.Sprintf("No git repository was created: %v: %s. To create one, run: %s", err, words, byHand)}
+		return &Git{Message: fmt.Sprintf("No git repository was created: %v: %s. To create one, run: %s", err, words, byHand)}
 	}
-	return &Git{Repository: true, Said: "Created a git repository with a first commit."}
+	return &Git{Repository: true, Message: "Created a git repository with a first commit."}
 }
 
 // inRepository reports whether a folder is in a git repository, by its path or by the path without
