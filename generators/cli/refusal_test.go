@@ -12,7 +12,7 @@ import (
 func TestRefusalNamesFlags(t *testing.T) {
 	var out bytes.Buffer
 	refusal := &engine.Refusal{Reason: "it was edited:", Remedy: "With keep the rest is undone; with force all of it."}
-	reportError(refusal, "petrock", "undo", false, Env{Err: &out})
+	reportError(refusal, "petrock", "undo", false, false, Env{Err: &out})
 	if !strings.Contains(out.String(), "With --keep the rest is undone; with --force all of it.") {
 		t.Errorf("got %s", &out)
 	}
