@@ -46,8 +46,10 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project in its real server, or reads a resource or gets a prompt, and returns
-// the result. It builds the server first, and starts a new process for each call.
+// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the
+// server first, and starts a new process for each call.
+//
+//petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
 	if t.options.NoExec {
 		return Answer(ctx, nil, errors.New("call is disabled by --no-exec; start petrock mcp without it"))

@@ -46,8 +46,9 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt, and returns the result. It builds the server first, and starts a new process for each call.",
+			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the server first, and starts a new process for each call.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",

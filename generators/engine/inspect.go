@@ -201,12 +201,12 @@ func (f *FileText) Short(int) any {
 // mean the first and the last line.
 func (e *Engine) ReadText(_ context.Context, file string, from, to int) (*FileText, error) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
-	top, _, _ := strings.Cut(file, "/")
+	hidden := slices.IndexFunc(strings.Split(file, "/"), func(name string) bool { return name == ".git" || name == ".petrock" })
 	switch {
 	case !fs.ValidPath(file):
 		return nil, terminal.Usagef("read %s: the path is outside of the project; pass a path relative to its root, %s", file, e.project.Root)
-	case top == ".git" || top == ".petrock":
-		return nil, terminal.Usagef("read %s: files in %s are not part of the source; use history for operations", file, top)
+	case hidden >= 0:
+		return nil, terminal.Usagef("read %s: files of git and petrock are not part of the source; history lists operations", file)
 	}
 	text, err := e.readFileOrFolder(file)
 	switch {

@@ -167,6 +167,52 @@ func quote(text string) string {
 	return string(quoted)
 }
 
+// Results are short, whatever an agent does, and project_status is quick.
+func TestDevServerIsCheap(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	total := 0
+	for _, step := range []struct {
+		tool      string
+		arguments object
+		isError   bool
+		says      string
+	}{
+		{"project_status", object{}, false, "All packages and tests compile."},
+		{"generate_feature", object{"name": "tickets", "crud": true, "fields": []string{"title:string:1..120", "body", "priority:enum(low,normal,high)", "assignee:string?"}}, false, "features/tickets/create.go"},
+		{"generate_command", object{"name": "tickets/close", "fields": []string{"id"}, "description": "Closes a ticket.", "check": "return s.checkID(c.ID)", "body": "return CloseOutput{}"}, false, "features/tickets/close.go"},
+		{"generate_tool", shout(), false, "examples passed: loud, example 2"},
+		{"generate_tool", shout(), true, "destroy_component"},
+		{"generate_tool", object{"name": "bad", "body": "return in.Text, nil"}, true, "> 15 |     return in.Text, nil"},
+		{"list_components", object{}, false, "command tickets_close, features/tickets/close.go:"},
+		{"list_components", object{"kind": "query", "limit": 1}, false, "1 to 1 of 2 components; pass offset: 1"},
+		{"inspect_component", object{"name": "tickets/close"}, false, "func (c Close) Apply("},
+		{"inspect_component", object{"name": "tickets_list"}, false, "func (q List) "},
+		{"inspect_component", object{"file": "features/tickets/state.go", "from": 1, "to": 3}, false, "lines 1 to 3 of"},
+		{"inspect_component", object{"file": "go.sum"}, false, "to read on"},
+		{"plan", object{"kind": "tool", "name": "other"}, false, "apply"},
+		{"project_status", object{}, false, "command tickets_close"},
+		{"undo", object{}, false, "tools/shout.go"},
+		{"history", object{}, false, "generate tool shout (undone by "},
+		{"destroy_component", object{"kind": "feature", "name": "tickets"}, false, "features/tickets"},
+	} {
+		start := time.Now()
+		said := client.CallTool(step.tool, step.arguments)
+		size := len(said.Text()) + len(said.StructuredContent)
+		total += size
+		t.Logf("%-18s %5d bytes %v", step.tool, size, time.Since(start).Round(time.Millisecond))
+		if size > 2048 || said.IsError != step.isError || !strings.Contains(said.Text(), step.says) {
+			t.Errorf("%s returns %d bytes, want %q in it:\n%s\n%s", step.tool, size, step.says, said.Text(), said.StructuredContent)
+		}
+		if took := time.Since(start); step.tool == "project_status" && total > 2048 && took > time.Second {
+			t.Errorf("project_status takes %v", took)
+		}
+	}
+	if total > 16<<10 {
+		t.Errorf("all results have %d bytes", total)
+	}
+}
+
 // The command line prints the same JSON as the tool returns, for each form of input.
 func TestDevServerMatchesCommandLine(t *testing.T) {
 	needsLong(t)
