@@ -79,6 +79,10 @@ func (n component) about() string {
 	if next, _ := utf8.DecodeRuneInString(n.description[size:]); unicode.IsUpper(next) { // an abbreviation
 		text = n.description
 	}
+	switch word, _, _ := strings.Cut(text, " "); word {
+	case "a", "an", "the", "all", "every", "each", "one": // not a verb
+		return "is " + text
+	}
 	return text
 }
 

@@ -138,9 +138,10 @@ func parseBody(field, text string) (*body, error) {
 		}
 		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
-	f, ok := file.Decls[0].(*ast.FuncDecl)
-	if len(file.Decls) != 1 || !ok || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		return nil, &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "unmatched }; send only the statements between the braces of the function"}
+	f := file.Decls[0].(*ast.FuncDecl) // before starts it
+	if len(file.Decls) != 1 || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
+		at := fset.Position(f.Body.Rbrace)
+		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }

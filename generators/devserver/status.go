@@ -20,19 +20,18 @@ type ProjectStatusInput struct{ Common }
 // ProjectStatusOutput is the output of project_status. Each text of a list is a sentence with the remedy.
 type ProjectStatusOutput struct {
 	OK          bool                   `json:"ok"`                    // Whether the project compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name,omitempty"`        // Name of the project and of its server; empty if there is no project
-	Module      string                 `json:"module,omitempty"`      // Path of the Go module
+	Name        string                 `json:"name"`                  // Name of the project and of its server
+	Module      string                 `json:"module"`                // Path of the Go module
 	Root        string                 `json:"root"`                  // Folder of the project
-	Petrock     string                 `json:"petrock,omitempty"`     // Version of petrock that created the project
+	Petrock     string                 `json:"petrock"`               // Version of petrock that created the project
 	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
 	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
 	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date, and errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
-	Builds      bool                   `json:"builds,omitempty"`      // Whether all packages and tests compile
+	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
 	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
-	Next        []string               `json:"next,omitempty"`        // Next steps, if there is no project
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
@@ -110,13 +109,31 @@ func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.
 	ctx = WithDetail(ctx, in.Detail)
 	status, err := t.Status(ctx, in.Dir)
 	if errors.Is(err, project.ErrNone) && in.Dir == "" {
-		_, remedy, _ := strings.Cut(err.Error(), "; ")
-		status, err = ProjectStatusOutput{OK: true, Root: t.options.Dir, Next: []string{remedy}}, nil
-		if t.options.CanCreate && !strings.Contains(remedy, "new_project") {
-			status.Next = append(status.Next, "create another one with new_project")
-		}
+		return Answer(ctx, t.withoutProject(err), nil)
 	}
 	return Answer(ctx, status, err)
+}
+
+// noProject is the output of project_status where there is no project.
+type noProject struct {
+	OK   bool     `json:"ok"`   // Always true
+	Dir  string   `json:"dir"`  // Working directory of the dev server
+	Next []string `json:"next"` // Next steps
+}
+
+// withoutProject returns the output for an error that names the projects below the working directory.
+func (t *Tools) withoutProject(err error) noProject {
+	_, remedy, _ := strings.Cut(err.Error(), "; ")
+	none := noProject{OK: true, Dir: t.options.Dir, Next: []string{remedy}}
+	if t.options.CanCreate && !strings.Contains(remedy, "new_project") {
+		none.Next = append(none.Next, "create another one with new_project")
+	}
+	return none
+}
+
+// String returns the output as text.
+func (n noProject) String() string {
+	return fmt.Sprintf("There is no project in %s or a folder above it.\nNext: %s.\n", n.Dir, strings.Join(n.Next, "; or "))
 }
 
 // Status returns the status of a project. On the command line it compiles the project with the go command;
@@ -196,13 +213,6 @@ func (s *ProjectStatusOutput) compile(ctx context.Context, o *openProject) error
 // String returns the status as text.
 func (s ProjectStatusOutput) String() string {
 	var text strings.Builder
-	if s.Name == "" {
-		fmt.Fprintf(&text, "There is no project in %s or a folder above it.\n", s.Root)
-		for _, next := range s.Next {
-			fmt.Fprintf(&text, "Next: %s.\n", next)
-		}
-		return text.String()
-	}
 	fmt.Fprintf(&text, "%s (module %s, petrock %s) in %s\n", s.Name, s.Module, s.Petrock, s.Root)
 	for _, pkg := range s.Packages {
 		fmt.Fprintf(&text, "  %s\n", pkg)
