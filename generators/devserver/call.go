@@ -326,7 +326,7 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 	if err != nil {
 		return nil, err
 	}
-	built := &BuildOutput{Derived: synced.Files, Refused: synced.Refused, ToolsList: synced.ToolsList}
+	built := &BuildOutput{Derived: synced.Files, Refused: o.engine.WithSource(synced.Refused), ToolsList: synced.ToolsList}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
 	o.engine.Step("compiling")
 	root, name := o.engine.Root(), o.engine.Name()
@@ -346,7 +346,7 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		built.Diagnostics = found.Diagnostics
+		built.Diagnostics = o.engine.WithSource(found.Diagnostics)
 		if len(built.Diagnostics) == 0 {
 			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,7 +174,11 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 		if err != nil {
 			return nil, err
 		}
-		return listing.Page(in.Kind, in.Offset, cmp.Or(in.Limit, 50)), nil
+		page := listing.Page(in.Kind, in.Offset, cmp.Or(in.Limit, 50))
+		if page.Total == 0 && in.Kind != "" && !slices.Contains(engine.Kinds(), in.Kind) {
+			return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", in.Kind, strings.Join(engine.Kinds(), ", "))
+		}
+		return page, nil
 	})
 }
 

@@ -268,14 +268,17 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 	}
 	e.step("type-checking")
 	found, err = e.checker.Test(ctx, e.before, dirs)
-	return packages, withSource(e.before, found), err
+	return packages, e.WithSource(found), err
 }
 
-// withSource adds source lines to diagnostics in files of a view.
-func withSource(view *typecheck.View, found []typecheck.Diagnostic) []typecheck.Diagnostic {
+// WithSource adds source lines to diagnostics in Go files of the project, as they were last read.
+func (e *Engine) WithSource(found []typecheck.Diagnostic) []typecheck.Diagnostic {
 	texts := map[string][]byte{}
 	for _, d := range found {
-		if file := view.File(d.File); file != nil {
+		if e.before == nil {
+			break
+		}
+		if file := e.before.File(d.File); file != nil {
 			texts[d.File] = file.Text
 		}
 	}

@@ -325,8 +325,10 @@ func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typech
 		if d.File == shown && d.Line >= last && d.Line <= last+2 {
 			continue
 		}
-		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
-		shown, last = d.File, d.Line
+		if text := planned[d.File]; text != nil {
+			found[i].Lines = typecheck.LinesAround(string(text), d.Line)
+			shown, last = d.File, d.Line
+		}
 	}
 	return found
 }

@@ -69,7 +69,11 @@ func (c *Cutter) LeftOut() string {
 	if len(c.leftOut) == 0 {
 		return ""
 	}
-	return "Left out: " + strings.Join(c.leftOut, ", ") + ". Pass detail: true to get everything."
+	option := "detail: true"
+	if c.Most == 0 { // on the command line
+		option = "--detail"
+	}
+	return fmt.Sprintf("Left out: %s. Pass %s to get everything.", strings.Join(c.leftOut, ", "), option)
 }
 
 // Short returns the short form of the result.
