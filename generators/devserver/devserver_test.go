@@ -35,7 +35,7 @@ func TestProjectStatus(t *testing.T) {
 	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int = \"\"\n")
 	client := connect(t, devserver.Options{Dir: dir})
 
-	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project in ") || !strings.Contains(result.Text(), "petrock new") {
+	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project (no petrock.json) in ") || !strings.Contains(result.Text(), "petrock new") {
 		t.Errorf("without a project it says: %s", result.Text())
 	}
 

@@ -133,7 +133,7 @@ func (t *Tools) withoutProject(err error) noProject {
 
 // String returns the output as text.
 func (n noProject) String() string {
-	return fmt.Sprintf("There is no project in %s or a folder above it.\nNext: %s.\n", n.Dir, strings.Join(n.Next, "; or "))
+	return fmt.Sprintf("There is no project (no %s) in %s or a folder above it.\nNext: %s.\n", project.FileName, n.Dir, strings.Join(n.Next, "; or "))
 }
 
 // Status returns the status of a project. On the command line it compiles the project with the go command;
