@@ -29,7 +29,7 @@ func Cut[T any](c *Cutter, list []T, what string) []T {
 	return list[:c.Most:c.Most]
 }
 
-// Text returns the beginning of a text.
+// Text returns the beginning of a text, which is shorter if Most is smaller.
 func (c *Cutter) Text(text string) string {
 	most := 150 + 50*c.Most
 	if c.Most == 0 || len(text) <= most {
@@ -48,11 +48,21 @@ func (c *Cutter) Diagnostics(list []typecheck.Diagnostic, what string) []typeche
 		if list[i].Message = c.Text(d.Message); d.File != "" {
 			list[i].Package = "" // the file names it
 		}
-		if c.Text(d.Lines) != d.Lines { // keep the marked line
-			list[i].Lines = "> " + c.Text(strings.SplitN(strings.SplitN("\n"+d.Lines, "\n> ", 2)[1], "\n", 2)[0])
+		if c.Text(d.Lines) != d.Lines {
+			list[i].Lines = c.Text(markedLine(d.Lines))
 		}
 	}
 	return list
+}
+
+// markedLine returns the line that [typecheck.LinesAround] has marked.
+func markedLine(lines string) string {
+	for line := range strings.SplitSeq(lines, "\n") {
+		if strings.HasPrefix(line, "> ") {
+			return line
+		}
+	}
+	return ""
 }
 
 // Files returns the first files, without diffs and hashes.
@@ -92,7 +102,7 @@ func (r *Result) Short(most int) any {
 	for i := range s.Parts {
 		s.Parts[i].Modules = nil
 	}
-	s.Notices = Cut(c, r.Notices, "notice")
+	s.Notices, s.Next = Cut(c, r.Notices, "notice"), Cut(c, r.Next, "next step")
 	s.Diagnostics = c.Diagnostics(r.Diagnostics, "existing error")
 	s.Refused = c.Diagnostics(r.Refused, "error")
 	s.Impure = c.Diagnostics(r.Impure, "impure function")
@@ -110,15 +120,13 @@ func (r *Result) Short(most int) any {
 func (f *Fault) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *f
-	if f.Refusal != nil && (f.Message == f.Refusal.Error() || f.Message == f.Refusal.Reason) {
-		s.Refusal = f.Refusal.short(c)
-		s.Message = s.Refusal.Reason // the refusal has the rest
-		return &s
-	}
+	s.Message = c.Text(f.Message)
 	if f.Refusal != nil {
 		s.Refusal = f.Refusal.short(c)
+		if f.Message == f.Refusal.Error() || f.Message == f.Refusal.Reason {
+			s.Message = s.Refusal.Reason // the refusal has the rest
+		}
 	}
-	s.Message = c.Text(f.Message)
 	return &s
 }
 
