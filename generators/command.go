@@ -8,17 +8,17 @@ import (
 
 // CommandInput is the input of Command.
 type CommandInput struct {
-	Name        string   `json:"name"`                               // Feature and name, such as posts/publish
+	Name        string   `json:"name"`                               // Such as posts/publish
 	Fields      []string `json:"fields,omitempty"`                   // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool; optional: without any, the body returns PublishOutput{}
-	Description string   `json:"description,omitempty"`              // What it does, such as: Publishes a post.
-	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if the command is not possible now, else nil. In scope: ctx, c (the command), s (*State)
+	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool. Default: none; the body still returns PublishOutput{}
+	Description string   `json:"description,omitempty"`              // Such as: Publishes a post.
+	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
 	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: replay must give the same state
-	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log: calls of this tool or of others. New ids are id1, id2, …
+	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …
 }
 
-// Command creates a command: a tool that changes the state of a feature, with a test. It creates the
-// feature too if it does not exist. With a body and examples the command is complete.
+// Command creates a command: a tool that changes the state of a feature, with a test. It also creates the
+// feature if needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "command", in.Name, in.Description)
 	if err != nil {
@@ -99,16 +99,16 @@ func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 
 // QueryInput is the input of Query.
 type QueryInput struct {
-	Name        string   `json:"name"`                              // Feature and name, such as posts/count
+	Name        string   `json:"name"`                              // Such as posts/count
 	Fields      []string `json:"fields,omitempty"`                  // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                  // Output fields, as for a tool; default: one string field, result
-	Description string   `json:"description,omitempty"`             // What it returns, such as: Counts posts.
+	Output      []string `json:"output,omitempty"`                  // Output fields, as for a tool. Default: result:string
+	Description string   `json:"description,omitempty"`             // Such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
 	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command
 }
 
-// Query creates a query: a tool that reads the state of a feature, with a test. It creates the feature
-// too if it does not exist.
+// Query creates a query: a tool that reads the state of a feature, with a test. It also creates the feature
+// if needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "query", in.Name, in.Description)
 	if err != nil {

@@ -79,6 +79,10 @@ func (n component) about() string {
 	if next, _ := utf8.DecodeRuneInString(n.description[size:]); unicode.IsUpper(next) { // an abbreviation
 		text = n.description
 	}
+	switch word, _, _ := strings.Cut(text, " "); word {
+	case "a", "an", "the", "all", "every", "each", "one": // not a verb
+		return "is " + text
+	}
 	return text
 }
 
@@ -187,13 +191,13 @@ func (n *component) setUndescribed(fields []gen.Field) {
 
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
-	Examples []Example `json:"examples,omitempty"`                // Test cases, which must pass before anything is written. output must match exactly, error is a substring; without either, any success passes
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
+	Examples []Example `json:"examples,omitempty"`                // Test cases that must pass first. output must match exactly, error is a substring; without either, any success passes
 }
 
 // A TextImplementation is an Implementation of a component that returns text.
 type TextImplementation struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements of the function, which returns (string, error); otherwise as for a tool
+	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); otherwise as for a tool
 	Examples []Example `json:"examples,omitempty"`                // Test cases, as for a tool
 }
 

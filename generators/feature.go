@@ -20,13 +20,13 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // Fields of an item, as for a tool; only with crud. Every item also has id, seq, created_at and updated_at
-	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update and delete and the queries get and list
-	Item   string   `json:"item,omitempty"`   // Name of one item, such as post; only with crud. Default: the singular of the name
+	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at
+	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update, delete and the queries get, list
+	Item   string   `json:"item,omitempty"`   // With crud: name of one item. Default: the singular of the name
 }
 
-// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud the
-// feature is complete, including tests.
+// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it is
+// complete, with tests.
 func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	if err := checkFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err

@@ -9,14 +9,13 @@ import (
 
 // PromptInput is the input of Prompt.
 type PromptInput struct {
-	Name        string   `json:"name"`                  // Name of the prompt, such as review
+	Name        string   `json:"name"`                  // Such as review
 	Fields      []string `json:"fields,omitempty"`      // Arguments of type string, enum or time: code, style:enum(short,long)?
-	Description string   `json:"description,omitempty"` // What the prompt does, such as: Asks for a review.
+	Description string   `json:"description,omitempty"` // Such as: Asks for a review.
 	TextImplementation
 }
 
-// Prompt creates a prompt, a message template that users choose in their client, with a test. Its
-// arguments are strings, enums or times.
+// Prompt creates a prompt, a message template that users choose in their client, with a test.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 
 // ResourceInput is the input of Resource.
 type ResourceInput struct {
-	Name        string `json:"name"`                  // Name of the resource, such as note
-	URI         string `json:"uri"`                   // URI or URI template, such as config://app or note://{id}
-	Description string `json:"description,omitempty"` // What the resource contains, such as: The text of a note.
+	Name        string `json:"name"`                  // Such as note
+	URI         string `json:"uri"`                   // config://app, or with variables: note://{id}
+	Description string `json:"description,omitempty"` // Such as: The text of a note.
 	TextImplementation
 }
 
-// Resource creates a resource that clients read at a URI, with a test. A URI with variables, such as
-// note://{id}, creates a resource template.
+// Resource creates a resource that clients read at a URI, with a test.
 func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	n, err := newComponent(p, "resource", "resources", in.Name, in.Description)
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 
 // ToolInput is the input of Tool.
 type ToolInput struct {
-	Name        string   `json:"name,omitempty"`        // Name of the tool, such as send_mail. Optional if from is set: the default is the name of its function
+	Name        string   `json:"name,omitempty"`        // Such as send_mail; optional with from
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
-	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax; default: one string field, result
-	Description string   `json:"description,omitempty"` // What the tool does, such as: Sends a mail. Models choose tools by it
-	From        string   `json:"from,omitempty"`        // Function of the project that the tool calls, instead of fields, output and body: ./store.Find, or ./store.DB.Find for a method of a package variable
+	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax. Default: result:string
+	Description string   `json:"description,omitempty"` // Such as: Sends a mail. Models choose tools by it
+	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: a function of the project to call, ./store.Find or ./store.Variable.Method
 	Implementation
 }
 
 // Tool creates a tool: a function with input and output types, and a test. With a body and examples
-// the tool is complete. Without them, you write the function.
+// it is complete.
 func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.From != "" {
 		return toolFrom(p, in)
@@ -138,9 +138,10 @@ func parseBody(field, text string) (*body, error) {
 		}
 		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
-	f, ok := file.Decls[0].(*ast.FuncDecl)
-	if len(file.Decls) != 1 || !ok || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		return nil, &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "unmatched }; send only the statements between the braces of the function"}
+	f := file.Decls[0].(*ast.FuncDecl) // before starts it
+	if len(file.Decls) != 1 || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
+		at := fset.Position(f.Body.Rbrace)
+		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }

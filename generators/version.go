@@ -20,16 +20,15 @@ import (
 
 // VersionInput is the input of NewVersion.
 type VersionInput struct {
-	Name    string   `json:"name"`                              // Feature and command, such as posts/create
-	Rename  []string `json:"rename,omitempty"`                  // Renamed fields, as OLD=NEW: url=href
+	Name    string   `json:"name"`                              // Such as posts/create
+	Rename  []string `json:"rename,omitempty"`                  // Renamed fields, as OLD=NEW
 	Drop    []string `json:"drop,omitempty"`                    // Fields to ignore in old events
 	Default []string `json:"default,omitempty"`                 // Values of new fields in old events: status=open
-	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command from old, for conversions beyond rename, drop and default
+	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command from old, for other conversions
 }
 
-// NewVersion creates a new version of a command whose fields change. Stored events are read into a type
-// with the old fields and then upgraded. Run it before or after editing the Go type. It renames fields
-// with all references.
+// NewVersion creates a new version of a command whose fields change, into which stored events are upgraded.
+// Run it before or after editing the Go type. It renames fields with all references.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {

@@ -12,12 +12,12 @@ import (
 
 // WorkerInput is the input of Worker.
 type WorkerInput struct {
-	Name        string   `json:"name"`                              // Feature and name, such as posts/digest
-	Fields      []string `json:"fields,omitempty"`                  // Fields of the worker's saved state w, as for a tool
+	Name        string   `json:"name"`                              // Such as posts/digest
+	Fields      []string `json:"fields,omitempty"`                  // Fields of its saved state w, as for a tool
 	On          []string `json:"on,omitempty"`                      // Commands that trigger it, such as posts/create
-	Every       string   `json:"every,omitempty"`                   // Interval at which it runs, such as 5m
-	Description string   `json:"description,omitempty"`             // What it does, such as: Mails new posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that do the work and return an error to retry later. In scope: ctx, w; if on is set, also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
+	Every       string   `json:"every,omitempty"`                   // Interval, such as 5m
+	Description string   `json:"description,omitempty"`             // Such as: Mails new posts.
+	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
 	Examples    []Step   `json:"examples,omitempty"`                // Test cases: tool calls, with a run of the worker after each
 }
 
@@ -29,8 +29,8 @@ type trigger struct {
 	label   string // posts/create, or 5m
 }
 
-// Worker creates a worker of a feature. Commands or a timer trigger it; it calls external systems and
-// executes commands. After a crash it resumes where it stopped.
+// Worker creates a worker of a feature: commands or a timer trigger it, and it calls external systems and
+// executes commands. After a crash it resumes.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "worker", in.Name, in.Description)
 	if err != nil {

@@ -119,7 +119,7 @@ read.`,
 				return err
 			}
 			if c.asJSON {
-				err = terminal.PrintJSON(env.Out, status)
+				err = printJSON(env, status, c.detail)
 			} else {
 				err = PrintReport(env.Out, status)
 			}
@@ -177,7 +177,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	if err != nil && !started {
 		err = &terminal.UsageError{Err: err}
 	}
-	return reportError(err, root.Name(), cmd.CommandPath(), wantsJSON(cmd, args), env)
+	return reportError(err, root.Name(), cmd.CommandPath(), wants(cmd, args, "json"), wants(cmd, args, "detail"), env)
 }
 
 func finish(root *cobra.Command, env Env) *cobra.Command {
@@ -189,27 +189,27 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	return root
 }
 
-// wantsJSON reports whether --json is given to a command that has it. It also searches args, because
-// cobra stops at the first wrong argument.
-func wantsJSON(cmd *cobra.Command, args []string) bool {
-	flag := cmd.Flags().Lookup("json")
+// wants reports whether a flag, such as json, is given to a command that has it. It also searches args,
+// because cobra stops at the first wrong argument.
+func wants(cmd *cobra.Command, args []string, name string) bool {
+	flag := cmd.Flags().Lookup(name)
 	if flag == nil {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	return flag.Value.String() == "true" || slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	return flag.Value.String() == "true" || slices.Contains(args, "--"+name) || slices.Contains(args, "--"+name+"=true")
 }
 
 // reportError prints err unless it is nil, and returns the exit code.
-func reportError(err error, program, command string, asJSON bool, env Env) int {
+func reportError(err error, program, command string, asJSON, detail bool, env Env) int {
 	status := terminal.ExitCode(err)
 	if err == nil {
 		return status
 	}
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
-		terminal.PrintJSON(env.Out, engine.FaultOf(err))
+		printJSON(env, engine.FaultOf(err), detail)
 	}
 	fmt.Fprintf(env.Err, "%s %s\n", terminal.Red.On(env.Err, program+":"), terminal.Plain(err.Error()))
 	if status == terminal.ExitUsage {

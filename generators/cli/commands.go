@@ -48,6 +48,7 @@ func examples(env Env, lines ...string) string {
 type projectFlags struct {
 	dir    string
 	asJSON bool
+	detail bool
 	dryRun bool
 }
 
@@ -55,6 +56,7 @@ func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
 	cmd.Flags().StringVar(&c.dir, "dir", ".", "folder in the project")
 	cmd.MarkFlagDirname("dir")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&c.detail, "detail", false, "with --json: print everything, such as diffs, schemas and whole files")
 	if writes {
 		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print a diff, change nothing")
 	}
@@ -92,9 +94,17 @@ func runInProject[T any](ctx context.Context, env Env, c *projectFlags, do func(
 		return err
 	}
 	if c.asJSON {
-		return terminal.PrintJSON(env.Out, result)
+		return printJSON(env, result, c.detail)
 	}
 	return show(env, result)
+}
+
+// printJSON prints a result as JSON: in its short form, unless detail is set.
+func printJSON(env Env, result any, detail bool) error {
+	if whole, ok := result.(engine.Shortener); ok && !detail {
+		result = whole.Short(0)
+	}
+	return terminal.PrintJSON(env.Out, result)
 }
 
 func newList(env Env) *cobra.Command {

@@ -268,7 +268,7 @@ func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 func (p property) flag() string {
 	name := strings.ReplaceAll(p.name, "_", "-")
 	switch name {
-	case "dir", "dry-run", "help", "input", "json", "no-color", "no-exec", "no-net":
+	case "detail", "dir", "dry-run", "help", "input", "json", "no-color", "no-exec", "no-net":
 		return "input-" + name
 	}
 	return name

@@ -61,7 +61,7 @@ func forbidsExec(arg string) bool {
 func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
 	to, err := findTarget(root, args, env)
 	if err != nil {
-		return reportError(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, env), true
+		return reportError(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, false, env), true
 	}
 	if to == nil {
 		return 0, false

@@ -39,9 +39,9 @@ type Component struct {
 	Name        string          `json:"name"`                   // Name that clients use
 	Title       string          `json:"title,omitempty"`        // Title for people
 	Description string          `json:"description,omitempty"`  // Description for models
-	Func        string          `json:"func"`                   // Go function, Type.Method, or the type of a command, query or worker
-	File        string          `json:"file"`                   // Source file, from the project's root
-	Line        int             `json:"line"`                   // Line in the source file
+	Func        string          `json:"func,omitempty"`         // Go function, Type.Method, or the type of a command, query or worker
+	File        string          `json:"file,omitempty"`         // Source file, from the project's root
+	Line        int             `json:"line,omitempty"`         // Line in the source file
 	URI         string          `json:"uri,omitempty"`          // URI or URI template of a resource
 	MIMEType    string          `json:"mimeType,omitempty"`     // MIME type of a resource
 	Input       json.RawMessage `json:"inputSchema,omitempty"`  // JSON Schema of the input

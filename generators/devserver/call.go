@@ -29,10 +29,10 @@ const callTimeout = time.Minute
 
 // CallInput is the input of call.
 type CallInput struct {
-	Name      string                     `json:"name"`                // Name of a tool, prompt or resource, or URI of a resource
-	Arguments map[string]json.RawMessage `json:"arguments,omitempty"` // Arguments of the call
-	Kind      CallKind                   `json:"kind,omitempty"`      // Kind of component; default: resource for a URI, else tool
-	Dir       string                     `json:"dir,omitempty"`       // Folder of the project
+	Name      string                     `json:"name"`                // Or URI of a resource
+	Arguments map[string]json.RawMessage `json:"arguments,omitempty"` // Of the call
+	Kind      CallKind                   `json:"kind,omitempty"`      // Default: resource for a URI, else tool
+	InDir
 }
 
 // A CallKind is a kind of component that can be called.
@@ -45,9 +45,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool, reads a resource or gets a prompt of the project in its real server. It updates
-// derived files and builds the server first, and starts a new process for each call. Use it to try a new
-// component.
+// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the
+// server first, and starts a new process for each call.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
@@ -69,7 +68,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	if err != nil {
 		return failure(ctx, err)
 	}
-	if stderr := server.errOut.quote(); stderr != "" {
+	if stderr := server.errOut.quote(); result.IsError && stderr != "" {
 		result.Content = append(contentOf(result), text(strings.TrimSpace(stderr))...)
 	}
 	return result, nil
@@ -145,10 +144,14 @@ func (in CallInput) callTool(ctx context.Context, server *childServer) (*mcp.Too
 	return nil, fmt.Errorf("%w%s", err, server.errOut.quote())
 }
 
+// rawRequest returns a request whose result is sent once, as text.
 func rawRequest(method string, params map[string]any) request {
 	return func(ctx context.Context, server *childServer) (*mcp.ToolResult, error) {
-		result := &mcp.ToolResult{}
-		return result, server.Request(ctx, method, params, &result.StructuredContent)
+		var raw json.RawMessage
+		if err := server.Request(ctx, method, params, &raw); err != nil {
+			return nil, fmt.Errorf("%w%s", err, server.errOut.quote())
+		}
+		return mcp.TextResult(string(raw)), nil
 	}
 }
 
@@ -234,27 +237,39 @@ func (t *tail) quote() string {
 
 // BuildInput is the input of build.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands to accept with changed fields, although their stored events become unreadable
-	Dir    string   `json:"dir,omitempty"`    // Folder of the project
+	Accept []string `json:"accept,omitempty"` // Commands whose fields may change, although stored events become unreadable
+	Common
 }
 
 // BuildOutput is the output of build.
 type BuildOutput struct {
-	OK          bool                   `json:"ok"`          // Whether the server builds and all derived files are up to date
-	Program     string                 `json:"program"`     // Path of the server, if it builds; run it with the argument mcp
-	Derived     []engine.FileChange    `json:"derived"`     // Derived files that were updated
-	Refused     []typecheck.Diagnostic `json:"refused"`     // Errors in packages whose derived files could not be updated
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
-	Warnings    []typecheck.Diagnostic `json:"warnings"`    // Warnings, starting with code that makes replay non-deterministic
-	ToolsList   *engine.Size           `json:"toolsList"`   // Size of the tool list
+	OK          bool                   `json:"ok"`                    // Whether the server builds and all derived files are up to date
+	Program     string                 `json:"program"`               // Path of the server, if it builds; run it with the argument mcp
+	Derived     []engine.FileChange    `json:"derived,omitempty"`     // Derived files that were updated
+	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors in packages whose derived files could not be updated
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
+	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`    // Warnings, starting with code that makes replay non-deterministic
+	ToolsList   *engine.Size           `json:"toolsList"`             // Size of the tool list
+	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
-// Build updates derived files (schemas, registration) and compiles the server. Run it after editing Go
-// files by hand.
+// Short returns the short form of the build.
+//
+//petrock:ignore
+func (b *BuildOutput) Short(most int) any {
+	c := &engine.Cutter{Most: most}
+	s := *b
+	s.Derived = c.Files(b.Derived)
+	s.Warnings = c.Diagnostics(b.Warnings, "warning")
+	s.LeftOut = c.LeftOut()
+	return &s
+}
+
+// Build updates derived files and compiles the server. Run it after editing Go files without petrock.
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*BuildOutput, error) {
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*BuildOutput, error) {
 		built, err := p.build(ctx, in.Accept)
 		if err != nil {
 			return nil, err
@@ -288,6 +303,9 @@ func (b *BuildOutput) String() string {
 	for _, d := range b.Warnings {
 		fmt.Fprintf(&out, "warning: %s\n", d)
 	}
+	if b.LeftOut != "" {
+		fmt.Fprintln(&out, b.LeftOut)
+	}
 	return out.String()
 }
 
@@ -307,11 +325,8 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 	if err != nil {
 		return nil, err
 	}
-	built := &BuildOutput{Derived: synced.Files, Refused: synced.Refused, ToolsList: synced.ToolsList, Diagnostics: []typecheck.Diagnostic{}}
+	built := &BuildOutput{Derived: synced.Files, Refused: o.engine.WithSource(synced.Refused), ToolsList: synced.ToolsList}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
-	if built.Derived == nil {
-		built.Derived = []engine.FileChange{}
-	}
 	o.engine.Step("compiling")
 	root, name := o.engine.Root(), o.engine.Name()
 	program := filepath.Join(root, ".petrock", "bin", name)
@@ -330,7 +345,7 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		built.Diagnostics = found.Diagnostics
+		built.Diagnostics = o.engine.WithSource(found.Diagnostics)
 		if len(built.Diagnostics) == 0 {
 			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}

@@ -5,17 +5,19 @@
 package devserver
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"
@@ -100,23 +102,36 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	return server, nil
 }
 
+// instructions explain the workflow. Clients may cut them: the first 512 characters say what matters most.
 func (t *Tools) instructions() string {
-	text := `Petrock creates and extends MCP servers in Go. Workflow:
-1. project_status shows the project, its components, and whether it compiles. dir selects a project below the working directory of this server. Default: `
+	text := `Petrock creates and extends MCP servers in Go. Each change is compiled before it is written, and can be undone. Workflow: project_status first`
 	if t.options.CanCreate {
-		text += `the project created last, or else the enclosing one. new_project creates a project.`
+		text += `; new_project creates a project`
+	}
+	text += `. generate_tool with fields, output, body and examples makes a tested tool in one call; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
+	if !t.options.NoExec {
+		text += `, call tries a component`
+	}
+	text += `, undo and redo revert, log repairs stored events.
+
+- If a call fails, nothing was written. Fix what the diagnostics or the failing example show, and send the whole call again.
+- Results are short. detail: true adds diffs, schemas and whole files. dir selects a project below the working directory of this server. Default: `
+	if t.options.CanCreate {
+		text += `the project created last, or else the enclosing one.`
 	} else {
 		text += `the enclosing project.`
 	}
 	text += `
-2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
+- inspect_component shows the source of a component, and with file any file or folder of the project.
+- generate_resource and generate_prompt work like generate_tool. generate_version changes the fields of a command that has stored events. plan shows what a generator would write, apply writes exactly that.
+- Examples can read files and, without --no-net, use the network.`
 	if !t.options.NoExec {
 		text += `
-3. call runs a new component in the project's real server. The project's tools are not in the tool list of this server.`
+- The project's tools are not in the tool list of this server: call runs them in the project's real server.`
 	}
 	text += `
-4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
-Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
+- Never edit *_gen.go files: petrock derives them. After an edit without petrock, run build.
+- Before you write Go, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
 	return text
 }
 
@@ -138,35 +153,79 @@ const addFeature = `Add this to the project: %s
 Use the tools of the petrock server, in this order.
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
-3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan, check the diffs, then call apply.
+3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan with detail, check the diffs, then call apply.
 4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
-5. Call project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
+5. Call project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
-	Dir string `json:"dir,omitempty"` // Folder of the project
+	Kind   string `json:"kind,omitempty"`   // Only this kind, such as command
+	Limit  int    `json:"limit,omitempty"`  // Default 50
+	Offset int    `json:"offset,omitempty"` // Entries to skip
+	Common
 }
 
-// ListComponents lists the components of the project with schemas and source files, and the size of the
-// tool list in tokens.
+// ListComponents lists components with kind, name, file and description; detail adds schemas.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Listing, error) { return p.engine.List(ctx) })
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Listing, error) {
+		listing, err := p.engine.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		page := listing.Page(in.Kind, in.Offset, cmp.Or(in.Limit, 50))
+		if page.Total == 0 && in.Kind != "" && !slices.Contains(engine.Kinds(), in.Kind) {
+			return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", in.Kind, strings.Join(engine.Kinds(), ", "))
+		}
+		return page, nil
+	})
+}
+
+// HistoryInput is the input of history.
+type HistoryInput struct {
+	Limit  int `json:"limit,omitempty"`  // Default 20
+	Offset int `json:"offset,omitempty"` // Entries to skip
+	Common
+}
+
+// History lists the recorded operations, the newest first, with ids for undo.
+//
+//petrock:hints read-only closed-world
+func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, error) {
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.History, error) {
+		history, err := p.engine.History(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return history.Page(in.Offset, cmp.Or(in.Limit, 20)), nil
+	})
 }
 
 // InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
-	Name string `json:"name"`           // Tool name (notes_create), feature name (notes/create) or Go name
-	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous
-	Dir  string `json:"dir,omitempty"`  // Folder of the project
+	Name string `json:"name,omitempty"` // notes_create, notes/create or a Go name
+	Kind string `json:"kind,omitempty"` // Only if the name is ambiguous
+	File string `json:"file,omitempty"` // Instead of name: a file to read, or a folder to list
+	From int    `json:"from,omitempty"` // First line
+	To   int    `json:"to,omitempty"`   // Last line
+	Common
 }
 
-// InspectComponent returns the source, schemas and tests of a component.
+// InspectComponent shows the Go source of a component, or reads any file of the project; detail adds schemas
+// and tests.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Inspection, error) { return p.engine.Inspect(ctx, in.Kind, in.Name) })
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (any, error) {
+		switch {
+		case (in.Name == "") == (in.File == ""):
+			return nil, terminal.Usagef("pass name for a component, or file for a file")
+		case in.File != "":
+			return p.engine.ReadText(ctx, in.File, in.From, in.To)
+		}
+		return p.engine.Inspect(ctx, in.Kind, in.Name)
+	})
 }
 
 // URIs of resources that change with the project.
@@ -179,14 +238,13 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 	all := []error{
 		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "Layout and components of the project.", MIMEType: "text/markdown"},
 			t.read(t.describe)),
-		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "Operations on the project in this clone, as JSON, oldest first, with ids for undo.", MIMEType: "application/json"},
+		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "The last operations on the project in this clone, the newest first, with ids for undo. The tool history has all.", MIMEType: "text/plain"},
 			t.read(func(ctx context.Context, o *openProject) (string, error) {
 				history, err := o.engine.History(ctx)
 				if err != nil {
 					return "", err
 				}
-				text, err := json.MarshalIndent(history, "", "  ")
-				return string(text), err
+				return history.Page(0, 20).String(), nil
 			})),
 	}
 	for _, page := range docs.Pages() {

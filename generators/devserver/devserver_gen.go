@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string","description":"Folder of the project"}},"required":["plan"],"additionalProperties":false}`
+	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["plan"],"additionalProperties":false}`
 
-	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands to accept with changed fields, although their stored events become unreadable"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose fields may change, although stored events become unreadable"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource, or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Arguments of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Kind of component; default: resource for a URI, else tool"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 
-	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
+	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if its code was edited"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create) or Go name"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_History = `{"type":"object","properties":{"limit":{"type":"integer","description":"Default 20"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"Only if the name is ambiguous"},"file":{"type":"string","description":"Instead of name: a file to read, or a folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Only this kind, such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
 
 // Register registers the tools that are methods of t.
@@ -34,49 +36,55 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Name:        "apply",
 			Description: "Writes exactly the files of a plan. It fails if the project has changed since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(true)},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, t.Apply),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "build",
-			Description: "Updates derived files (schemas, registration) and compiles the server. Run it after editing Go files by hand.",
+			Description: "Updates derived files and compiles the server. Run it after editing Go files without petrock.",
 			InputSchema: json.RawMessage(inputSchemaTools_Build),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool, reads a resource or gets a prompt of the project in its real server. It updates derived files and builds the server first, and starts a new process for each call. Use it to try a new component.",
+			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the server first, and starts a new process for each call.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
-			Description: "Removes a component with its test, or a feature with its folder, and updates derived files. Undo restores it.",
+			Description: "Removes a component with its test, or a feature with its folder. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "history",
+			Description: "Lists the recorded operations, the newest first, with ids for undo.",
+			InputSchema: json.RawMessage(inputSchemaTools_History),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
+		}, t.History),
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
-			Description: "Returns the source, schemas and tests of a component.",
+			Description: "Shows the Go source of a component, or reads any file of the project; detail adds schemas and tests.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "list_components",
-			Description: "Lists the components of the project with schemas and source files, and the size of the tool list in tokens.",
+			Description: "Lists components with kind, name, file and description; detail adds schemas.",
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
-			Description: "Reports the packages and components of the project, and whether all of it compiles, tests included. Call it first.",
+			Description: "Describes the project, its components, and whether it compiles, tests included. Call it first, also where there is no project yet.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation: it restores the files and updates derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",
+			Description: "Reverts a whole operation, with derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),
 	)
 }

@@ -35,7 +35,7 @@ func TestProjectStatus(t *testing.T) {
 	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int = \"\"\n")
 	client := connect(t, devserver.Options{Dir: dir})
 
-	if result := client.CallTool("project_status", map[string]any{}); !result.IsError || !strings.Contains(result.Text(), "petrock new") {
+	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project (no petrock.json) in ") || !strings.Contains(result.Text(), "petrock new") {
 		t.Errorf("without a project it says: %s", result.Text())
 	}
 
@@ -52,7 +52,7 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf("broken, it says: %+v", broken)
 	}
 
-	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added.\n  missing  core/a.md\n") || broken.PetrockCode.Pristine {
+	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added. This is petrock's code; if you did not mean to change it, restore it from version control.\n  missing  core/a.md\n") || broken.PetrockCode.Pristine {
 		t.Errorf("without a file of petrock's, it says:\n%s", text)
 	}
 	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
@@ -73,7 +73,7 @@ func TestProjectStatus(t *testing.T) {
 
 	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
-	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.2.0, but the code in generators is petrock 0.1.9.\n") {
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.2.0, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
 		t.Errorf("with other code, it says:\n%s", other)
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {
@@ -111,7 +111,7 @@ func TestFolders(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: filepath.Join(base, "here")})
 	list := func(dir, says string) {
 		t.Helper()
-		if result := client.CallTool("list_components", map[string]any{"dir": dir}); !strings.Contains(result.Text(), says) {
+		if result := client.CallTool("list_components", map[string]any{"dir": dir, "detail": true}); !strings.Contains(result.Text(), says) {
 			t.Errorf("in %s it says %s, want %s in it", dir, result.Text(), says)
 		}
 	}
@@ -184,7 +184,7 @@ func connect(t *testing.T, o devserver.Options) *mcptest.Client {
 
 func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatusOutput) {
 	t.Helper()
-	result := client.CallTool("project_status", map[string]any{})
+	result := client.CallTool("project_status", map[string]any{"detail": true})
 	if result.IsError {
 		t.Fatalf("it says: %s", result.Text())
 	}
@@ -201,7 +201,7 @@ func TestProjectsBelow(t *testing.T) {
 		write(t, filepath.Join(base, name, project.FileName), `{"name":"hello"}`)
 	}
 	client := connect(t, devserver.Options{Dir: base})
-	if result := client.CallTool("project_status", map[string]any{}); !strings.HasSuffix(result.Text(), "; choose a project with dir, such as a, b, c") {
+	if result := client.CallTool("project_status", map[string]any{}); !strings.Contains(result.Text(), "\nNext: choose a project with dir, such as a, b, c.\n") {
 		t.Errorf("it says %s", result.Text())
 	}
 }

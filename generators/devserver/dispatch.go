@@ -118,7 +118,10 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 		return nil, err
 	}
 	p.engine.Step("running " + program)
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, append(args, "--json")...)
+	if args = append(args, "--json"); wantsDetail(ctx) && p.engine.CodeVersion() != "0.1.0" { // which always prints everything
+		args = append(args, "--detail")
+	}
+	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -14,28 +14,27 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// dirSchema has no description, since the instructions explain dir.
-const dirSchema = `{"type":"string"}`
+// commonProperties are the properties of all tools. They have no descriptions, since the instructions
+// explain them.
+const commonProperties = `,"dir":{"type":"string"},"detail":{"type":"boolean"}`
 
 // registerGenerators registers generate_component, plan, and generate_KIND for each generator.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := fmt.Sprintf(`{"type":"object","properties":{"kind":{"type":"string","description":"%s, or one of the project's own generators"},"name":{"type":"string","description":"Other arguments, such as body, go next to name"},"fields":{"type":"array","items":{"type":"string"}},"dir":{"type":"string"}},"required":["kind"]}`, strings.Join(gen.Names(t.options.Generators), ", "))
+	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}` + commonProperties + `},"required":["kind"]}`)
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
-			Description: "Runs any generator: pass kind and the arguments of generate_KIND. Use it for generators that are not in this tool list, such as one just added to the project.",
-			InputSchema: json.RawMessage(anyKind),
+			Description: "Runs any generator: takes kind and the arguments of generate_KIND. For generators that are not in this list.",
+			InputSchema: anyKind,
 			Annotations: t.generatorHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{})
 		}),
 		s.AddTool(mcp.Tool{
 			Name:        "plan",
-			Description: "Runs a generator without writing anything and returns diffs: pass kind and the arguments of generate_KIND. It verifies everything, examples included. Pass the plan's id to apply.",
-			InputSchema: json.RawMessage(anyKind),
-			Annotations: &mcp.ToolAnnotations{ // plan runs examples, unless NoExec is set
-				ReadOnlyHint: new(t.options.NoExec), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(!t.options.NoExec),
-			},
+			Description: "Dry run of a generator: takes kind and the arguments of generate_KIND, verifies everything, writes nothing. detail shows diffs. Pass the plan's id to apply.",
+			InputSchema: anyKind,
+			Annotations: t.planHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{DryRun: true})
 		}),
@@ -56,11 +55,23 @@ func (t *Tools) offerGenerator(ctx context.Context, s *mcp.Server, g gen.Generat
 }
 
 func (t *Tools) generatorHints() *mcp.ToolAnnotations {
-	return &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(!t.options.NoExec)}
+	hints := &mcp.ToolAnnotations{DestructiveHint: new(false)}
+	if t.options.NoExec { // otherwise, generators run examples
+		hints.OpenWorldHint = new(false)
+	}
+	return hints
+}
+
+func (t *Tools) planHints() *mcp.ToolAnnotations {
+	hints := t.generatorHints()
+	if hints.IdempotentHint = new(true); t.options.NoExec {
+		hints.ReadOnlyHint = new(true)
+	}
+	return hints
 }
 
 func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
-	input, err := withDir(g.InputSchema)
+	input, err := listedSchema(g.InputSchema)
 	if err != nil {
 		return fmt.Errorf("generator %s: %w", g.Name, err)
 	}
@@ -74,35 +85,99 @@ func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
 	})
 }
 
-// withDir adds the property dir to the input schema of a generator.
-func withDir(schema json.RawMessage) (json.RawMessage, error) {
+// listedSchema returns the input schema of a generator as tools/list shows it: with the common properties, and
+// without format and additionalProperties, which the engine checks.
+func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
 	var document struct {
-		Type                 json.RawMessage `json:"type"`
-		Properties           json.RawMessage `json:"properties"`
-		Required             json.RawMessage `json:"required,omitempty"`
-		AdditionalProperties json.RawMessage `json:"additionalProperties,omitempty"`
-		Defs                 json.RawMessage `json:"$defs,omitempty"`
+		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(schema, &document); err != nil {
 		return nil, err
 	}
-	known := map[string]json.RawMessage{}
-	if document.Properties != nil {
-		if err := json.Unmarshal(document.Properties, &known); err != nil {
-			return nil, err
+	for _, name := range []string{"dir", "detail"} {
+		if document.Properties[name] != nil {
+			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
 		}
 	}
-	properties := strings.TrimSuffix(strings.TrimSpace(string(document.Properties)), "}")
-	switch {
-	case known["dir"] != nil:
-		return nil, errors.New("the input property dir is reserved for the project's folder; rename it")
-	case properties == "":
-		properties = "{"
-	case properties != "{":
-		properties += ","
+	properties := strings.TrimPrefix(commonProperties, ",")
+	var members []string
+	err := strictjson.Object(schema, func(key, value []byte) error {
+		switch string(key) {
+		case "properties":
+			short, err := shortenProperties(value)
+			if len(document.Properties) > 0 {
+				properties = strings.TrimSuffix(strings.TrimPrefix(short, "{"), "}") + commonProperties
+			}
+			return err
+		case "additionalProperties":
+		default:
+			members = append(members, member(key, string(value)))
+		}
+		return nil
+	})
+	return json.RawMessage("{" + strings.Join(append(members, `"properties":{`+properties+"}"), ",") + "}"), err
+}
+
+func member(key []byte, value string) string {
+	return string(strictjson.AppendString(nil, key)) + ":" + value
+}
+
+// shortenProperties shortens the schemas of the properties of an object.
+func shortenProperties(properties json.RawMessage) (string, error) {
+	var members []string
+	err := strictjson.Object(properties, func(name, value []byte) error {
+		short, err := shortenSchema(value)
+		members = append(members, member(name, short))
+		return err
+	})
+	return "{" + strings.Join(members, ",") + "}", err
+}
+
+// shortenSchema shortens the schema of a property. Of a list of objects, the description names the keys.
+func shortenSchema(schema json.RawMessage) (string, error) {
+	if strictjson.First(schema) != '{' {
+		return string(schema), nil // true or false
 	}
-	document.Properties = json.RawMessage(properties + `"dir":` + dirSchema + "}")
-	return strictjson.Marshal(document)
+	var members, keys []string
+	description := ""
+	err := strictjson.Object(schema, func(key, value []byte) (err error) {
+		text := string(value)
+		switch string(key) {
+		case "additionalProperties", "format":
+			return nil
+		case "description":
+			return json.Unmarshal(value, &description)
+		case "properties":
+			text, err = shortenProperties(value)
+		case "items":
+			if keys = propertyNames(value); keys != nil {
+				text = `{"type":"object"}`
+			}
+		}
+		members = append(members, member(key, text))
+		return err
+	})
+	if keys != nil {
+		description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
+	}
+	if description != "" {
+		members = append(members, member([]byte("description"), string(strictjson.AppendString(nil, description))))
+	}
+	return "{" + strings.Join(members, ",") + "}", err
+}
+
+// propertyNames returns the names of the properties of an object schema.
+func propertyNames(schema json.RawMessage) (names []string) {
+	var object struct {
+		Properties json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &object) == nil && object.Properties != nil {
+		strictjson.Object(object.Properties, func(name, _ []byte) error { // the compiled schema was valid
+			names = append(names, string(name))
+			return nil
+		})
+	}
+	return names
 }
 
 func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
@@ -110,12 +185,17 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	if err := strictjson.Unmarshal(arguments, &input); err != nil {
 		return Answer(ctx, nil, terminal.Usagef("%w", err))
 	}
-	dir, err := removeString(input, "dir")
+	dir, err := remove[string](input, "dir")
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
+	detail, err := remove[bool](input, "detail")
+	if err != nil {
+		return Answer(ctx, nil, err)
+	}
+	ctx = WithDetail(ctx, detail)
 	if kind == "" {
-		if kind, err = removeString(input, "kind"); err != nil {
+		if kind, err = remove[string](input, "kind"); err != nil {
 			return Answer(ctx, nil, err)
 		}
 	}
@@ -132,18 +212,17 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	})
 }
 
-// removeString removes a member of input and returns its value.
-func removeString(input map[string]json.RawMessage, name string) (string, error) {
+// remove removes a member of input and returns its value.
+func remove[T any](input map[string]json.RawMessage, name string) (value T, err error) {
 	raw, ok := input[name]
 	if !ok {
-		return "", nil
+		return value, nil
 	}
 	delete(input, name)
-	var value string
-	if err := json.Unmarshal(raw, &value); err != nil {
-		return "", terminal.Usagef("%s: must be a string, got %s", name, raw)
+	if json.Unmarshal(raw, &value) != nil {
+		err = terminal.Usagef("%s: must be a %T, got %s", name, value, raw)
 	}
-	return value, nil
+	return value, err
 }
 
 // flags returns the options as command-line flags.
@@ -159,16 +238,16 @@ func (t *Tools) flags(o engine.Options) []string {
 
 // ApplyInput is the input of apply.
 type ApplyInput struct {
-	Plan string `json:"plan"`          // Id of a plan
-	Dir  string `json:"dir,omitempty"` // Folder of the project
+	Plan string `json:"plan"` // Id of a plan
+	Common
 }
 
 // Apply writes exactly the files of a plan. It fails if the project has changed since.
 //
-//petrock:hints additive open-world
+//petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
 	o := engine.Options{NoExec: t.options.NoExec}
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
 		kind, err := p.engine.PlanKind(in.Plan)
 		if err != nil {
 			return nil, err
@@ -182,18 +261,17 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 
 // DestroyComponentInput is the input of destroy_component.
 type DestroyComponentInput struct {
-	Kind  string `json:"kind"`            // tool, resource, prompt, generator, feature, command, query or worker
-	Name  string `json:"name"`            // Name of the component, such as send_mail or posts/create
-	Force bool   `json:"force,omitempty"` // Also destroy code that was edited by hand
-	Dir   string `json:"dir,omitempty"`   // Folder of the project
+	Kind  string `json:"kind"`            // As in list_components
+	Name  string `json:"name"`            // Such as send_mail or posts/create
+	Force bool   `json:"force,omitempty"` // Also if its code was edited
+	Common
 }
 
-// DestroyComponent removes a component with its test, or a feature with its folder, and updates derived
-// files. Undo restores it.
+// DestroyComponent removes a component with its test, or a feature with its folder. Undo restores it.
 //
-//petrock:hints destructive closed-world
+//petrock:hints closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
 		result, err := p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force})
 		return t.notify(ctx, p, result, err)
 	})
@@ -201,52 +279,21 @@ func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) 
 
 // UndoInput is the input of undo.
 type UndoInput struct {
-	Operation string `json:"operation,omitempty"` // Id of the operation, from its result or petrock://history; default: the last one that is not undone
+	Operation string `json:"operation,omitempty"` // Id, from a result or history; default: the last one that is not undone
 	Keep      bool   `json:"keep,omitempty"`      // Keep files that were edited since, and undo the rest
 	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
-	Dir       string `json:"dir,omitempty"`       // Folder of the project
+	Common
 }
 
-// Undo reverts a whole operation: it restores the files and updates derived files. It fails if files
-// were edited since, or if later operations depend on it. To undo an undo, pass its id.
+// Undo reverts a whole operation, with derived files. It fails if files were edited since, or if later
+// operations depend on it. To undo an undo, pass its id.
 //
-//petrock:hints destructive closed-world
+//petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
+	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
 		result, err := p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
 		return t.notify(ctx, p, result, err)
 	})
-}
-
-// Answer converts the result or error of an operation to a tool result. The structured content is
-// the JSON that the command line prints. For operations and builds, the text is a summary, with
-// diffs for a dry run.
-//
-//petrock:ignore
-func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		answer := mcp.ErrorResult(err)
-		answer.StructuredContent, err = strictjson.Marshal(engine.FaultOf(err))
-		return answer, err
-	}
-	answer := &mcp.ToolResult{}
-	switch result := result.(type) {
-	case *engine.Result:
-		summary := result.String()
-		for _, f := range result.Files {
-			if result.DryRun && !f.Derived {
-				summary += "\n" + f.Diff
-			}
-		}
-		answer.Content = text(summary)
-	case *BuildOutput:
-		answer.Content = text(result.String())
-	}
-	answer.StructuredContent, err = strictjson.Marshal(result)
-	return answer, err
 }
 
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }

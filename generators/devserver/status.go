@@ -3,6 +3,7 @@ package devserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,59 +15,81 @@ import (
 )
 
 // ProjectStatusInput is the input of project_status.
-type ProjectStatusInput struct {
-	Dir string `json:"dir,omitempty"` // Folder of the project
+type ProjectStatusInput struct{ Common }
+
+// ProjectStatusOutput is the output of project_status. Each text of a list is a sentence with the remedy.
+type ProjectStatusOutput struct {
+	OK          bool                   `json:"ok"`                    // Whether the project compiles, and petrock.sum and contract.json can be read
+	Name        string                 `json:"name"`                  // Name of the project and of its server
+	Module      string                 `json:"module"`                // Path of the Go module
+	Root        string                 `json:"root"`                  // Folder of the project
+	Petrock     string                 `json:"petrock"`               // Version of petrock that created the project
+	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
+	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
+	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
+	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date, and errors that prevent deriving
+	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
+	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
+	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
+	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
-// ProjectStatusOutput is the output of project_status.
-type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`          // Whether the project compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name"`        // Name of the project and of its server
-	Module      string                 `json:"module"`      // Path of the Go module
-	Root        string                 `json:"root"`        // Folder of the project
-	Petrock     string                 `json:"petrock"`     // Version of petrock that created the project
-	Packages    []string               `json:"packages"`    // Import paths of the packages outside of core and generators
-	Components  []string               `json:"components"`  // Kinds and names of the components
-	Parts       []engine.PartStatus    `json:"parts"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale"`       // Derived files that are out of date, and errors that prevent deriving; run build to update them
-	Impure      []string               `json:"impure"`      // Commands that use the clock, randomness or I/O in Apply, which makes replay non-deterministic
-	Builds      bool                   `json:"builds"`      // Whether all packages and tests compile
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"` // Compiler errors
-	PetrockCode PetrockCode            `json:"vendored"`    // Whether core and generators match petrock.sum
+// Short returns the short form of the status: problems, and the names of components.
+//
+//petrock:ignore
+func (s ProjectStatusOutput) Short(most int) any {
+	c := &engine.Cutter{Most: most}
+	s.Packages = nil
+	s.Components = engine.Cut(c, s.Components, "component")
+	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
+	s.Stale = engine.Cut(c, s.Stale, "stale file")
+	s.Impure = engine.Cut(c, s.Impure, "impure command")
+	s.Diagnostics = c.Diagnostics(s.Diagnostics, "error")
+	if code := s.PetrockCode; code != nil {
+		if s.PetrockCode = nil; code.Problem != "" {
+			s.PetrockCode = &PetrockCode{Pristine: code.Pristine, Problem: code.Problem}
+		}
+	}
+	s.LeftOut = c.LeftOut()
+	return s
 }
 
 // PetrockCode describes how the folders with petrock's code differ from petrock.sum.
 type PetrockCode struct {
-	Pristine bool   `json:"pristine"`        // Whether they match
-	Error    string `json:"error,omitempty"` // Why they could not be compared
-	Version  string `json:"version"`         // Version of petrock in generators; empty if unknown
+	Pristine bool   `json:"pristine"`          // Whether they match
+	Problem  string `json:"problem,omitempty"` // How they differ, or why they could not be compared, with the remedy
+	Error    string `json:"error,omitempty"`   // Why they could not be compared
+	Version  string `json:"version,omitempty"` // Version of petrock in generators; empty if unknown
 	engine.Drift
 }
 
-func comparePetrockCode(e *engine.Engine) PetrockCode {
+func comparePetrockCode(e *engine.Engine) *PetrockCode {
 	drift, err := e.CompareSum()
-	c := PetrockCode{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
-	if err != nil {
-		c.Error, c.Drift = err.Error(), engine.Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
+	c := &PetrockCode{Pristine: err == nil && drift.IsEmpty(), Drift: drift, Version: e.CodeVersion()}
+	folders := strings.Join(engine.PetrockFolders(), " and ")
+	switch {
+	case err != nil:
+		c.Error, c.Drift = err.Error(), engine.Drift{}
+		c.Problem = fmt.Sprintf("%s cannot be verified: %s", folders, c.Error)
+	case !c.Pristine:
+		c.Problem = fmt.Sprintf("%s differ from %s: %d changed, %d missing, %d added. This is petrock's code; if you did not mean to change it, restore it from version control.", folders, engine.SumFile, len(c.Changed), len(c.Missing), len(c.Added))
+	}
+	if version := e.PetrockVersion(); c.Version != "" && c.Version != version {
+		c.Problem = strings.TrimSpace(fmt.Sprintf("%s\n%s says petrock %s, but the code in generators is petrock %s. Correct the version in %[2]s.", c.Problem, project.FileName, version, c.Version))
 	}
 	return c
 }
 
 // text returns a summary line, and a line for each file that differs.
-func (c PetrockCode) text(version string) string {
-	folders := strings.Join(engine.PetrockFolders(), " and ")
-	other := ""
-	if c.Version != "" && c.Version != version {
-		other = fmt.Sprintf("%s says petrock %s, but the code in generators is petrock %s.\n", project.FileName, version, c.Version)
-	}
-	switch {
-	case c.Pristine:
-		return fmt.Sprintf("%s match %s (petrock %s).\n%s", folders, engine.SumFile, cmp.Or(c.Version, version), other)
-	case c.Error != "":
-		return fmt.Sprintf("%s cannot be verified: %s\n%s", folders, c.Error, other)
-	}
+func (c *PetrockCode) text(version string) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s differ from %s: %d changed, %d missing, %d added.\n", folders, engine.SumFile, len(c.Changed), len(c.Missing), len(c.Added))
+	if c.Pristine {
+		fmt.Fprintf(&text, "%s match %s (petrock %s).\n", strings.Join(engine.PetrockFolders(), " and "), engine.SumFile, cmp.Or(c.Version, version))
+	}
+	if c.Problem != "" {
+		fmt.Fprintln(&text, c.Problem)
+	}
 	for _, list := range []struct {
 		state string
 		files []string
@@ -75,20 +98,46 @@ func (c PetrockCode) text(version string) string {
 			fmt.Fprintf(&text, "  %-7s  %s\n", list.state, file)
 		}
 	}
-	text.WriteString(other)
 	return text.String()
 }
 
-// ProjectStatus reports the packages and components of the project, and whether all of it compiles,
-// tests included. Call it first.
+// ProjectStatus describes the project, its components, and whether it compiles, tests included. Call it
+// first, also where there is no project yet.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
+	ctx = WithDetail(ctx, in.Detail)
 	status, err := t.Status(ctx, in.Dir)
+	if errors.Is(err, project.ErrNone) && in.Dir == "" {
+		return Answer(ctx, t.withoutProject(err), nil)
+	}
 	return Answer(ctx, status, err)
 }
 
-// Status returns the status of a project.
+// noProject is the output of project_status where there is no project.
+type noProject struct {
+	OK   bool     `json:"ok"`   // Always true
+	Dir  string   `json:"dir"`  // Working directory of the dev server
+	Next []string `json:"next"` // Next steps
+}
+
+// withoutProject returns the output for an error that names the projects below the working directory.
+func (t *Tools) withoutProject(err error) noProject {
+	_, remedy, _ := strings.Cut(err.Error(), "; ")
+	none := noProject{OK: true, Dir: t.options.Dir, Next: []string{remedy}}
+	if t.options.CanCreate && !strings.Contains(remedy, "new_project") {
+		none.Next = append(none.Next, "create another one with new_project")
+	}
+	return none
+}
+
+// String returns the output as text.
+func (n noProject) String() string {
+	return fmt.Sprintf("There is no project (no %s) in %s or a folder above it.\nNext: %s.\n", project.FileName, n.Dir, strings.Join(n.Next, "; or "))
+}
+
+// Status returns the status of a project. On the command line it compiles the project with the go command;
+// otherwise it only type-checks the project's own packages, which is faster.
 //
 //petrock:ignore
 func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, error) {
@@ -101,19 +150,7 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	if err != nil {
 		return ProjectStatusOutput{}, err
 	}
-	status := ProjectStatusOutput{
-		Name:        found.Name,
-		Module:      found.Module,
-		Root:        found.Root,
-		Petrock:     found.Petrock,
-		Packages:    []string{}, // never null
-		Components:  []string{},
-		Parts:       []engine.PartStatus{},
-		Stale:       []string{},
-		Impure:      []string{},
-		Diagnostics: []typecheck.Diagnostic{},
-		PetrockCode: comparePetrockCode(o.engine),
-	}
+	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(o.engine)}
 	if listing, err := o.engine.List(ctx); err == nil {
 		status.Parts = listing.Parts
 		for _, c := range listing.Components {
@@ -122,30 +159,56 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	}
 	check, checkErr := o.engine.Check(ctx)
 	if checkErr != nil {
-		status.Stale = append(status.Stale, checkErr.Error())
+		status.Stale = []string{checkErr.Error()}
 	} else {
-		status.Stale = append(status.Stale, strings.FieldsFunc(check.Stale(), isLineEnd)...)
-		status.Impure = append(status.Impure, strings.FieldsFunc(check.Impurities(), isLineEnd)...)
+		status.explain(check)
 	}
-	o.engine.Step("compiling")
-	result, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: found.Root})
-	if err != nil {
-		return status, err
+	if !t.options.IsCommandLine {
+		status.Packages, status.Diagnostics, err = o.engine.CheckTypes(ctx)
 	}
-	status.Module = cmp.Or(result.Module, found.Module)
-	for _, pkg := range result.Packages {
-		inside := strings.TrimPrefix(pkg, status.Module+"/") + "/"
-		if !strings.HasPrefix(inside, "core/") && !strings.HasPrefix(inside, "generators/") {
-			status.Packages = append(status.Packages, pkg)
-		}
+	if t.options.IsCommandLine || err != nil { // the go command finds the cause, such as a wrong go.mod
+		err = status.compile(ctx, o)
 	}
-	status.Diagnostics = append(status.Diagnostics, result.Diagnostics...)
-	status.Builds = len(result.Diagnostics) == 0
+	status.Builds = len(status.Diagnostics) == 0
 	status.OK = status.Builds && checkErr == nil && status.PetrockCode.Error == ""
-	return status, nil
+	return status, err
 }
 
-func isLineEnd(r rune) bool { return r == '\n' }
+// explain adds the result of a check, with remedies.
+func (s *ProjectStatusOutput) explain(check *engine.Result) {
+	for _, f := range check.Files {
+		s.Stale = append(s.Stale, f.Path+staleRemedy)
+	}
+	for _, d := range check.Refused {
+		s.Stale = append(s.Stale, d.String())
+	}
+	for _, d := range check.Impure {
+		s.Impure = append(s.Impure, d.String()+impureRemedy)
+	}
+}
+
+const (
+	staleRemedy  = " is out of date; run petrock sync (over MCP: build) to derive it again"
+	impureRemedy = "; replaying the event log would give another state: use the event's time and id, or move the call to a worker"
+)
+
+// compile compiles all packages and tests with the go command.
+func (s *ProjectStatusOutput) compile(ctx context.Context, o *openProject) error {
+	o.engine.Step("compiling")
+	result, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: s.Root})
+	if err != nil {
+		return err
+	}
+	s.Module = cmp.Or(result.Module, s.Module)
+	for _, pkg := range result.Packages {
+		inside, _, _ := strings.Cut(strings.TrimPrefix(pkg, s.Module+"/"), "/")
+		if !slices.Contains(engine.PetrockFolders(), inside) {
+			s.Packages = append(s.Packages, pkg)
+		}
+	}
+	s.Diagnostics = result.Diagnostics
+	return nil
+}
 
 // String returns the status as text.
 func (s ProjectStatusOutput) String() string {
@@ -162,10 +225,12 @@ func (s ProjectStatusOutput) String() string {
 			fmt.Fprintf(&text, "Part %s: %s.\n", part.Name, part.Description)
 		}
 	}
-	text.WriteString(s.PetrockCode.text(s.Petrock))
+	if s.PetrockCode != nil {
+		text.WriteString(s.PetrockCode.text(s.Petrock))
+	}
 	var stale []string
-	for _, line := range append(slices.Clone(s.Stale), s.Impure...) {
-		if file, ok := strings.CutSuffix(line, engine.StaleSuffix); ok {
+	for _, line := range slices.Concat(s.Stale, s.Impure) {
+		if file, ok := strings.CutSuffix(line, staleRemedy); ok {
 			stale = append(stale, file)
 		} else {
 			fmt.Fprintf(&text, "%s\n", line)
@@ -177,10 +242,16 @@ func (s ProjectStatusOutput) String() string {
 		text.WriteString("The project does not compile:\n")
 		for _, d := range s.Diagnostics {
 			fmt.Fprintf(&text, "%s\n", d)
+			if d.Lines != "" {
+				fmt.Fprintf(&text, "  %s\n", strings.ReplaceAll(d.Lines, "\n", "\n  "))
+			}
 		}
 	}
 	if len(stale) > 0 {
 		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(stale, ", "))
+	}
+	if s.LeftOut != "" {
+		fmt.Fprintln(&text, s.LeftOut)
 	}
 	return text.String()
 }

@@ -16,13 +16,15 @@ import (
 
 // A Listing is the components and parts of a project.
 type Listing struct {
-	OK         bool                   `json:"ok"`         // Whether all packages could be read
-	Name       string                 `json:"name"`       // Name of the project
-	Root       string                 `json:"root"`       // Folder of the project
-	Components []derive.Component     `json:"components"` // Sorted by kind and name
-	Parts      []PartStatus           `json:"parts"`      // Optional code of petrock
-	Refused    []typecheck.Diagnostic `json:"refused"`    // Errors in packages that could not be read
-	ToolsList  *Size                  `json:"toolsList"`  // Size of tools/list
+	OK         bool                   `json:"ok"`                // Whether all packages could be read
+	Name       string                 `json:"name"`              // Name of the project
+	Root       string                 `json:"root"`              // Folder of the project
+	Components []derive.Component     `json:"components"`        // Sorted by kind and name
+	Parts      []PartStatus           `json:"parts,omitempty"`   // Optional code of petrock
+	Refused    []typecheck.Diagnostic `json:"refused,omitempty"` // Errors in packages that could not be read
+	ToolsList  *Size                  `json:"toolsList"`         // Size of tools/list
+	Total      int                    `json:"total,omitempty"`   // Of a page: number of all components
+	Offset     int                    `json:"offset,omitempty"`  // Of a page: number of components before it
 }
 
 // List lists the components of the project, its own generators included. It changes nothing.
@@ -58,14 +60,17 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 // A History is the recorded operations in this clone of a project.
 type History struct {
 	OK         bool        `json:"ok"`                  // Always true
-	Operations []Operation `json:"operations"`          // The oldest first
+	Operations []Operation `json:"operations"`          // The oldest first; of a page, the newest first
+	Total      int         `json:"total,omitempty"`     // Of a page: number of all operations
+	Offset     int         `json:"offset,omitempty"`    // Of a page: number of operations before it
 	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
 }
 
 // An Operation is one operation of a history.
 type Operation struct {
 	journal.Operation
-	UndoneBy string `json:"undoneBy,omitempty"` // Id of the operation that undid it
+	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
+	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
 }
 
 // History returns the recorded operations in this clone of the project.
@@ -82,19 +87,20 @@ func (e *Engine) History(ctx context.Context) (*History, error) {
 	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
 	undone := undoneBy(operations)
 	for _, op := range operations {
-		history.Operations = append(history.Operations, Operation{op, undone[op.ID]})
+		history.Operations = append(history.Operations, Operation{Operation: op, UndoneBy: undone[op.ID], Files: op.Files})
 	}
 	return history, nil
 }
 
 // An Inspection is the definition and source of one component.
 type Inspection struct {
-	OK        bool                   `json:"ok"`        // Always true
-	Component derive.Component       `json:"component"` // Its definition, as clients see it
-	Source    string                 `json:"source"`    // Text of its file
-	TestFile  string                 `json:"testFile"`  // Path of its test file, NAME_test.go; empty if it does not exist
-	Test      string                 `json:"test"`      // Text of its test file
-	Warnings  []typecheck.Diagnostic `json:"warnings"`
+	OK           bool                   `json:"ok"`                     // Always true
+	Component    derive.Component       `json:"component"`              // Its definition, as clients see it
+	Declarations string                 `json:"declarations,omitempty"` // Source of its own declarations
+	Source       string                 `json:"source,omitempty"`       // Text of its file
+	TestFile     string                 `json:"testFile,omitempty"`     // Path of its test file, NAME_test.go; empty if it does not exist
+	Test         string                 `json:"test,omitempty"`         // Text of its test file
+	Warnings     []typecheck.Diagnostic `json:"warnings,omitempty"`
 }
 
 // Inspect returns a component by its client name or Go name. The kind may be empty if the name is unique.
@@ -116,7 +122,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	if err != nil {
 		return nil, err
 	}
-	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
+	shown := &Inspection{OK: true, Component: c, Declarations: e.declarations(c), Warnings: []typecheck.Diagnostic{}}
 	if file := e.before.File(c.File); file != nil {
 		shown.Source = string(file.Text)
 	}

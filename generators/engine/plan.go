@@ -213,7 +213,7 @@ func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or destroy the existing component first."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or remove the existing component first with petrock destroy (over MCP: destroy_component)."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err

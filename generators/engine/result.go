@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -17,26 +18,27 @@ import (
 
 // A Result describes an operation, or a dry run of one.
 type Result struct {
-	OK          bool                   `json:"ok"`                  // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
-	DryRun      bool                   `json:"dryRun"`              // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
-	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
-	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
-	Operation   string                 `json:"operation,omitempty"` // Id for undo
-	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
-	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply
-	Notices     []string               `json:"notices,omitempty"`   // Side effects, such as a feature that is created for a command
-	Files       []FileChange           `json:"files"`               // Changed files, without those of parts
-	Parts       []PartChange           `json:"parts,omitempty"`     // Parts that were added or removed
-	Components  []derive.Component     `json:"components"`          // Definitions of new components
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics"`         // Errors that the project had before
-	Refused     []typecheck.Diagnostic `json:"refused"`             // Errors that prevented an update
-	Warnings    []typecheck.Diagnostic `json:"warnings"`
+	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
+	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
+	Action      string                 `json:"action"`                // generate, destroy, undo, sync, add or remove
+	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
+	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it
+	Operation   string                 `json:"operation,omitempty"`   // Id for undo
+	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone
+	Plan        string                 `json:"plan,omitempty"`        // Id of the saved plan, for apply
+	Notices     []string               `json:"notices,omitempty"`     // Side effects, such as a feature that is created for a command
+	Files       []FileChange           `json:"files,omitempty"`       // Changed files, without those of parts
+	Parts       []PartChange           `json:"parts,omitempty"`       // Parts that were added or removed
+	Components  []derive.Component     `json:"components,omitempty"`  // Definitions of new components
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors that the project had before
+	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors that prevented an update
+	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`
 	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
 	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
 	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
 	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
-	Next        []string               `json:"next"`                // Next steps
+	Next        []string               `json:"next,omitempty"`      // Next steps
+	LeftOut     string                 `json:"leftOut,omitempty"`   // What the short form leaves out
 }
 
 // String formats the result as text, without diffs.
@@ -82,6 +84,9 @@ func (r *Result) String() string {
 			fmt.Fprintf(&out, "  %s\n", next)
 		}
 	}
+	if r.LeftOut != "" {
+		fmt.Fprintln(&out, r.LeftOut)
+	}
 	return out.String()
 }
 
@@ -121,14 +126,14 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// StaleSuffix follows the path of a stale file in [Result.Stale].
-const StaleSuffix = " is stale; run petrock sync"
+// staleSuffix follows the path of a stale file in [Result.Stale].
+const staleSuffix = " is stale; run petrock sync"
 
 // Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
 	text := ""
 	for _, f := range r.Files {
-		text += f.Path + StaleSuffix + "\n"
+		text += f.Path + staleSuffix + "\n"
 	}
 	for _, d := range r.Refused {
 		text += d.String() + "\n"
@@ -152,7 +157,7 @@ type FileChange struct {
 	Derived bool           `json:"derived,omitempty"` // Whether petrock computed it; undo computes it again
 	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
 	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
-	Diff    string         `json:"diff"`              // The change as a unified diff
+	Diff    string         `json:"diff,omitempty"`    // The change as a unified diff
 }
 
 // String formats the change as text, without the diff. Go files that petrock computed are derived;
@@ -237,8 +242,13 @@ type Fault struct {
 	Refusal *Refusal `json:"refusal,omitempty"` // Details, if a change was refused
 }
 
-// Error returns the message.
-func (f *Fault) Error() string { return f.Message }
+// Error returns the message, with the details of a refusal.
+func (f *Fault) Error() string {
+	if f.Refusal != nil && f.Message == f.Refusal.Reason { // the short form
+		return f.Refusal.Error()
+	}
+	return f.Message
+}
 
 // FaultOf converts an error to a fault.
 func FaultOf(err error) *Fault {
@@ -260,6 +270,7 @@ type Refusal struct {
 	Printed     string                 `json:"printed,omitempty"`     // Output of the function
 	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
 	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
+	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 	Remedy      string                 `json:"wayOut,omitempty"`      // Remedy
 
 	existedBefore bool // whether the project had the errors before
@@ -303,9 +314,10 @@ func (r *Refusal) Error() string {
 		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
 	}
 	for _, file := range r.Files {
-		if file.Diff != "" {
-			fmt.Fprintf(&out, "\n%s", strings.TrimSuffix(file.Diff, "\n"))
-		}
+		fmt.Fprintf(&out, "\n%s", cmp.Or(strings.TrimSuffix(file.Diff, "\n"), "  "+file.Path))
+	}
+	if r.LeftOut != "" {
+		fmt.Fprintf(&out, "\n%s", r.LeftOut)
 	}
 	if r.Remedy != "" {
 		fmt.Fprintf(&out, "\n%s", r.Remedy)
@@ -322,8 +334,10 @@ func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typech
 		if d.File == shown && d.Line >= last && d.Line <= last+2 {
 			continue
 		}
-		found[i].Lines = typecheck.LinesAround(string(planned[d.File]), d.Line)
-		shown, last = d.File, d.Line
+		if text := planned[d.File]; text != nil {
+			found[i].Lines = typecheck.LinesAround(string(text), d.Line)
+			shown, last = d.File, d.Line
+		}
 	}
 	return found
 }

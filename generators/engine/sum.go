@@ -80,9 +80,9 @@ func PetrockFolders() []string { return []string{"core", "generators"} }
 
 // A Drift lists the files that differ from a [Sum].
 type Drift struct {
-	Changed []string `json:"changed"` // Files with a different text
-	Missing []string `json:"missing"` // Files that do not exist
-	Added   []string `json:"added"`   // Files that are not recorded
+	Changed []string `json:"changed,omitempty"` // Files with a different text
+	Missing []string `json:"missing,omitempty"` // Files that do not exist
+	Added   []string `json:"added,omitempty"`   // Files that are not recorded
 }
 
 // IsEmpty reports whether nothing differs.

@@ -125,14 +125,16 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 	return strings.Join(parts, "\n")
 }
 
-// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file.
+// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file: from
+// the project's root or, in a feature, from a folder below it.
 func (p *plan) linesOfPanic(message string) string {
 	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
 	line, _ := strconv.Atoi(found[2])
-	return typecheck.LinesAround(string(p.texts[found[1]]), line)
+	text := cmp.Or(string(p.texts[found[1]]), string(p.texts[path.Join(p.dir, path.Base(found[1]))]))
+	return typecheck.LinesAround(text, line)
 }
 
 // shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.

@@ -372,7 +372,7 @@ func isInitialism(word string) bool {
 	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",
 		"html", "http", "https", "id", "ip", "json", "jwt", "llm", "mcp", "pdf", "qps", "rpc", "sdk",
 		"sla", "smtp", "sql", "sse", "ssh", "svg", "tcp", "tls", "ttl", "udp", "ui", "uid", "uri",
-		"url", "utf8", "uuid", "vm", "xml", "xmpp", "xsrf", "xss", "yaml":
+		"url", "utf8", "uuid", "vm", "vpn", "xml", "xmpp", "xsrf", "xss", "yaml":
 		return true
 	}
 	return false

@@ -24,6 +24,7 @@ func TestNames(t *testing.T) {
 		{"HTTPServer2", "http_server2", "HTTPServer2", "HTTP server2", true},
 		{"user_id", "user_id", "UserID", "user ID", true},
 		{"get_urls", "get_urls", "GetURLs", "get URLs", true},
+		{"vpn_outage", "vpn_outage", "VPNOutage", "VPN outage", true},
 		{"getURLs", "get_urls", "GetURLs", "get URLs", true},
 		{"https_urls_in", "https_urls_in", "HttpsUrlsIn", "HTTPS URLs in", true},
 		{"dns_lookup", "dns_lookup", "DNSLookup", "DNS lookup", true},

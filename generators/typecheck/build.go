@@ -255,7 +255,7 @@ type Diagnostic struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
-	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, if the file is not on disk
+	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, for results that show them
 }
 
 // LinesAround returns the numbered lines around a line of a text, with a mark at that line.

@@ -69,8 +69,16 @@ func compare(earlier, found []Diagnostic) Verdict {
 // checkChanged type-checks the packages of changed files, and those that import them. It checks only the
 // declarations of all other packages.
 func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[string]bool) ([]Diagnostic, error) {
-	targets := c.targets(view, changed)
-	dirs := slices.Sorted(maps.Keys(targets))
+	return c.Test(ctx, view, slices.Sorted(maps.Keys(c.targets(view, changed))))
+}
+
+// Test type-checks the packages in folders, with all their tests. It checks only the declarations of the
+// packages that they import.
+func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
+	targets := map[string]bool{}
+	for _, dir := range dirs {
+		targets[dir] = true
+	}
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return targets[file.Dir()] }})
 	if err != nil {
 		return nil, err

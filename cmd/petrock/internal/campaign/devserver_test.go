@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -39,9 +40,14 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, server)
 }
 
-// mustCall calls a tool of the dev server and returns its result. It fails the test on any error.
+// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any error.
 func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
+	if named, ok := arguments.(object); ok {
+		whole := object{"detail": true}
+		maps.Copy(whole, named)
+		arguments = whole
+	}
 	result := client.CallTool(tool, arguments)
 	if result.IsError {
 		w.Fatalf("%s says: %s", tool, result.Text())
@@ -128,7 +134,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 				t.Errorf("it says:\n%s\nwant %s in it", said.Text(), test.says)
 			}
 			var fault engine.Fault
-			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Message != said.Text() {
+			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Error() != said.Text() {
 				t.Errorf("in parts it says %s", said.StructuredContent)
 			}
 			w.unchanged(before, "after "+test.name)
@@ -147,7 +153,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	if !strings.Contains(made.Trial.Printed, "a loud line") || !made.Trial.Confined {
 		t.Errorf("it says %+v", made.Trial)
 	}
-	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || !strings.Contains(said.Text(), `{"result":"x"}`) || !strings.Contains(said.Text(), "a loud line") {
+	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || said.Text() != `{"result":"x"}` {
 		t.Errorf("called, it says %s", said.Text())
 	}
 }
@@ -159,6 +165,52 @@ func quote(text string) string {
 		panic(err)
 	}
 	return string(quoted)
+}
+
+// Results are short, whatever an agent does, and project_status is quick.
+func TestDevServerIsCheap(t *testing.T) {
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	total := 0
+	for _, step := range []struct {
+		tool      string
+		arguments object
+		isError   bool
+		says      string
+	}{
+		{"project_status", object{}, false, "All packages and tests compile."},
+		{"generate_feature", object{"name": "tickets", "crud": true, "fields": []string{"title:string:1..120", "body", "priority:enum(low,normal,high)", "assignee:string?"}}, false, "features/tickets/create.go"},
+		{"generate_command", object{"name": "tickets/close", "fields": []string{"id"}, "description": "Closes a ticket.", "check": "return s.checkID(c.ID)", "body": "return CloseOutput{}"}, false, "features/tickets/close.go"},
+		{"generate_tool", shout(), false, "examples passed: loud, example 2"},
+		{"generate_tool", shout(), true, "destroy_component"},
+		{"generate_tool", object{"name": "bad", "body": "return in.Text, nil"}, true, "> 15 |     return in.Text, nil"},
+		{"list_components", object{}, false, "command tickets_close, features/tickets/close.go:"},
+		{"list_components", object{"kind": "query", "limit": 1}, false, "1 to 1 of 2 components; pass offset: 1"},
+		{"inspect_component", object{"name": "tickets/close"}, false, "func (c Close) Apply("},
+		{"inspect_component", object{"name": "tickets_list"}, false, "func (q List) "},
+		{"inspect_component", object{"file": "features/tickets/state.go", "from": 1, "to": 3}, false, "lines 1 to 3 of"},
+		{"inspect_component", object{"file": "go.sum"}, false, "to read on"},
+		{"plan", object{"kind": "tool", "name": "other"}, false, "apply"},
+		{"project_status", object{}, false, "command tickets_close"},
+		{"undo", object{}, false, "tools/shout.go"},
+		{"history", object{}, false, "generate tool shout (undone by "},
+		{"destroy_component", object{"kind": "feature", "name": "tickets"}, false, "features/tickets"},
+	} {
+		start := time.Now()
+		said := client.CallTool(step.tool, step.arguments)
+		size := len(said.Text()) + len(said.StructuredContent)
+		total += size
+		t.Logf("%-18s %5d bytes %v", step.tool, size, time.Since(start).Round(time.Millisecond))
+		if size > 2048 || said.IsError != step.isError || !strings.Contains(said.Text(), step.says) {
+			t.Errorf("%s returns %d bytes, want %q in it:\n%s\n%s", step.tool, size, step.says, said.Text(), said.StructuredContent)
+		}
+		if took := time.Since(start); step.tool == "project_status" && total > 2048 && took > time.Second {
+			t.Errorf("project_status takes %v", took)
+		}
+	}
+	if total > 16<<10 {
+		t.Errorf("all results have %d bytes", total)
+	}
 }
 
 // The command line prints the same JSON as the tool returns, for each form of input.
@@ -317,7 +369,8 @@ func TestDevServerIsRooted(t *testing.T) {
 			if tool != "call" && tool != "plan" {
 				arguments = object{"dir": test.dir}
 			}
-			if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), test.says) {
+			isError := tool != "project_status" || test.dir != "" // it works without a project
+			if said := client.CallTool(tool, arguments); said.IsError != isError || !strings.Contains(said.Text(), test.says) {
 				t.Errorf("%s in %q says %s, want %s in it", tool, test.dir, said.Text(), test.says)
 			}
 		}

@@ -1,0 +1,110 @@
+package devserver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// maxAnswer is the size of a result without detail: its text and its structured content, in bytes.
+const maxAnswer = 2000
+
+// Common is the input that all tools share: the folder of the project, and whether to return everything. The
+// instructions explain it, so that tools/list need not.
+type Common struct {
+	InDir
+	Detail bool `json:"detail,omitempty"`
+}
+
+// InDir is the folder of the project.
+type InDir struct {
+	Dir string `json:"dir,omitempty"`
+}
+
+type detailKey struct{}
+
+// WithDetail returns a context whose results are whole if detail is set, and otherwise short.
+//
+//petrock:ignore
+func WithDetail(ctx context.Context, detail bool) context.Context {
+	return context.WithValue(ctx, detailKey{}, detail)
+}
+
+func wantsDetail(ctx context.Context) bool {
+	detail, _ := ctx.Value(detailKey{}).(bool)
+	return detail
+}
+
+// Answer converts the result or error of an operation to a tool result. The structured content is the JSON
+// that the command line prints, and the text is a rendering of it. Clients show a model one of the two, so
+// both are complete. Without detail, they are the short form of an [engine.Shortener], with as many entries
+// of its lists as fit into maxAnswer. Lists and source are too long to be sent twice: their short form is text
+// only, which all clients show.
+//
+//petrock:ignore
+func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		result = engine.FaultOf(err)
+	}
+	whole, ok := result.(engine.Shortener)
+	if !ok || wantsDetail(ctx) {
+		answer, _, err := render(result, true)
+		return answer, err
+	}
+	for most := 50; ; most = most * 4 / 5 {
+		answer, size, err := render(whole.Short(most), isStructured(result))
+		if err != nil || size <= maxAnswer || most == 1 {
+			return answer, err
+		}
+	}
+}
+
+// isStructured reports whether the short form of a result has structured content.
+func isStructured(result any) bool {
+	switch result.(type) {
+	case *engine.Listing, *engine.History, *engine.Inspection, *engine.FileText:
+		return false
+	}
+	return true
+}
+
+// render returns a tool result and its size.
+func render(result any, structured bool) (answer *mcp.ToolResult, size int, err error) {
+	answer = &mcp.ToolResult{}
+	switch result := result.(type) {
+	case *engine.Fault:
+		answer = mcp.ErrorResult(result)
+	case *engine.Result:
+		summary := result.String()
+		for _, f := range result.Files {
+			if result.DryRun && !f.Derived && f.Diff != "" {
+				summary += "\n" + f.Diff
+			}
+		}
+		answer.Content = text(summary)
+	case *engine.FileText: // lines are hard to read in JSON
+		answer.Content, structured = text(result.String()), false
+	case *engine.Listing, *engine.History, *engine.Inspection:
+		if !structured {
+			answer.Content = text(fmt.Sprint(result))
+		}
+	case fmt.Stringer:
+		answer.Content = text(result.String())
+	}
+	if structured {
+		answer.StructuredContent, err = strictjson.Marshal(result)
+	}
+	size = len(answer.StructuredContent)
+	for _, block := range answer.Content {
+		if block, ok := block.(mcp.Text); ok {
+			size += len(block.Text)
+		}
+	}
+	return answer, size, err
+}
