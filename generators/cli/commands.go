@@ -31,6 +31,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newGenerate(env, env.generators()),
 		newApply(env),
 		newUndo(env),
+		newRedo(env),
 		newDestroy(env),
 		newAdd(env),
 		newRemove(env),
@@ -229,46 +230,6 @@ func printHistory(env Env, h *engine.History) error {
 	return table.Flush()
 }
 
-func newUndo(env Env) *cobra.Command {
-	var c projectFlags
-	var o engine.Options
-	cmd := &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Undo an operation",
-		Long: `Undo an operation: the last one, or the one with this id (see history). Undo restores all files of the
-operation or none, and updates derived files.
-
-Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
-operation builds on this one. An undo is an operation too, and can be undone by its id.`,
-		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			if o.Keep && o.Force {
-				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
-			}
-			o.DryRun = c.dryRun
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				return e.Undo(ctx, id, o)
-			}, printResult)
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			ids := complete(env, &c, func(e *engine.Engine) []string { return undoableIDs(cmd.Context(), e) })
-			return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		},
-	}
-	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave edited files, and undo the rest")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also undo edited files")
-	return cmd
-}
-
 // complete returns the completions from find, or nil if the project cannot be opened.
 func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []string {
 	e, err := c.open(env)
@@ -277,20 +238,6 @@ func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []st
 	}
 	defer e.Close()
 	return find(e)
-}
-
-// undoableIDs returns the ids of operations that are not undone, latest first, with their titles.
-func undoableIDs(ctx context.Context, e *engine.Engine) (ids []string) {
-	history, err := e.History(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, entry := range slices.Backward(history.Operations) {
-		if entry.UndoneBy == "" {
-			ids = append(ids, terminal.Line(entry.ID)+"\t"+terminal.Line(entry.Title))
-		}
-	}
-	return ids
 }
 
 func newApply(env Env) *cobra.Command {

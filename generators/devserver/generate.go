@@ -199,25 +199,6 @@ func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) 
 	})
 }
 
-// UndoInput is the input of undo.
-type UndoInput struct {
-	Operation string `json:"operation,omitempty"` // Id of the operation, from its result or petrock://history; default: the last one that is not undone
-	Keep      bool   `json:"keep,omitempty"`      // Keep files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
-	Dir       string `json:"dir,omitempty"`       // Folder of the project
-}
-
-// Undo reverts a whole operation: it restores the files and updates derived files. It fails if files
-// were edited since, or if later operations depend on it. To undo an undo, pass its id.
-//
-//petrock:hints destructive closed-world
-func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
-		return t.notify(ctx, p, result, err)
-	})
-}
-
 // Answer converts the result or error of an operation to a tool result. The structured content is the JSON
 // that the command line prints. For results of operations and builds, the text is the one that the
 // command line prints.
