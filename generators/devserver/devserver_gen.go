@@ -22,6 +22,8 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of the event; without it, show lists events"},"after":{"type":"integer","description":"List events after this number"},"limit":{"type":"integer","description":"Default: 20"},"type":{"type":"string","description":"map: read the event as this type; show: list this type or feature"},"version":{"type":"integer","description":"map: version of the type"},"input":{"type":"object","additionalProperties":{},"description":"map: replaces the event's data"},"reason":{"type":"string","description":"Required to change an event"},"force":{"type":"boolean","description":"Change it even if other events break"},"detail":{"type":"boolean","description":"Whole data"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the undone operation; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"As for undo"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
@@ -68,6 +70,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
+		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "log",
+			Description: "Shows the event log of the project's features, skips or remaps an event that cannot be applied, restores it, or replays the log to check it.",
+			InputSchema: json.RawMessage(inputSchemaTools_Log),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
+		}, t.Log),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
 			Description: "Reports the packages and components of the project, and whether all of it compiles, tests included. Call it first.",

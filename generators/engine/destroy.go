@@ -409,7 +409,7 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
 	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
-	skip := e.project.Name + " log skip SEQ --reason WHY"
+	skip := e.project.Name + " log skip SEQ --reason WHY (over MCP: log)"
 	if !remains {
 		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}
