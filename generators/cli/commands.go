@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -274,17 +273,12 @@ func newDestroy(env Env) *cobra.Command {
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
 		Long: `Remove a component: its file and its test, or the folder of a feature. destroy also updates derived
-files. petrock's own generators cannot be removed.
+files. KIND can be one of the project's own generators. petrock's own generators cannot be removed.
 
 destroy refuses if you have edited the files, unless --force is given. undo restores them in both
 cases.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
-				return err
-			}
-			return fmt.Errorf("unknown kind %q; the kinds are %s%s", args[0], strings.Join(engine.Kinds(), ", "), mcpcli.Suggest(args[0], engine.Kinds()))
-		},
+		Args:    mcpcli.ExactArgs("tool", "add"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {

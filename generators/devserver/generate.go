@@ -182,7 +182,7 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 
 // DestroyComponentInput is the input of destroy_component.
 type DestroyComponentInput struct {
-	Kind  string `json:"kind"`            // tool, resource, prompt, generator, feature, command, query or worker
+	Kind  string `json:"kind"`            // tool, resource, prompt, generator, feature, command, query, worker, or an own generator
 	Name  string `json:"name"`            // Name of the component, such as send_mail or posts/create
 	Force bool   `json:"force,omitempty"` // Also destroy code that was edited by hand
 	Dir   string `json:"dir,omitempty"`   // Folder of the project
