@@ -16,17 +16,17 @@ import (
 
 // GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string   `json:"name"`                              // Name of the generator and of the components it creates, such as handler
-	Fields      []string `json:"fields,omitempty"`                  // Inputs of the generator besides name and description, as for a tool
-	Description string   `json:"description,omitempty"`             // What the generator does, such as: Creates an HTTP handler.
-	Template    string   `json:"template,omitempty"`                // File that the generator creates, as a Go text/template: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and the fields. Package clause and imports are added
-	Test        string   `json:"test,omitempty"`                    // Template of the test of that file
-	Path        string   `json:"path,omitempty"`                    // Path of that file, such as docs/*.md; default: handlers/*.go
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Instead of a template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)
+	Name        string   `json:"name"`                                    // Name of the generator and of the components it creates, such as handler
+	Fields      []string `json:"fields,omitempty"`                        // Inputs besides name and description, as for a tool
+	Description string   `json:"description,omitempty"`                   // What it does, such as: Creates an HTTP handler.
+	Template    string   `json:"template,omitempty" schema:"format=text"` // File that it creates, as a Go text/template: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and the fields. Package clause and imports are added
+	Test        string   `json:"test,omitempty" schema:"format=text"`     // Template of the file's test
+	Path        string   `json:"path,omitempty"`                          // Path of the file, such as docs/*.md; default: handlers/*.go
+	Body        string   `json:"body,omitempty" schema:"format=go"`       // Instead of template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)
 }
 
 // Generator creates a project-specific generator with a test, from a template or a body. Without them,
-// it creates functions with tests; edit it to create what you need.
+// the generator creates functions with tests, for you to edit.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	name, err := gen.ParseName(in.Name)
 	if err != nil {

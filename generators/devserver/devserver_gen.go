@@ -22,13 +22,13 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of the event; without it, show lists events"},"after":{"type":"integer","description":"List events after this number"},"limit":{"type":"integer","description":"Default: 20"},"type":{"type":"string","description":"map: read the event as this type; show: list this type or feature"},"version":{"type":"integer","description":"map: version of the type"},"input":{"type":"object","additionalProperties":{},"description":"map: replaces the event's data"},"reason":{"type":"string","description":"Required to change an event"},"force":{"type":"boolean","description":"Change it even if other events break"},"detail":{"type":"boolean","description":"Whole data"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Event number; without it, show lists events"},"after":{"type":"integer","description":"List events after this one"},"limit":{"type":"integer","description":"Default: 20"},"type":{"type":"string","description":"map: new type; show: type or feature to list"},"version":{"type":"integer","description":"map: version of the type"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"Required to change an event"},"force":{"type":"boolean","description":"Even if other events break"},"detail":{"type":"boolean","description":"Whole data"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the undone operation; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"As for undo"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id from its result or petrock://history; default: the last operation"},"keep":{"type":"boolean","description":"Keep files edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
 
 // Register registers the tools that are methods of t.
@@ -72,7 +72,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "log",
-			Description: "Shows the event log of the project's features, skips or remaps an event that cannot be applied, restores it, or replays the log to check it.",
+			Description: "Shows the event log of the features, skips or remaps an event that cannot be applied, restores it, or replays the log to check it.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.Log),
@@ -90,7 +90,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Redo),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation: it restores the files and updates derived files. It fails if files were edited since, or if later operations depend on it. Directly after an undo, pass an operation.",
+			Description: "Reverts a whole operation. It fails if files were edited since, or if later operations depend on it. Directly after an undo, pass an operation.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.Undo),

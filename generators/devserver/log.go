@@ -23,14 +23,14 @@ import (
 // LogInput is the input of log.
 type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"`  // Default: show
-	Seq     int64                      `json:"seq,omitempty"`     // Number of the event; without it, show lists events
-	After   int64                      `json:"after,omitempty"`   // List events after this number
+	Seq     int64                      `json:"seq,omitempty"`     // Event number; without it, show lists events
+	After   int64                      `json:"after,omitempty"`   // List events after this one
 	Limit   int                        `json:"limit,omitempty"`   // Default: 20
-	Type    string                     `json:"type,omitempty"`    // map: read the event as this type; show: list this type or feature
+	Type    string                     `json:"type,omitempty"`    // map: new type; show: type or feature to list
 	Version int                        `json:"version,omitempty"` // map: version of the type
-	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: replaces the event's data
+	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
 	Reason  string                     `json:"reason,omitempty"`  // Required to change an event
-	Force   bool                       `json:"force,omitempty"`   // Change it even if other events break
+	Force   bool                       `json:"force,omitempty"`   // Even if other events break
 	Detail  bool                       `json:"detail,omitempty"`  // Whole data
 	Dir     string                     `json:"dir,omitempty"`     // Folder of the project
 }
@@ -54,8 +54,8 @@ type LogOutput struct {
 	Next   []string `json:"next"`   // Next steps
 }
 
-// Log shows the event log of the project's features, skips or remaps an event that cannot be applied,
-// restores it, or replays the log to check it.
+// Log shows the event log of the features, skips or remaps an event that cannot be applied, restores it,
+// or replays the log to check it.
 //
 //petrock:hints destructive closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {

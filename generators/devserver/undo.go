@@ -9,14 +9,14 @@ import (
 
 // UndoInput is the input of undo.
 type UndoInput struct {
-	Operation string `json:"operation,omitempty"` // Id of the operation, from its result or petrock://history; default: the last one that is not undone
-	Keep      bool   `json:"keep,omitempty"`      // Keep files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
+	Operation string `json:"operation,omitempty"` // Id from its result or petrock://history; default: the last operation
+	Keep      bool   `json:"keep,omitempty"`      // Keep files edited since, and undo the rest
+	Force     bool   `json:"force,omitempty"`     // Also undo files edited since
 	Dir       string `json:"dir,omitempty"`       // Folder of the project
 }
 
-// Undo reverts a whole operation: it restores the files and updates derived files. It fails if files
-// were edited since, or if later operations depend on it. Directly after an undo, pass an operation.
+// Undo reverts a whole operation. It fails if files were edited since, or if later operations depend on
+// it. Directly after an undo, pass an operation.
 //
 //petrock:hints destructive closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {

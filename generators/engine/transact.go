@@ -127,7 +127,7 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{"To restore it: petrock redo (over MCP: redo)."}
+		r.Next = []string{"To redo it: petrock redo (over MCP: redo)."}
 	case r.Action == actionRedo:
 		r.Next = []string{"To undo it again: petrock undo (over MCP: undo)."}
 	}

@@ -103,7 +103,7 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 func refuseSecondUndo(last journal.Operation, rest []journal.Operation) *Refusal {
 	r := &Refusal{
 		Reason: fmt.Sprintf("the last operation, %s, is already an undo (%s)", last.ID, last.Title),
-		Remedy: fmt.Sprintf("Nothing was changed. To restore what it undid (%s): petrock redo (over MCP: redo).", baseTitle(last)),
+		Remedy: fmt.Sprintf("Nothing was changed. To redo what it undid (%s): petrock redo (over MCP: redo).", baseTitle(last)),
 	}
 	if len(rest) == 0 {
 		r.Reason += ", and there is nothing to undo before it"
