@@ -3,6 +3,7 @@ package generators
 import (
 	"encoding/json"
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type ResourceInput struct {
 	Name        string `json:"name"`                  // Name of the resource, such as note
 	URI         string `json:"uri"`                   // URI or URI template, such as config://app or note://{id}
 	Description string `json:"description,omitempty"` // What the resource contains, such as: The text of a note.
+	MIME        string `json:"mime,omitempty"`        // MIME type, such as text/markdown; default: text/plain
 	TextImplementation
 }
 
@@ -35,6 +37,12 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	n.directives = append(n.directives, "uri "+in.URI)
+	if in.MIME != "" {
+		if _, _, err := mime.ParseMediaType(in.MIME); err != nil || !strings.Contains(in.MIME, "/") || strings.ContainsAny(in.MIME, "\r\n") {
+			return gen.Draft{}, fmt.Errorf("invalid MIME type %q; write one such as text/markdown", in.MIME)
+		}
+		n.directives = append(n.directives, "mime "+in.MIME)
+	}
 
 	file := n.file(p)
 	params := "ctx " + file.Ref("context", "Context")
