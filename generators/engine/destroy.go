@@ -37,6 +37,9 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		}
 		component = found
 		p.kind, p.name = kind, component.Name
+		if err := e.noteOrphans(ctx, p); err != nil {
+			return nil, err
+		}
 		history, err := j.History()
 		if err != nil {
 			return nil, err

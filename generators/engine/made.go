@@ -171,6 +171,23 @@ func (e *Engine) noteUnlisted(ctx context.Context, g gen.Generator, draft *gen.D
 	return nil
 }
 
+// noteOrphans adds a notice to the plan that destroys a generator whose components remain.
+func (e *Engine) noteOrphans(ctx context.Context, p *plan) error {
+	if p.kind != string(derive.Generator) {
+		return nil
+	}
+	made, err := e.madePackages(ctx, derive.Kind(p.name))
+	if err != nil || len(made) == 0 || len(made[0].Components) == 0 {
+		return err
+	}
+	var files []string
+	for _, c := range made[0].Components {
+		files = append(files, c.File)
+	}
+	p.notices = append(p.notices, fmt.Sprintf("what the generator has created stays, and is no longer listed: %s", joinFew(files)))
+	return nil
+}
+
 // checkSample refuses a draft whose sample, which is not written, does not compile in the project.
 func (e *Engine) checkSample(ctx context.Context, draft gen.Draft) error {
 	if len(draft.Sample) == 0 {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ func Check(p gen.Project, in NoteInput) (gen.Draft, error) { return gen.Draft{},
 func TestComponentsOfOwnGenerators(t *testing.T) {
 	b := openNotes(t)
 	b.write("generators/gen/gen.go", "package gen\n\ntype Project struct{}\n\ntype Draft struct{}\n\ntype Generator struct {\n\tName, Description string\n\tInputSchema []byte\n\tMake func(Project, []byte) (Draft, error)\n}\n\nfunc Typed[In any](f func(Project, In) (Draft, error)) func(Project, []byte) (Draft, error) { return nil }\n")
-	b.write("generators/cli/cli.go", "package cli\n")
-	b.write("core/serve/stdout/stdout.go", "package stdout\n")
+	b.write("generators/cli/cli.go", "package cli\n\nfunc Main[G any](a, b, c any, own ...G) int { return 0 }\n")
+	b.write("core/serve/stdout/stdout.go", "package stdout\n\nfunc FD() uintptr { return 1 }\n")
 	b.write("internal/generators/note.go", noteGenerator)
 	b.note("a")
 	b.note("b")
@@ -93,5 +94,19 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	}
 	if _, err := b.Undo(t.Context(), "", engine.Options{}); err != nil || len(listed()) != 3 {
 		t.Errorf("after undo: %q, %v", listed(), err)
+	}
+
+	// A component that the directive does not name, and components without their generator, are reported.
+	b.write("internal/generators/note.go", strings.Replace(noteGenerator, "makes notes/*", "makes other/*", 1))
+	made, err := b.Generate(t.Context(), "note", json.RawMessage(`{"name":"c"}`), engine.Options{DryRun: true})
+	if err != nil || !strings.Contains(made.String(), "notice: petrock will not find this note again; add //petrock:makes notes/* to the doc comment of Note in internal/generators/note.go") {
+		t.Errorf("generate: %v, %v", made, err)
+	}
+	page, check, _ := strings.Cut(noteGenerator, "// Check creates")
+	b.write("internal/generators/note.go", page)
+	b.write("internal/generators/check.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Check creates"+check)
+	gone, err = b.Destroy(t.Context(), "generator", "check", engine.Options{Force: true, DryRun: true})
+	if err != nil || !strings.Contains(gone.String(), "notice: what the generator has created stays, and is no longer listed: checks/disk.go, checks/send_test_check.go") {
+		t.Errorf("destroy: %v, %v", gone, err)
 	}
 }

@@ -24,7 +24,7 @@ type Template struct{ Path, Text string }
 
 // FromTemplates returns the draft of a component whose files are created from templates. in is the input of
 // the generator, a struct with a field Name and optionally Description. Before the component is written,
-// petrock runs the first test of the file with the ending _test.go.
+// petrock runs the first test in a file next to the first one with the ending _test.go.
 func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, error) {
 	values := inputValues(in)
 	typed, _ := values["Name"].(string)
@@ -49,9 +49,11 @@ func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, er
 			return Draft{}, err
 		}
 		draft.Files = append(draft.Files, file)
-		if test := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindSubmatch(file.Text); test != nil && strings.HasSuffix(file.Path, "_test.go") && draft.Trial.Test == "" {
+		dir := path.Dir(file.Path)
+		test := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindSubmatch(file.Text)
+		if test != nil && draft.Trial.Test == "" && strings.HasSuffix(file.Path, "_test.go") && dir == path.Dir(draft.Files[0].Path) {
 			draft.Trial.Test = string(test[1])
-			draft.Next = append(draft.Next, "go test ./"+path.Dir(file.Path))
+			draft.Next = append(draft.Next, "go test ./"+dir)
 		}
 	}
 	return draft, nil
