@@ -120,7 +120,7 @@ func CheckPattern(pattern string) error {
 		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
 	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
 		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
-	case strings.ContainsAny(pattern, "?[]\\\"` \t\n"):
+	case !regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`).MatchString(pattern):
 		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
 	}
 	return nil

@@ -49,7 +49,7 @@ func TestFromTemplates(t *testing.T) {
 			t.Errorf("name %q is accepted", name)
 		}
 	}
-	for _, pattern := range []string{"", "*.go", "macros/a.go", "macros/*/a.go", "*/*.go", "/macros/*.go", "../*.go", "a/../*.go", "a/**.go", "a/[*].go", "a b/*.go"} {
+	for _, pattern := range []string{"", "*.go", "macros/a.go", "macros/*/a.go", "*/*.go", "/macros/*.go", "../*.go", "a/../*.go", "a/**.go", "a/[*].go", "a b/*.go", "a%s/*.go", "a;b/*.go", "ä/*.go", "a/*.go\n"} {
 		if err := gen.CheckPattern(pattern); err == nil {
 			t.Errorf("pattern %q is accepted", pattern)
 		}
