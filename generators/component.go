@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,11 +32,12 @@ type component struct {
 	body     *body         // nil if the user writes it later
 	examples []gen.Example // expected results
 
-	feature string   // empty for a component outside of features
-	check   *body    // of a command; may be nil
-	given   []call   // calls that set up its test
-	tools   []string // tools that the examples call
-	others  []string // further features that its test serves
+	feature string          // empty for a component outside of features
+	check   *body           // of a command; may be nil
+	given   []call          // calls that set up its test
+	tools   []string        // tools that the examples call
+	later   []time.Duration // advances of the clock before these calls
+	others  []string        // further features that its test serves
 
 	undescribed []string // names of input fields without a description
 
@@ -108,6 +110,13 @@ func (n component) test(p gen.Project, body func(gen.GoFile) string) gen.GoFile 
 	begin := ""
 	if n.feature != "" {
 		begin = n.testSetup(p, file)
+	} else if used := n.body.features(p); len(used) > 0 {
+		file.ImportName(imported, p.Package(n.dir))
+		file.ImportName(p.Import("core/app/apptest"), "apptest")
+		for _, feature := range used {
+			importFeature(p, file, feature)
+		}
+		begin = serveFeature(p, file, used...) + fmt.Sprintf("client.Register(%s)\n", file.Ref(imported, "Register"))
 	} else {
 		file.ImportName(imported, p.Package(n.dir))
 		begin = fmt.Sprintf("client := %s(t, %s)\n", file.Ref(p.Import("core/mcptest"), "Serve"), file.Ref(imported, "Register"))

@@ -307,6 +307,21 @@ func featureOf(p gen.Project, tool string) string {
 	return feature
 }
 
+// features returns the features whose packages a body uses, sorted. The body may be nil.
+func (b *body) features(p gen.Project) []string {
+	var all []string
+	if b == nil {
+		return nil
+	}
+	for _, name := range regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`).FindAllStringSubmatch(b.text, -1) {
+		if p.Packages[featureDir(name[1])] != "" {
+			all = addFeature(all, name[1])
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // testSetup returns the first statements of a test:
 //
 //	client := apptest.Serve(t, posts.Feature())

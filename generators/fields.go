@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -233,13 +234,14 @@ func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 }
 
 // A Step is a tool call in the test of a feature's component. Without Tool it calls the component itself.
-// All steps of a test use one event log.
+// Later advances the clock before the call, such as 336h. All steps of a test use one event log.
 type Step struct {
 	Tool   string                     `json:"tool,omitempty"`
 	Name   string                     `json:"name,omitempty"`
 	Input  map[string]json.RawMessage `json:"input,omitempty"`
 	Output json.RawMessage            `json:"output,omitempty"`
 	Error  string                     `json:"error,omitempty"`
+	Later  string                     `json:"later,omitempty"`
 }
 
 // A call is a tool call that must succeed.
@@ -260,9 +262,13 @@ func (n *component) setSteps(body string, steps []Step) error {
 		if _, err := gen.ParseName(tool); err != nil {
 			return fmt.Errorf("example %d: invalid tool name %q; use the name that clients use, such as posts_create", i+1, tool)
 		}
-		given = given && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
+		later, err := parseLater(i, s.Later)
+		if err != nil {
+			return err
+		}
+		given = given && later == 0 && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
 		if !given {
-			n.tools = append(n.tools, tool)
+			n.tools, n.later = append(n.tools, tool), append(n.later, later)
 			name := cmp.Or(s.Name, "example "+strconv.Itoa(i+1)) // the number in the list, which includes the set-up
 			implementation.Examples = append(implementation.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
 			continue
@@ -279,6 +285,17 @@ func (n *component) setSteps(body string, steps []Step) error {
 	return n.setImplementation(implementation, false)
 }
 
+func parseLater(i int, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	later, err := time.ParseDuration(text)
+	if err != nil || later <= 0 {
+		return 0, fmt.Errorf("example %d: later %q is not a duration; write 30m or 336h", i+1, text)
+	}
+	return later, nil
+}
+
 func (n component) steps(p gen.Project) ([]step, error) {
 	var all []step
 	for i, e := range n.examples {
@@ -286,7 +303,7 @@ func (n component) steps(p gen.Project) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, step{tool: n.tools[i], name: e.Name, input: input, output: output, error: e.Error})
+		all = append(all, step{tool: n.tools[i], name: e.Name, input: input, output: output, error: e.Error, later: n.later[i]})
 	}
 	return all, nil
 }

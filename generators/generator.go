@@ -1,9 +1,13 @@
 package generators
 
 import (
+	"errors"
 	"fmt"
 	"go/token"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
@@ -12,12 +16,17 @@ import (
 
 // GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string `json:"name"`                  // Name of the generator and of the components it creates, such as handler
-	Description string `json:"description,omitempty"` // What the generator does, such as: Creates an HTTP handler.
+	Name        string   `json:"name"`                                    // Name of the generator and of the components it creates, such as handler
+	Fields      []string `json:"fields,omitempty"`                        // Inputs besides name and description, as for a tool
+	Description string   `json:"description,omitempty"`                   // What it does, such as: Creates an HTTP handler.
+	Template    string   `json:"template,omitempty" schema:"format=text"` // File that it creates, as a Go text/template: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and the fields. Package clause and imports are added
+	Test        string   `json:"test,omitempty" schema:"format=text"`     // Template of the file's test
+	Path        string   `json:"path,omitempty"`                          // Path of the file, such as docs/*.md; default: handlers/*.go
+	Body        string   `json:"body,omitempty" schema:"format=go"`       // Instead of template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)
 }
 
-// Generator creates a project-specific generator with a test. The new generator runs as it is and
-// creates functions with tests; edit it to create what you need.
+// Generator creates a project-specific generator with a test, from a template or a body. Without them,
+// the generator creates functions with tests, for you to edit.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	name, err := gen.ParseName(in.Name)
 	if err != nil {
@@ -30,24 +39,255 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if n.description, err = gen.ParseDescription(in.Description); err != nil {
 		return gen.Draft{}, err
 	}
-	if n.description == "" {
-		n.description = fmt.Sprintf("creates %s: functions that return their own name, each with a test.", plural(name.Human()))
-	}
-	if !name.IsExact() {
-		n.directives = append(n.directives, "name "+n.wire)
-	}
-	folder := plural(strings.ReplaceAll(n.wire, "_", ""))
-	draft, err := n.draft(p, n.generatorFile(p, folder), n.generatorTest(p, folder), nil)
+	g, err := newGenerator(n, in)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft.Trial = gen.Trial{Program: derive.OwnGenerators + "/run", Test: "Test" + n.goName}
-	draft.Next = []string{
-		fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()),
-		"go test ./" + n.dir,
-		fmt.Sprintf("go run ./cmd/petrock generate %s first", n.wire),
+	test, err := g.test(p)
+	draft, err := g.draft(p, g.file(p), test, err)
+	if err != nil {
+		return gen.Draft{}, err
+	}
+	if len(g.templates) > 0 {
+		sample, err := gen.FromTemplates(p, g.makes, g.sample(), g.templates...)
+		if err != nil {
+			return gen.Draft{}, g.templateError(in, err)
+		}
+		draft.Sample = sample.Files
+	}
+	draft.Trial = gen.Trial{Test: "Test" + n.goName}
+	draft.Next = []string{fmt.Sprintf("go run ./cmd/petrock generate %s first (over MCP: generate_%[1]s, or generate_component with this kind)", n.wire)}
+	if in.Template == "" && in.Body == "" {
+		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
 	}
 	return draft, nil
+}
+
+// A generator is the generator that Generator creates.
+type generator struct {
+	component
+	makes     string // kind of what it creates
+	path      string // of the files that it creates, such as handlers/*.go
+	templates []gen.Template
+	input     structure // fields besides name and description
+}
+
+func newGenerator(n component, in GeneratorInput) (*generator, error) {
+	g := &generator{component: n, makes: n.wire, input: structure{name: n.goName + "Input", prefix: n.goName}}
+	if g.description == "" {
+		g.description = fmt.Sprintf("creates %s.", plural(n.name.Human()))
+		if in.Template+in.Body == "" {
+			g.description = fmt.Sprintf("creates %s: functions that return their own name, each with a test.", plural(n.name.Human()))
+		}
+	}
+	if !n.name.IsExact() {
+		g.directives = append(g.directives, "name "+n.wire)
+	}
+	var err error
+	if g.input.fields, err = gen.ParseFields(in.Fields); err != nil {
+		return nil, err
+	}
+	for _, f := range g.input.fields {
+		if slices.Contains([]string{"Name", "Description", "Go", "Human", "Package", "Import"}, f.Go) {
+			return nil, fmt.Errorf("field %q: templates use {{.%s}} for something else; rename the field", f.Name, f.Go)
+		}
+	}
+	if err := n.checkEnumNames(g.input); err != nil {
+		return nil, err
+	}
+	if err := g.setPath(in.Path); err != nil {
+		return nil, err
+	}
+	return g, g.setSource(in)
+}
+
+// setPath sets where the components go, and the directive that finds them again. In a folder of petrock's
+// components, they are such components.
+func (g *generator) setPath(text string) error {
+	g.path = strings.ReplaceAll(strings.TrimPrefix(text, "./"), "{{.Name}}", "*")
+	switch {
+	case g.path == "":
+		g.path = plural(strings.ReplaceAll(g.wire, "_", "")) + "/*.go"
+	case !strings.Contains(g.path, "*") && path.Ext(g.path) == "":
+		g.path = path.Join(g.path, "*.go")
+	}
+	if err := gen.CheckPattern(g.path); err != nil {
+		return err
+	}
+	place, isPlace := derive.PlaceAt(path.Dir(g.path))
+	switch first, _, _ := strings.Cut(g.path, "/"); {
+	case first == "core" || first == "generators" || first == ".petrock" || place.Kind == derive.Generator:
+		return fmt.Errorf("invalid path %q; this folder is petrock's; choose another", text)
+	case !isPlace:
+		g.directives = append([]string{"makes " + g.path}, g.directives...)
+	case place.Kind != derive.Feature:
+		g.makes = string(place.Kind)
+	}
+	return nil
+}
+
+// setSource sets the templates or the body.
+func (g *generator) setSource(in GeneratorInput) (err error) {
+	text, test := in.Template, in.Test
+	switch {
+	case in.Body != "" && in.Template+in.Test != "":
+		return errors.New("template and body; send only one of them")
+	case in.Body != "":
+		g.body, err = parseBody("body", in.Body)
+		return err
+	case text == "" && test != "":
+		return errors.New("test without template; send the template too")
+	case text == "" && path.Ext(g.path) != ".go":
+		return fmt.Errorf("path %s without template; send the template of that file", g.path)
+	case text == "":
+		text, test = functionTemplate(g.name.Human()), functionTest
+	}
+	g.templates = []gen.Template{{Path: g.path, Text: endLine(text)}}
+	if test != "" {
+		if path.Ext(g.path) != ".go" {
+			return fmt.Errorf("test with path %s; only Go files have tests", g.path)
+		}
+		g.templates = append(g.templates, gen.Template{Path: strings.TrimSuffix(g.path, ".go") + "_test.go", Text: endLine(test)})
+	}
+	statement := "return gen.FromTemplates(p, " + strconv.Quote(g.makes) + ", in,\n"
+	for _, t := range g.templates {
+		statement += "gen.Template{Path: " + strconv.Quote(t.Path) + ", Text: " + templateLiteral(t.Text) + "},\n"
+	}
+	g.body = &body{text: statement + ")"}
+	return nil
+}
+
+func endLine(text string) string { return strings.TrimRight(text, "\n") + "\n" }
+
+// templateLiteral returns a text as Go source, in backquotes.
+func templateLiteral(text string) string {
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "`", "` + \"`\" + `") + "`"
+}
+
+// templateError returns the error of a template with its position, if it has one.
+func (g *generator) templateError(in GeneratorInput, err error) error {
+	found := regexp.MustCompile(`template: (\S+?):(\d+)(?::(\d+))?: (.*)`).FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	source := &gen.SourceError{Field: "template", Text: in.Template, Column: 1, Message: found[4] + "; in Go code, write {{\"{{\"}} for {{"}
+	if strings.HasSuffix(found[1], "_test.go") {
+		source.Field, source.Text = "test", in.Test
+	}
+	source.Line, _ = strconv.Atoi(found[2])
+	if at, err := strconv.Atoi(found[3]); err == nil {
+		source.Column = at + 1 // text/template counts from 0
+	}
+	if unknown := regexp.MustCompile(`no entry for key "(.*)"`).FindStringSubmatch(found[4]); unknown != nil {
+		known := []string{"Name", "Go", "Human", "Description", "Package", "Import"}
+		for _, f := range g.input.fields {
+			known = append(known, f.Go)
+		}
+		source.Message = fmt.Sprintf("{{.%s}} does not exist; use %s, or add a field", unknown[1], strings.Join(known, ", "))
+	}
+	return source
+}
+
+// functionTemplate is the template of a generator without template and body.
+func functionTemplate(what string) string {
+	return `package {{.Package}}
+
+// {{.Go}} is the ` + what + ` {{.Human}}.{{with .Description}} {{.}}{{end}}
+func {{.Go}}() string {
+	return "{{.Name}}"
+}
+`
+}
+
+const functionTest = `package {{.Package}}_test
+
+import (
+	"testing"
+
+	"{{.Import}}"
+)
+
+func Test{{.Go}}(t *testing.T) {
+	if got := {{.Package}}.{{.Go}}(); got != "{{.Name}}" {
+		t.Errorf("got %q", got)
+	}
+}
+`
+
+// file returns the source of the generator.
+func (g *generator) file(p gen.Project) gen.GoFile {
+	file := g.component.file(p)
+	gens := p.Import("generators/gen")
+	file.ImportName(gens, "gen")
+	fields := ""
+	for _, f := range g.input.fields {
+		fields += fmt.Sprintf("%s %s `%s` // %s\n", f.Go, file.Code(g.input.typeCode(f)), g.input.tags(f), f.Comment())
+	}
+	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name: arguments and flags on the command line, arguments of its tool.
+type $nameInput struct {
+	Name        string 'json:"name"'                  // Name of the $what, such as first
+	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
+$fields}`))
+	g.input.writeEnums(file)
+	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
+	file.Use(gens)
+	return file
+}
+
+// sample returns values for all fields.
+func (g *generator) sample() map[string]any {
+	values := map[string]any{"Name": "first", "Description": "Is a sample."}
+	for _, f := range g.input.fields {
+		values[f.Go], values[f.Name] = f.Sample(), f.Sample()
+	}
+	return values
+}
+
+// test returns the test of the generator. It calls the generator with sample values.
+func (g *generator) test(p gen.Project) (gen.GoFile, error) {
+	imported, pkg, gens := p.Import(g.dir), p.Package(g.dir), p.Import("generators/gen")
+	file := gen.NewGoFile(imported+"_test", pkg+"_test")
+	file.ImportName(imported, pkg)
+	file.ImportName(gens, "gen")
+	name := gen.Field{Name: "name", Go: "Name"}
+	object, err := encodeFields(append([]gen.Field{name}, g.input.fields...), func(f gen.Field) (any, bool) {
+		if f.Name == "name" {
+			return "first", true
+		}
+		return f.Sample(), true
+	})
+	if err != nil {
+		return file, err
+	}
+	input := g.input
+	input.fields = append([]gen.Field{name}, input.fields...)
+	literal, ok := input.shape(imported).literal(object)
+	if !ok {
+		return file, fmt.Errorf("generator %s: no sample for its fields", g.wire)
+	}
+	checkName := `
+	if _, err := $pkg.$name(project, $pkg.$nameInput{Name: "no name"}); err == nil {
+		t.Error("a name with a space is accepted")
+	}`
+	if len(g.templates) == 0 { // the body may accept any name
+		checkName = ""
+	}
+	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", file.Code(literal), "$path", g.path)
+	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
+	project := gen.Project{Name: "hello", Module: "example.com/hello"}
+	draft, err := $pkg.$name(project, $input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(draft.Files) == 0 {
+		t.Fatal("got no files")
+	}
+	first := draft.Files[0]
+	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
+		t.Errorf("got %s, want a file $path:\n%s", first.Path, first.Text)
+	}`+checkName+`
+}`), imported, gens, "path", "testing")
+	return file, nil
 }
 
 // checkGeneratorName refuses a name that petrock or Go already uses.
@@ -77,112 +317,4 @@ func plural(noun string) string {
 		return strings.TrimSuffix(noun, "y") + "ies"
 	}
 	return noun + "s"
-}
-
-// generatorFile returns the source of a generator that writes its components to folder.
-func (n component) generatorFile(p gen.Project, folder string) gen.GoFile {
-	file := n.file(p)
-	file.ImportName(p.Import("generators/gen"), "gen")
-	file.ImportName(jenPath, "jen")
-	what := n.name.Human()
-	file.Text(strings.NewReplacer("$what", what, "$name", n.goName, "'", "`").Replace(`// $nameInput is the input of $name: arguments and flags on the command line, arguments of its tool.
-// See ToolInput in generators/tool.go for an input with fields.
-type $nameInput struct {
-	Name        string 'json:"name"'                  // Name of the $what, such as first
-	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
-}`))
-	n.body = &body{text: strings.NewReplacer("$what", what, "$folder", folder, "$kind", n.wire).Replace(generatorBody)}
-	n.writeFunction(file, "p gen.Project, in "+n.goName+"Input", "gen.Draft", "")
-	for _, used := range []string{"path", "strings", jenPath, p.Import("generators/gen")} {
-		file.Use(used)
-	}
-	return file
-}
-
-const jenPath = "github.com/dave/jennifer/jen"
-
-const generatorBody = `// A Name converts to the spellings that Go, files and people use.
-name, err := gen.ParseName(in.Name)
-if err != nil {
-	return gen.Draft{}, err
-}
-description, err := gen.ParseDescription(in.Description)
-if err != nil {
-	return gen.Draft{}, err
-}
-const dir = "$folder"
-imported, pkg := p.Import(dir), p.Package(dir)
-
-// The $what, such as:
-//
-//	// First is the $what first. Greets the user.
-//	func First() string {
-//		return "first"
-//	}
-file := gen.NewGoFile(imported, pkg)
-file.Paragraph(strings.TrimSpace(name.Go() + " is the $what " + name.Human() + ". " + description))
-file.Func().Id(name.Go()).Params().String().Block(jen.Return(jen.Lit(name.Wire())))
-text, err := file.Bytes()
-if err != nil {
-	return gen.Draft{}, err
-}
-
-// Its test:
-//
-//	func TestFirst(t *testing.T) {
-//		if got := $folder.First(); got != "first" {
-//			t.Errorf("got %q", got)
-//		}
-//	}
-test := gen.NewGoFile(imported+"_test", pkg+"_test")
-test.ImportName(imported, pkg)
-test.Func().Id("Test" + name.Go()).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
-	jen.If(jen.Id("got").Op(":=").Qual(imported, name.Go()).Call(), jen.Id("got").Op("!=").Lit(name.Wire())).Block(
-		jen.Id("t").Dot("Errorf").Call(jen.Lit("got %q"), jen.Id("got")),
-	),
-)
-tested, err := test.Bytes()
-if err != nil {
-	return gen.Draft{}, err
-}
-
-where := path.Join(dir, name.File("$kind"))
-return gen.Draft{
-	Kind: "$kind",
-	Name: name.Wire(),
-	Files: []gen.File{
-		{Path: where, Text: text},
-		{Path: strings.TrimSuffix(where, ".go") + "_test.go", Text: tested},
-	},
-	Next: []string{"Write " + name.Go() + " in " + where + ".", "go test ./" + dir},
-}, nil`
-
-func (n component) generatorTest(p gen.Project, folder string) gen.GoFile {
-	imported, pkg, gens := p.Import(n.dir), p.Package(n.dir), p.Import("generators/gen")
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	file.ImportName(imported, pkg)
-	file.ImportName(gens, "gen")
-	file.Text(strings.NewReplacer("$pkg", pkg, "$name", n.goName, "$folder", folder).Replace(`func Test$name(t *testing.T) {
-	project := gen.Project{Name: "hello", Module: "example.com/hello"}
-	draft, err := $pkg.$name(project, $pkg.$nameInput{Name: "first"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants := []struct{ path, text string }{
-		{"$folder/first.go", "func First() string"},
-		{"$folder/first_test.go", "func TestFirst(t *testing.T)"},
-	}
-	if len(draft.Files) != len(wants) {
-		t.Fatalf("got %d files, want %d", len(draft.Files), len(wants))
-	}
-	for i, want := range wants {
-		if file := draft.Files[i]; file.Path != want.path || !strings.Contains(string(file.Text), want.text) {
-			t.Errorf("got %s, want %s containing %q:\n%s", file.Path, want.path, want.text, file.Text)
-		}
-	}
-	if _, err := $pkg.$name(project, $pkg.$nameInput{Name: "no name"}); err == nil {
-		t.Error("a name with a space is accepted")
-	}
-}`), imported, gens, "strings", "testing")
-	return file
 }

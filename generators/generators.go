@@ -21,6 +21,8 @@ package generators
 import (
 	"embed"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -41,6 +43,7 @@ type step struct {
 	input      *jen.Statement
 	output     *jen.Statement // nil accepts any output
 	error      string
+	later      time.Duration // advance of the clock before the call
 }
 
 func (s step) example(file gen.GoFile) string {
@@ -54,20 +57,31 @@ func (s step) example(file gen.GoFile) string {
 	return text + "}"
 }
 
-// stepLoop returns a loop over calls of several tools. then holds statements to run after each
-// call.
+// stepLoop returns a loop over calls of several tools. The statements then follow each call, and each
+// advance of the clock.
 func stepLoop(file gen.GoFile, mcptest string, all []step, then string) string {
-	example, rows := file.Ref(mcptest, "Example"), ""
+	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
+	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {
+		field = "later " + file.Ref("time", "Duration") + " // advance of the clock\n"
+		advance = "client.Advance(step.later)" + then + "\n"
+	}
 	for _, s := range all {
-		rows += fmt.Sprintf("{%q, %s%s},\n", s.tool, example, s.example(file))
+		later := ""
+		if field != "" {
+			later = ", 0"
+		}
+		if s.later > 0 {
+			later = ", " + file.Code(gen.Duration(s.later))
+		}
+		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.example(file))
 	}
 	return `for _, step := range []struct {
 		tool string
-		` + example + `
+		` + field + example + `
 	}{
 		` + rows + `} {
 		t.Run(step.Name, func(t *testing.T) {
-			client.CheckTool(t, step.tool, step.Example)` + then + `
+			` + advance + `client.CheckTool(t, step.tool, step.Example)` + then + `
 		})
 	}`
 }

@@ -3,6 +3,7 @@ package generators
 import (
 	"encoding/json"
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type ResourceInput struct {
 	Name        string `json:"name"`                  // Such as note
 	URI         string `json:"uri"`                   // config://app, or with variables: note://{id}
 	Description string `json:"description,omitempty"` // Such as: The text of a note.
+	MIME        string `json:"mime,omitempty"`        // MIME type; default: text/plain
 	TextImplementation
 }
 
@@ -34,6 +36,12 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	n.directives = append(n.directives, "uri "+in.URI)
+	if in.MIME != "" {
+		if _, _, err := mime.ParseMediaType(in.MIME); err != nil || !strings.Contains(in.MIME, "/") || strings.ContainsAny(in.MIME, "\r\n") {
+			return gen.Draft{}, fmt.Errorf("invalid MIME type %q; write one such as text/markdown", in.MIME)
+		}
+		n.directives = append(n.directives, "mime "+in.MIME)
+	}
 
 	file := n.file(p)
 	params := "ctx " + file.Ref("context", "Context")

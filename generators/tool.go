@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
@@ -91,7 +92,8 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 }
 
 func (n component) toolExamples(p gen.Project) (gen.GoFile, error) {
-	if slices.ContainsFunc(n.tools, func(tool string) bool { return tool != n.wire }) {
+	isLater := func(later time.Duration) bool { return later > 0 }
+	if slices.ContainsFunc(n.tools, func(tool string) bool { return tool != n.wire }) || slices.ContainsFunc(n.later, isLater) {
 		all, err := n.steps(p)
 		return n.test(p, func(file gen.GoFile) string { return stepLoop(file, p.Import("core/mcptest"), all, "") }), err
 	}

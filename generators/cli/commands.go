@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -31,6 +30,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newGenerate(env, env.generators()),
 		newApply(env),
 		newUndo(env),
+		newRedo(env),
 		newDestroy(env),
 		newAdd(env),
 		newRemove(env),
@@ -244,46 +244,6 @@ func printHistory(env Env, h *engine.History) error {
 	return table.Flush()
 }
 
-func newUndo(env Env) *cobra.Command {
-	var c projectFlags
-	var o engine.Options
-	cmd := &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Undo an operation",
-		Long: `Undo an operation: the last one, or the one with this id (see history). Undo restores all files of the
-operation or none, and updates derived files.
-
-Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
-operation builds on this one. An undo is an operation too, and can be undone by its id.`,
-		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			if o.Keep && o.Force {
-				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
-			}
-			o.DryRun = c.dryRun
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				return e.Undo(ctx, id, o)
-			}, printResult)
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			ids := complete(env, &c, func(e *engine.Engine) []string { return undoableIDs(cmd.Context(), e) })
-			return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		},
-	}
-	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave edited files, and undo the rest")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also undo edited files")
-	return cmd
-}
-
 // complete returns the completions from find, or nil if the project cannot be opened.
 func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []string {
 	e, err := c.open(env)
@@ -292,20 +252,6 @@ func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []st
 	}
 	defer e.Close()
 	return find(e)
-}
-
-// undoableIDs returns the ids of operations that are not undone, latest first, with their titles.
-func undoableIDs(ctx context.Context, e *engine.Engine) (ids []string) {
-	history, err := e.History(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, entry := range slices.Backward(history.Operations) {
-		if entry.UndoneBy == "" {
-			ids = append(ids, terminal.Line(entry.ID)+"\t"+terminal.Line(entry.Title))
-		}
-	}
-	return ids
 }
 
 func newApply(env Env) *cobra.Command {
@@ -342,17 +288,12 @@ func newDestroy(env Env) *cobra.Command {
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
 		Long: `Remove a component: its file and its test, or the folder of a feature. destroy also updates derived
-files. petrock's own generators cannot be removed.
+files. KIND can be one of the project's own generators. petrock's own generators cannot be removed.
 
 destroy refuses if you have edited the files, unless --force is given. undo restores them in both
 cases.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
-				return err
-			}
-			return fmt.Errorf("unknown kind %q; the kinds are %s%s", args[0], strings.Join(engine.Kinds(), ", "), mcpcli.Suggest(args[0], engine.Kinds()))
-		},
+		Args:    mcpcli.ExactArgs("tool", "add"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {

@@ -135,7 +135,12 @@ func generatorExamples(kind string, f *form) []string {
 			`generate version posts/create --rename title=headline --rename body=text`,
 		}
 	case "generator":
-		return []string{`generate generator handler --description 'Makes a handler.'`, `generate handler first`}
+		return []string{
+			`generate generator handler --description 'Makes a handler.'`,
+			`generate handler first`,
+			`generate generator page --path 'docs/*.md' --template '# {{.Human}}'`,
+			`generate generator macro subject:string:1..80 --template @macro.tmpl --test @macro_test.tmpl`,
+		}
 	}
 	return []string{"generate " + kind + f.usage()}
 }
@@ -161,7 +166,7 @@ type property struct {
 
 // readsFile reports whether the flag can also read its value, Go code or objects, from a file.
 func (p property) readsFile() bool {
-	return p.Format == "go" || p.Type == "array" && p.Items.Type == "object"
+	return p.Format == "go" || p.Format == "text" || p.Type == "array" && p.Items.Type == "object"
 }
 
 // A jsonType is a JSON type: the first one that a schema names.
@@ -294,7 +299,11 @@ func (f *form) addFlags(cmd *cobra.Command) {
 			flags.StringArray(name, nil, "JSON `object`, or @FILE with an object or a list; may be repeated: "+p.Description)
 			continue
 		case p.readsFile():
-			flags.String(name, "", "Go `code`, @FILE, or @- for standard input: "+p.Description)
+			what := "Go `code`"
+			if p.Format == "text" {
+				what = "`text`"
+			}
+			flags.String(name, "", what+", @FILE, or @- for standard input: "+p.Description)
 			continue
 		}
 		switch p.Type {

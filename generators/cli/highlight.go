@@ -20,7 +20,7 @@ type highlight struct {
 
 func highlights() []highlight {
 	return []highlight{
-		{regexp.MustCompile(`^()(Created|Generated|Undid|Destroyed|Derived|Added|Removed|All) `), terminal.Green, "✓ "},
+		{regexp.MustCompile(`^()(Created|Generated|Undid|Redid|Destroyed|Derived|Added|Removed|All) `), terminal.Green, "✓ "},
 		{regexp.MustCompile(`^()[^ ]+: ok\b`), terminal.Green, "✓ "},
 		{regexp.MustCompile(`^()[^ ]+: wrong\b`), terminal.Red, "✗ "},
 		{regexp.MustCompile(`(?m)^().*not compile:$`), terminal.Red, "✗ "},

@@ -49,6 +49,7 @@ type Component struct {
 	Feature     string          `json:"feature,omitempty"`      // Feature that it belongs to
 	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
+	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
 	arguments []string // fields of the input of a prompt or resource
 	ownSchema bool     // a directive sets part of its schemas

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -88,6 +89,31 @@ func PlaceOf(kind Kind) (Place, bool) {
 		}
 	}
 	return Place{}, false
+}
+
+// PlaceAt returns the place in a folder, if the folder is one.
+func PlaceAt(dir string) (Place, bool) {
+	if path.Dir(dir) == Features {
+		return FeaturePlace(dir), true
+	}
+	places := fixedPlaces()
+	at := slices.IndexFunc(places, func(p Place) bool { return p.Dir == dir })
+	if at < 0 {
+		return Place{}, false
+	}
+	return places[at], true
+}
+
+// setMakes sets the files of the components that a generator creates.
+func (f *finder) setMakes(c *Component, d directive) {
+	c.Makes = strings.Fields(d.text)
+	for _, pattern := range c.Makes {
+		if err := gen.CheckPattern(pattern); err != nil {
+			f.problem(d.pos, "//petrock:makes: %v", err)
+		} else if place, ok := PlaceAt(path.Dir(pattern)); ok {
+			f.problem(d.pos, "//petrock:makes %s: petrock already finds the components in %s; remove this path", pattern, place.Dir)
+		}
+	}
 }
 
 // derivedFunc returns the name of the derived function that registers or lists the components.

@@ -129,6 +129,8 @@ func allowedDirectives(kind Kind) []string {
 		return []string{"hints", "ignore", "internal", "name", "scopes", "title", "version"}
 	case Worker:
 		return []string{"from", "ignore", "name"}
+	case Generator:
+		return []string{"ignore", "makes", "name"}
 	}
 	return []string{"ignore", "name"}
 }
@@ -168,6 +170,8 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			}
 		case "internal":
 			c.Internal = true
+		case "makes":
+			f.setMakes(c, d)
 		case "version":
 			f.setVersion(c, d)
 		}

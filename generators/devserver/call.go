@@ -79,7 +79,7 @@ func failure(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		ctx, err = context.WithoutCancel(ctx), cause
 	}
-	return Answer(ctx, nil, err)
+	return Answer(ctx, nil, nameLogTool(err))
 }
 
 func contentOf(r *mcp.ToolResult) []mcp.Content {

@@ -97,6 +97,7 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	}
 	if t.options.NoExec {
 		server.RemoveTool("call")
+		server.RemoveTool("log")
 	}
 	t.offerOwnGenerators(context.Background())
 	return server, nil

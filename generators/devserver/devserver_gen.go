@@ -24,9 +24,13 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Only this kind, such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Event number; without it, show lists events"},"after":{"type":"integer","description":"List events after this one"},"limit":{"type":"integer","description":"Default: 20"},"type":{"type":"string","description":"map: new type; show: type or feature to list"},"version":{"type":"integer","description":"map: version of the type"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"Required to change an event"},"force":{"type":"boolean","description":"Even if other events break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the undone operation; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"As for undo"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history; default: the last operation"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
 
 // Register registers the tools that are methods of t.
@@ -75,14 +79,26 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "log",
+			Description: "Shows the event log of the features, skips or remaps an event that cannot be applied, restores it, or replays the log to check it.",
+			InputSchema: json.RawMessage(inputSchemaTools_Log),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
+		}, t.Log),
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
 			Description: "Describes the project, its components, and whether it compiles, tests included. Call it first, also where there is no project yet.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "redo",
+			Description: "Restores an operation that undo has reverted.",
+			InputSchema: json.RawMessage(inputSchemaTools_Redo),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
+		}, t.Redo),
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation, with derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",
+			Description: "Reverts a whole operation. It fails if files were edited since, or if later operations depend on it. Directly after an undo, pass an operation.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),

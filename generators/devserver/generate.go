@@ -277,25 +277,6 @@ func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) 
 	})
 }
 
-// UndoInput is the input of undo.
-type UndoInput struct {
-	Operation string `json:"operation,omitempty"` // Id, from a result or history; default: the last one that is not undone
-	Keep      bool   `json:"keep,omitempty"`      // Keep files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
-	Common
-}
-
-// Undo reverts a whole operation, with derived files. It fails if files were edited since, or if later
-// operations depend on it. To undo an undo, pass its id.
-//
-//petrock:hints closed-world
-func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
-		return t.notify(ctx, p, result, err)
-	})
-}
-
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }
 
 // withProject acquires a project, runs do, and returns its result as a tool result.

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -24,25 +23,28 @@ import (
 // Destroy removes a component: its file and its test, or the folder of a feature, and declarations in other
 // tests that use it. It refuses to remove edited files, unless Force is set. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
-	if !slices.Contains(Kinds(), kind) {
-		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(Kinds(), ", "))
-	}
 	var component derive.Component // to remove
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
 		p.ignoreBroken = true
+		if err := e.checkKind(ctx, kind); err != nil {
+			return nil, err
+		}
 		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name)
 		if err != nil {
 			return nil, err
 		}
 		component = found
 		p.kind, p.name = kind, component.Name
+		if err := e.noteOrphans(ctx, p); err != nil {
+			return nil, err
+		}
 		history, err := j.History()
 		if err != nil {
 			return nil, err
 		}
-		files, err := e.filesOf(place, component)
+		files, err := e.filesOf(ctx, place, component)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +54,11 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		for _, file := range files {
 			p.texts[file] = nil
 		}
-		if err := e.derive(ctx, p, []derive.Place{place}, true); err != nil {
+		places := []derive.Place{place}
+		if !slices.Contains(Kinds(), kind) { // of an own generator
+			places = e.touched(p)
+		}
+		if err := e.derive(ctx, p, places, true); err != nil {
 			return nil, err
 		}
 		return p, e.dropTests(ctx, p, component, j, history, o)
@@ -63,7 +69,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 	return result, err
 }
 
-// Kinds returns the kinds of components.
+// Kinds returns petrock's kinds of components. Own generators add others.
 func Kinds() []string {
 	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
@@ -109,9 +115,15 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 
 // filesOf returns the files of a component: its file and its test file, or all files of a feature except
 // derived ones.
-func (e *Engine) filesOf(place derive.Place, c derive.Component) ([]string, error) {
+func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := []string{c.File}
+		if !slices.Contains(Kinds(), string(c.Kind)) {
+			var err error
+			if files, err = e.madeFiles(ctx, c); err != nil {
+				return nil, err
+			}
+		}
 		if test := e.before.File(testPath(c.File)); test != nil {
 			files = append(files, test.Path)
 		}
@@ -409,7 +421,7 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
 	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
-	skip := e.project.Name + " log skip SEQ --reason WHY"
+	skip := e.project.Name + " log skip SEQ --reason WHY (over MCP: log)"
 	if !remains {
 		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}

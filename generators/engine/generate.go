@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,11 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	if err != nil {
 		return nil, generatorError(g.Name, err)
 	}
-	p.operation.Title = title(g.Name, input, draft.Name)
+	draft.Kind, draft.Name = cmp.Or(draft.Kind, g.Name), cmp.Or(draft.Name, inputName(input))
+	if err := e.noteUnlisted(ctx, g, &draft); err != nil {
+		return nil, err
+	}
+	p.operation.Title = strings.TrimSpace(actionGenerate + " " + g.Name + " " + cmp.Or(inputName(input), draft.Name))
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
 	if err := e.planDraft(ctx, p, draft); err != nil {
 		return nil, err
@@ -61,6 +66,9 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	e.findConflicts(p, draft)
 	if len(p.conflicts) > 0 {
 		return p, nil
+	}
+	if err := e.checkSample(ctx, draft); err != nil {
+		return nil, err
 	}
 	return p, e.derive(ctx, p, e.touched(p), true)
 }
@@ -76,7 +84,9 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 			if file.Text, err = e.addImports(ctx, p, file); err != nil {
 				return err
 			}
-			p.bodyFile = file.Path
+			if i == 0 {
+				p.bodyFile = file.Path
+			}
 		}
 		p.texts[file.Path] = formatted(file)
 	}
@@ -165,13 +175,11 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typechec
 	return all, packages[0].Problems, nil
 }
 
-// title describes the operation in one line. It uses the name from the input, or else name.
-func title(kind string, input json.RawMessage, name string) string {
+// inputName returns the name in the input of a generator, or an empty string.
+func inputName(input json.RawMessage) string {
 	var in struct{ Name string }
-	if json.Unmarshal(input, &in) != nil || in.Name == "" {
-		in.Name = name
-	}
-	return strings.TrimSpace(actionGenerate + " " + kind + " " + in.Name)
+	json.Unmarshal(input, &in) // the generator has checked it
+	return in.Name
 }
 
 func (e *Engine) touched(p *plan) []derive.Place {

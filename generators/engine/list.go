@@ -42,7 +42,11 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: append(users, "")[0], users: users})
 	}
 	derive.CheckToolNames(packages, nil)
-	for _, pkg := range append(packages, e.unreadPackages()...) {
+	made, err := e.madePackages(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, pkg := range slices.Concat(packages, e.unreadPackages(), made) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) == 0 {
 			listing.Components = append(listing.Components, pkg.Components...)
@@ -108,6 +112,9 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
+	if err := e.checkKind(ctx, kind); err != nil {
+		return nil, err
+	}
 	var places []derive.Place
 	for _, place := range e.existingPlaces() {
 		isListed := place.Wired || place.Kind == derive.Generator
@@ -115,16 +122,13 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 			places = append(places, place)
 		}
 	}
-	if len(places) == 0 {
-		return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", kind, strings.Join(Kinds(), ", "))
-	}
 	c, pkg, err := e.lookUp(ctx, places, derive.Kind(kind), name)
 	if err != nil {
 		return nil, err
 	}
 	shown := &Inspection{OK: true, Component: c, Declarations: e.declarations(c), Warnings: []typecheck.Diagnostic{}}
-	if file := e.before.File(c.File); file != nil {
-		shown.Source = string(file.Text)
+	if text, err := e.root.ReadFile(c.File); err == nil {
+		shown.Source = string(text)
 	}
 	if file := e.before.File(testPath(c.File)); file != nil {
 		shown.TestFile, shown.Test = file.Path, string(file.Text)
@@ -145,9 +149,13 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	if err != nil {
 		return c, nil, err
 	}
+	made, err := e.madePackages(ctx, kind)
+	if err != nil {
+		return c, nil, err
+	}
 	var found []derive.Component
 	var names []string
-	for _, pkg := range packages {
+	for _, pkg := range append(packages, made...) {
 		if len(pkg.Problems) > 0 && kind != "" {
 			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
 				return c, nil, e.deriveRefusal(newPlan(""), pkg)

@@ -20,11 +20,12 @@ import (
 type Result struct {
 	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
 	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`                // generate, destroy, undo, sync, add or remove
+	Action      string                 `json:"action"`                // generate, destroy, undo, redo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
 	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"`   // Id for undo
-	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone
+	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone; of the undo that was redone
+	Reverted    string                 `json:"reverted,omitempty"`    // What was undone or redone, such as generate tool greet
 	Plan        string                 `json:"plan,omitempty"`        // Id of the saved plan, for apply
 	Notices     []string               `json:"notices,omitempty"`     // Side effects, such as a feature that is created for a command
 	Files       []FileChange           `json:"files,omitempty"`       // Changed files, without those of parts
@@ -101,6 +102,7 @@ func (r *Result) Headline() string {
 		"generate": {"Generated", "Would generate"},
 		"destroy":  {"Destroyed", "Would destroy"},
 		"undo":     {"Undid", "Would undo"},
+		"redo":     {"Redid", "Would redo"},
 		"sync":     {"Derived", "Would derive"},
 		"add":      {"Added", "Would add"},
 		"remove":   {"Removed", "Would remove"},
@@ -118,7 +120,9 @@ func (r *Result) Headline() string {
 	case r.Action == "sync":
 		what = count(len(r.Files), "file")
 	case r.Action == "undo":
-		what = r.Undoes
+		what = r.Undoes + ", " + r.Reverted
+	case r.Action == "redo":
+		what = r.Reverted
 	}
 	if r.Operation != "" {
 		return fmt.Sprintf("%s %s (operation %s):", verb, what, r.Operation)

@@ -20,6 +20,7 @@ const (
 	actionGenerate = "generate"
 	actionDestroy  = "destroy"
 	actionUndo     = "undo"
+	actionRedo     = "redo"
 	actionSync     = "sync"
 	actionAdd      = "add"
 	actionRemove   = "remove"
@@ -126,7 +127,9 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	case r.DryRun:
 		r.Next = []string{}
 	case r.Action == actionUndo:
-		r.Next = []string{fmt.Sprintf("To redo it: petrock undo %s (over MCP: undo)", r.Operation)}
+		r.Next = []string{"To redo it: petrock redo (over MCP: redo)."}
+	case r.Action == actionRedo:
+		r.Next = []string{"To undo it again: petrock undo (over MCP: undo)."}
 	}
 	r.Next = append(r.Next, e.eventLogAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
@@ -140,6 +143,9 @@ func (e *Engine) newResult(p *plan) *Result {
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
 		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
+	}
+	if r.Undoes != "" {
+		r.Reverted = baseTitle(p.operation)
 	}
 	for _, f := range p.files {
 		if !p.belongsToPart(f.Path) {

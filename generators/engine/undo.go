@@ -13,26 +13,45 @@ import (
 )
 
 // Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
-// id means the last operation that is neither undone nor an undo. An undo can be undone by its own id.
+// id means the last operation that is not undone; Undo refuses it directly after another undo.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
+	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findUndo(history, id) })
+}
+
+// Redo restores what an undo has reverted. The id is that of the undo or of the undone operation. An empty
+// id means the last undo that is not redone; Redo refuses it if another operation followed.
+func (e *Engine) Redo(ctx context.Context, id string, o Options) (*Result, error) {
+	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findRedo(history, id) })
+}
+
+// revert reverts the operation that find returns the index of.
+func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Operation) (int, error)) (*Result, error) {
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
-	var target journal.Operation  // the operation to undo
+	action := actionUndo
+	var target journal.Operation  // the operation to revert
 	var later []journal.Operation // later operations that are not undone
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		history, err := j.History()
 		if err != nil {
 			return nil, err
 		}
-		if target, later, err = findOperation(history, id); err != nil {
-			return nil, err
-		}
-		p, err := e.planUndo(j, target, later, o)
+		at, err := find(history)
 		if err != nil {
 			return nil, err
 		}
-		p.operation.Title, p.operation.Undoes = "undo "+target.Title, target.ID
+		if target, later, err = checkRevertible(history, at); err != nil {
+			return nil, err
+		}
+		if isUndo(history, target) {
+			action = actionRedo
+		}
+		p, err := e.planRevert(j, action, target, later, o)
+		if err != nil {
+			return nil, err
+		}
+		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
 		p.ignoreBroken = true
 		if err := e.revertParts(ctx, j, p, target); err != nil {
 			return nil, err
@@ -40,13 +59,13 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
 	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore {
-		refusal.nameOperations(target, later)
+		refusal.nameOperations(action, target, later)
 	}
 	return result, err
 }
 
-// nameOperations adds the later operations that depend on the one to undo: those whose files would not compile.
-func (r *Refusal) nameOperations(target journal.Operation, later []journal.Operation) {
+// nameOperations adds the later operations that depend on the one to revert: those whose files would not compile.
+func (r *Refusal) nameOperations(action string, target journal.Operation, later []journal.Operation) {
 	for _, op := range later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
 			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
@@ -54,37 +73,122 @@ func (r *Refusal) nameOperations(target journal.Operation, later []journal.Opera
 			r.Operations = append(r.Operations, op.ID)
 		}
 	}
-	r.Reason = fmt.Sprintf("undo %s (%s): the project would not compile:", target.ID, target.Title)
+	r.Reason = fmt.Sprintf("%s %s (%s): the project would not compile:", action, target.ID, target.Title)
 	if len(r.Operations) > 0 {
 		r.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}
 }
 
-// findOperation finds the operation to undo, and the later operations that are not undone.
-func findOperation(history []journal.Operation, id string) (target journal.Operation, later []journal.Operation, err error) {
+// findUndo returns the index of the operation to undo.
+func findUndo(history []journal.Operation, id string) (int, error) {
+	if id != "" {
+		return findOperation(history, id)
+	}
 	undone := undoneBy(history)
-	at := -1
-	for i, op := range history {
-		if id == "" && op.Action != actionUndo && undone[op.ID] == "" || id != "" && (op.ID == id || strings.HasPrefix(op.ID, id+"-")) {
-			at = i
+	at := len(history) - 1
+	for at >= 0 && (history[at].Undoes != "" || undone[history[at].ID] != "") {
+		at--
+	}
+	if len(history) > 0 && isUndo(history, history[len(history)-1]) {
+		return 0, refuseSecondUndo(history[len(history)-1], history[:at+1])
+	}
+	if at < 0 {
+		return 0, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: history)"}
+	}
+	return at, nil
+}
+
+// refuseSecondUndo refuses an undo without an id after an undo. The last of rest is the operation that the
+// caller may want to undo; rest may be empty.
+func refuseSecondUndo(last journal.Operation, rest []journal.Operation) *Refusal {
+	r := &Refusal{
+		Reason: fmt.Sprintf("the last operation, %s, is already an undo (%s)", last.ID, last.Title),
+		Remedy: fmt.Sprintf("Nothing was changed. To redo what it undid (%s): petrock redo (over MCP: redo).", baseTitle(last)),
+	}
+	if len(rest) == 0 {
+		r.Reason += ", and there is nothing to undo before it"
+		return r
+	}
+	next := rest[len(rest)-1]
+	r.Operations = []string{next.ID}
+	r.Remedy += fmt.Sprintf(" To also undo the operation before it (%s): petrock undo %s (over MCP: undo with this operation).", next.Title, next.ID)
+	return r
+}
+
+// findRedo returns the index of the undo to revert.
+func findRedo(history []journal.Operation, id string) (int, error) {
+	undone := undoneBy(history)
+	if id != "" {
+		at, err := findOperation(history, id)
+		if err != nil || isUndo(history, history[at]) {
+			return at, err
+		}
+		by := undone[history[at].ID]
+		if by == "" {
+			return 0, &Refusal{Reason: fmt.Sprintf("redo %s (%s): it is not undone", history[at].ID, history[at].Title)}
+		}
+		return findOperation(history, by)
+	}
+	var since *journal.Operation // the first operation after the undo
+	for at, op := range slices.Backward(history) {
+		switch {
+		case op.Undoes == "":
+			since = &op
+		case !isUndo(history, op) || undone[op.ID] != "":
+		case since == nil:
+			return at, nil
+		default:
+			return 0, &Refusal{
+				Reason:     fmt.Sprintf("nothing to redo: %s (%s) followed the last undo", since.ID, since.Title),
+				Operations: []string{op.ID},
+				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: petrock redo %s (over MCP: redo with this operation).", baseTitle(op), op.ID),
+			}
 		}
 	}
-	switch {
-	case at < 0 && id == "":
-		return target, nil, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: petrock://history)"}
-	case at < 0:
-		return target, nil, terminal.Usagef("operation %q does not exist; run petrock history (over MCP: petrock://history)", id)
+	return 0, &Refusal{Reason: "nothing to redo in this clone of the project: no operation is undone"}
+}
+
+// findOperation returns the index of the operation with an id or number.
+func findOperation(history []journal.Operation, id string) (int, error) {
+	at := slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == id || strings.HasPrefix(op.ID, id+"-") })
+	if at < 0 {
+		return 0, terminal.Usagef("operation %q does not exist; run petrock history (over MCP: history)", id)
 	}
+	return at, nil
+}
+
+// checkRevertible refuses an operation that is already reverted. It returns the operation, and the later
+// operations that are not undone.
+func checkRevertible(history []journal.Operation, at int) (target journal.Operation, later []journal.Operation, err error) {
+	undone := undoneBy(history)
 	target = history[at]
-	if by := undone[target.ID]; by != "" {
-		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already undone by %s; undo %[3]s to restore it", target.ID, target.Title, by)}
+	switch by := undone[target.ID]; {
+	case by != "" && isUndo(history, target):
+		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already redone by %s; undo %[3]s to revert that", target.ID, target.Title, by)}
+	case by != "":
+		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already undone by %s; redo %[3]s to restore it", target.ID, target.Title, by)}
 	}
 	for _, op := range history[at+1:] {
-		if undone[op.ID] == "" && op.Action != actionUndo {
+		if undone[op.ID] == "" && op.Undoes == "" {
 			later = append(later, op)
 		}
 	}
 	return target, later, nil
+}
+
+// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
+func isUndo(history []journal.Operation, op journal.Operation) bool {
+	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
+	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
+}
+
+// baseTitle returns the title of an operation, or of the one that it undoes or redoes.
+func baseTitle(op journal.Operation) string {
+	title := op.Title
+	for op.Undoes != "" && (strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ")) {
+		title = title[len(actionUndo)+1:] // both have four letters
+	}
+	return title
 }
 
 // undoneBy maps each undone operation to the operation that undid it, unless that was itself undone.
@@ -98,13 +202,13 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// planUndo plans to restore the files of an operation. It refuses files that were edited, or changed by a
+// planRevert plans to restore the files of an operation. It refuses files that were edited, or changed by a
 // later operation.
-func (e *Engine) planUndo(opened *journal.Journal, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
-	p := newPlan(actionUndo)
+func (e *Engine) planRevert(opened *journal.Journal, action string, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
+	p := newPlan(action)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
-		Remedy: fmt.Sprintf("Nothing was changed. With %[1]skeep these files stay and the rest is undone; with %[1]sforce they are undone too.", e.OptionPrefix),
+		Remedy: fmt.Sprintf("Nothing was changed. With %[2]skeep these files stay and the rest is %[1]sne; with %[2]sforce they are %[1]sne too.", action, e.OptionPrefix), // undone or redone
 	}
 	for _, record := range target.Files {
 		if record.Derived {

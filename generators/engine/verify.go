@@ -27,15 +27,6 @@ import (
 // returns nil if the plan has no trial.
 func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
-	if p.trial.Program != "" && !o.NoExec {
-		found, err := trial.Build(ctx, options, p.trial.Program)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 {
-			return nil, &Refusal{Reason: p.trial.Program + " would not build:", Diagnostics: withLines(found, p.texts), Remedy: "Nothing was changed."}
-		}
-	}
 	if p.trial.Test == "" {
 		return nil, nil
 	}

@@ -66,13 +66,15 @@ type Draft struct {
 	Changes      []File
 	NewVersionOf string
 
-	// Trial is built and run before anything is written.
+	// Sample is a component of a new generator, which must compile in the project. It is not written.
+	Sample []File
+
+	// Trial is run before anything is written.
 	Trial Trial
 }
 
-// A Trial is a program to build and a test to run with the planned files. The zero value does neither.
+// A Trial is a test to run with the planned files. The zero value runs none.
 type Trial struct {
-	Program  string    // folder of a program that must build
 	Test     string    // name of a test in the package of the first file
 	Examples []Example // examples of the subtests, in order
 }

@@ -154,7 +154,4 @@ func testCancel(t *testing.T, s stage, program *trial.Program) {
 	if _, err := trial.Test(ctx, s.Options, "tools", "TestAdd", trial.Limits{}); err != context.Canceled {
 		t.Errorf("Test: %v", err)
 	}
-	if _, err := trial.Build(ctx, s.Options, "cmd/weather"); err != context.Canceled {
-		t.Errorf("Build: %v", err)
-	}
 }

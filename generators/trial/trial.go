@@ -85,18 +85,6 @@ func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *R
 	return program.run(ctx, test, l.withDefaults())
 }
 
-// Build builds the program in dir, a slash-separated path from the root, and discards it. It returns
-// compile and link errors.
-func Build(ctx context.Context, o Options, dir string) (found []typecheck.Diagnostic, err error) {
-	o.step("building " + dir)
-	b, err := newBuildDir(o, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = joinErrors(err, b.remove()) }()
-	return typecheck.Build(ctx, b.options(o.Flags), "build", "-buildvcs=false", "-o", os.DevNull)
-}
-
 func (o Options) step(text string) {
 	if o.Step != nil {
 		o.Step(text)

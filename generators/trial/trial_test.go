@@ -70,23 +70,6 @@ func TestDoesNotCompile(t *testing.T) {
 	}
 }
 
-func TestBuild(t *testing.T) {
-	s := newStage(t)
-	if found, err := trial.Build(t.Context(), s.Options, "cmd/weather"); len(found) > 0 || err != nil {
-		t.Errorf("%v %v", found, err)
-	}
-	s.Planned["cmd/weather/main.go"] = []byte("package main\n\nfunc gone()\n\nfunc main() { gone() }\n")
-	found, err := trial.Build(t.Context(), s.Options, "cmd/weather")
-	if err != nil || len(found) != 1 || found[0].String() != "cmd/weather/main.go:3:6: missing function body" {
-		t.Errorf("%v %v", found, err)
-	}
-	s.Planned["cmd/weather/main.go"] = []byte("package main\n")
-	found, err = trial.Build(t.Context(), s.Options, "cmd/weather")
-	if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "function main is undeclared") {
-		t.Errorf("link error: %v %v", found, err)
-	}
-}
-
 func TestNothingToRun(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ dir, test, want string }{
@@ -102,7 +85,7 @@ func TestNothingToRun(t *testing.T) {
 		}
 	}
 	s.Planned["../x.go"] = []byte("package x\n")
-	if _, err := trial.Build(t.Context(), s.Options, "cmd/weather"); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
+	if _, err := trial.Test(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{}); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
 		t.Errorf("a file outside: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestDocs(t *testing.T) {
 		t.Fatalf("build says %+v", built)
 	}
 	operations = append(operations, w.useGenerator(client))
-	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./handlers", "./internal/...", "./cmd/...")
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./macros", "./internal/...", "./cmd/...")
 	w.formatted(".")
 
 	for _, file := range written {
@@ -55,8 +55,8 @@ func TestDocs(t *testing.T) {
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
-	if hasTool(client, "generate_handler") {
-		t.Error("after undo there is still a tool generate_handler")
+	if hasTool(client, "generate_macro") {
+		t.Error("after undo there is still a tool generate_macro")
 	}
 	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
@@ -68,14 +68,14 @@ func TestDocs(t *testing.T) {
 // tool.
 func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	w.Helper()
-	if !hasTool(client, "generate_handler") {
-		w.Error("there is no tool generate_handler")
+	if !hasTool(client, "generate_macro") {
+		w.Error("there is no tool generate_macro")
 	}
-	first := mustCall[engine.Result](w, client, "generate_component", object{"kind": "handler", "name": "first"})
-	if first.Kind != "handler" || len(first.Files) != 2 || !strings.Contains(w.read("handlers/first.go"), "func First(") {
+	first := mustCall[engine.Result](w, client, "generate_component", object{"kind": "macro", "name": "first", "subject": "VPN"})
+	if first.Kind != "macro" || len(first.Files) != 2 || !strings.Contains(w.read("macros/first.go"), "func First(") {
 		w.Errorf("the new generator makes %+v", first)
 	}
-	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "handlers/first.go already exists") {
+	if said := client.CallTool("generate_macro", object{"name": "first", "subject": "VPN"}); !said.IsError || !strings.Contains(said.Text(), "macros/first.go already exists") {
 		w.Errorf("a second time it says %s", said.Text())
 	}
 	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `generator "nothing" does not exist`) {

@@ -169,8 +169,9 @@ func TestEditsStay(t *testing.T) {
 		{"command", input{Name: "users/create", Fields: []string{"name"}}},
 		{"worker", input{Name: "posts/greet", On: []string{"users/create"}}},
 	}
+	var operations []string
 	for _, m := range more {
-		w.generate(e, m.kind, m.input)
+		operations = append(operations, w.generate(e, m.kind, m.input).Operation)
 	}
 	w.soundQuickly(e)
 	now := w.tree()
@@ -179,8 +180,8 @@ func TestEditsStay(t *testing.T) {
 			t.Errorf("%s has become\n%s", file, now[file])
 		}
 	}
-	for range more {
-		w.undo(e, "")
+	for _, id := range slices.Backward(operations) {
+		w.undo(e, id)
 	}
 	w.unchanged(before, "when all is undone,")
 }

@@ -5,6 +5,7 @@ package campaign_test
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,9 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 	for range kills {
 		args := generate
 		if there {
-			args = one(m, back...)
+			if args = one(m, back...); args[0] == "undo" {
+				args = []string{"undo", w.lastOperation()}
+			}
 		}
 		cmd := w.petrock(args...)
 		var said bytes.Buffer
@@ -105,7 +108,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 	}
 	t.Logf("%d ended before anything was written, %d when all was, and %d in the middle", before, after, middle)
 	if there {
-		ok("undo")
+		ok("undo", w.lastOperation())
 	}
 	w.unchanged(without, "in the end,")
 	ok("generate", "tool", "last")
@@ -121,4 +124,20 @@ func (w *world) awaitPending(took time.Duration) {
 			return
 		}
 	}
+}
+
+// lastOperation returns the id of the last operation that is not undone.
+func (w *world) lastOperation() string {
+	w.Helper()
+	history, err := w.engine().History(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, op := range slices.Backward(history.Operations) {
+		if op.Undoes == "" && op.UndoneBy == "" {
+			return op.ID
+		}
+	}
+	w.Fatal("no operation can be undone")
+	return ""
 }

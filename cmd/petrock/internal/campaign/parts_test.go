@@ -154,6 +154,6 @@ func TestPartsOverMCP(t *testing.T) {
 		t.Errorf("the status is %+v", status)
 	}
 	mustCall[engine.Result](w, client, "undo", object{})
-	mustCall[engine.Result](w, client, "undo", object{})
+	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
 	w.unchanged(before, "after undo")
 }

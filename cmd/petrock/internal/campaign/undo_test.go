@@ -138,7 +138,10 @@ func TestUndo(t *testing.T) {
 			s.generate(s.e, "prompt", input{Name: "b"})
 			s.undo(s.e, "")
 			s.unchanged(with, "after one undo,")
-			s.undo(s.e, "")
+			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); len(refused.Operations) != 1 || refused.Operations[0] != s.id {
+				s.Errorf("a second undo does not name the operation before: %v", refused)
+			}
+			s.undo(s.e, s.id)
 			s.unchanged(s.before, "after two,")
 		}},
 		{"by its number", func(s state) {
@@ -203,9 +206,22 @@ func TestUndo(t *testing.T) {
 			}
 			s.goCommand("test", "-vet=all", "./cmd/"+name)
 			s.fresh(s.e)
+			history, err := s.e.History(s.Context())
+			if err != nil {
+				s.Fatal(err)
+			}
 			s.undo(s.e, "")
-			s.undo(s.e, "")
+			s.undo(s.e, history.Operations[len(history.Operations)-2].ID)
 			s.unchanged(with, "when that is undone,")
+			for range 2 {
+				if _, err := s.e.Redo(s.Context(), "", engine.Options{}); err != nil {
+					s.Fatal(err)
+				}
+			}
+			s.fresh(s.e)
+			if _, err := os.Stat(s.path("tools/add.go")); err == nil {
+				s.Error("redo does not destroy the tools again")
+			}
 		}},
 		{"destroy an edited file", func(s state) {
 			s.write("tools/a.go", s.read("tools/a.go")+edit)
@@ -272,7 +288,7 @@ func TestUndo(t *testing.T) {
 			s.undo(s.e, "")
 			delete(s.before, "prompts")
 			os.Remove(s.path("prompts")) // it is empty, if it exists
-			s.undo(s.e, "")
+			s.undo(s.e, s.id)
 			s.unchanged(s.before, "after the undo,")
 		}},
 		{"a name that was used and undone", func(s state) {
@@ -312,6 +328,7 @@ func TestDryRun(t *testing.T) {
 		{"generate", "resource", "note", "note://{id}"},
 		{"destroy", "tool", "add"},
 		{"undo", "0002"},
+		{"redo"},
 		{"undo"},
 		{"undo", "0001"},
 		{"generate", "feature", "posts", "--crud", "title", `kind:enum(a,b)? "Which: \"é\" */"`},
@@ -364,6 +381,7 @@ func TestStatus(t *testing.T) {
 		refusal bool // the JSON has one
 	}{
 		{[]string{"undo"}, 1, true},
+		{[]string{"redo"}, 1, true},
 		{[]string{"undo", "0099"}, 2, false},
 		{[]string{"undo", "--keep", "--force"}, 2, false},
 		{[]string{"destroy", "tool", "nothing"}, 2, false},

@@ -1,0 +1,112 @@
+package devserver_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/generators/devserver"
+)
+
+// fakeServer prints its arguments for log map, an error for log skip, one long event for log show, and
+// otherwise 40 events.
+const fakeServer = `package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	_ = wire()
+	args := os.Args[1:]
+	switch {
+	case len(args) > 1 && args[1] == "map":
+		fmt.Printf("%s\n\nNext:\n  hello replay\n", strings.Join(args, "|"))
+	case len(args) > 1 && args[1] == "skip":
+		fmt.Fprintln(os.Stderr, "hello: event 3 of the log cannot be applied\nshow it:   hello log show 3")
+		os.Exit(1)
+	case len(args) > 1 && args[1] == "show":
+		fmt.Printf("{\n  \"seq\": 7,\n  \"data\": %q\n}\n", strings.Repeat("ä", 2000))
+	case args[0] == "replay":
+		fmt.Println("40 events")
+	case strings.HasSuffix(args[len(args)-1], "=users"):
+		fmt.Fprintln(os.Stderr, "hello: no data in data: hello has not run with it yet")
+		os.Exit(1)
+	default:
+		for i := range 40 {
+			fmt.Printf("%8d  2026-01-02 03:04:05  posts/create              {\"title\":\"%s\"}\n", i+1, strings.Repeat("x", i*20))
+		}
+	}
+}
+`
+
+// log runs the server's command line, and returns short results that say how to get more.
+func TestLog(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	root := t.TempDir()
+	archive, err := txtar.ParseFile("../engine/testdata/features.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range archive.Files {
+		write(t, filepath.Join(root, file.Name), string(file.Data))
+	}
+	write(t, filepath.Join(root, "cmd", "hello", "main.go"), fakeServer)
+	client := connect(t, devserver.Options{Dir: root})
+	for _, test := range []struct {
+		arguments, want, next string
+		isError               bool
+	}{
+		{`{}`, `"1 2026-01-02 03:04:05 posts/create {\"title\":\"\"}","2 `, `More events: log {\"after\":`, false},
+		{`{"limit":2}`, `xxx\"}"]`, `More events: log {\"after\":2}`, false},
+		{`{"type":"users"}`, `"output":["no events"]`, `"next":[]`, false},
+		{`{"seq":7}`, `{\"seq\":7,\"data\":\"ää`, `log {\"seq\":7,\"detail\":true}`, false},
+		{`{"action":"replay"}`, `40 events`, `"next":[]`, false},
+		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,
+			`"output":["log|map|3|--reason=--wrong|--force|--type=posts/create|--version=0|--input={\"title\":\"<a>\"}"]`, `log {\"action\":\"restore\",\"seq\":3,`, false},
+		{`{"action":"map","seq":3,"reason":"x"}`, "type is missing", "", true},
+		{`{"action":"skip","reason":"x"}`, "seq is missing", "", true},
+		{`{"action":"skip","seq":3}`, "reason is missing", "", true},
+		{`{"action":"skip","seq":3,"reason":"x"}`, "show it:   hello log show 3\nOver MCP use the tool log: log {", "", true},
+		{`{"seq":-1}`, "must not be negative", "", true},
+	} {
+		result := client.CallTool("log", json.RawMessage(test.arguments))
+		text := result.Text()
+		if result.IsError != test.isError || !strings.Contains(text, test.want) || !strings.Contains(text, test.next) || len(text) > 2048 {
+			t.Errorf("log %s returned %d bytes, want %s and %s:\n%s", test.arguments, len(text), test.want, test.next, text)
+		}
+	}
+	if text := client.CallTool("log", map[string]any{"detail": true, "limit": 100}).Text(); !strings.Contains(text, `"40 2026`) || !strings.Contains(text, strings.Repeat("x", 780)) {
+		t.Errorf("log with detail returned %s", text)
+	}
+}
+
+// Without features, and with --no-exec, there is no event log.
+func TestNoLog(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	root := t.TempDir()
+	write(t, filepath.Join(root, "petrock.json"), `{"name":"hello"}`)
+	write(t, filepath.Join(root, "go.mod"), "module hello\n\ngo 1.26.0\n")
+	if result := connect(t, devserver.Options{Dir: root}).CallTool("log", map[string]any{}); !result.IsError || !strings.Contains(result.Text(), "the project has no features") {
+		t.Errorf("without features, log returned %s", result.Text())
+	}
+	if hasTool(connect(t, devserver.Options{Dir: root, NoExec: true}), "log") {
+		t.Error("log is offered with NoExec")
+	}
+}
+
+func hasTool(client *mcptest.Client, name string) bool {
+	for _, tool := range client.Tools() {
+		if tool.Name == name {
+			return true
+		}
+	}
+	return false
+}

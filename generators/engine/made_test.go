@@ -1,0 +1,112 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+const noteGenerator = `package generators
+
+import "hello/generators/gen"
+
+// NoteInput is the input of Note.
+type NoteInput struct {
+	Name string ` + "`json:\"name\"`" + ` // Name of the note
+}
+
+// Note creates notes.
+//
+//petrock:makes notes/* docs/*.md
+func Note(p gen.Project, in NoteInput) (gen.Draft, error) { return gen.Draft{}, nil }
+
+// Page creates pages.
+func Page(p gen.Project, in NoteInput) (gen.Draft, error) { return gen.Draft{}, nil }
+
+// Check creates checks.
+//
+//petrock:makes checks/*.go
+func Check(p gen.Project, in NoteInput) (gen.Draft, error) { return gen.Draft{}, nil }
+`
+
+// Components of the project's own generators are the files that their directive names.
+func TestComponentsOfOwnGenerators(t *testing.T) {
+	b := openNotes(t)
+	b.write("generators/gen/gen.go", "package gen\n\ntype Project struct{}\n\ntype Draft struct{}\n\ntype Generator struct {\n\tName, Description string\n\tInputSchema []byte\n\tMake func(Project, []byte) (Draft, error)\n}\n\nfunc Typed[In any](f func(Project, In) (Draft, error)) func(Project, []byte) (Draft, error) { return nil }\n")
+	b.write("generators/cli/cli.go", "package cli\n\nfunc Main[G any](a, b, c any, own ...G) int { return 0 }\n")
+	b.write("core/serve/stdout/stdout.go", "package stdout\n\nfunc FD() uintptr { return 1 }\n")
+	b.write("internal/generators/note.go", noteGenerator)
+	b.note("a")
+	b.note("b")
+	b.write("docs/b.md", "# B\n")
+	b.write("checks/disk.go", "package checks\n\n// Disk checks the disk.\nfunc Disk() error { return nil }\n")
+	b.write("checks/disk_test.go", "package checks\n")
+	b.write("checks/send_test_check.go", "package checks\n\nfunc SendTest() error { return nil }\n")
+	b.write("checks/all_test.go", "package checks\n\nimport \"testing\"\n\nfunc TestAll(t *testing.T) { _ = Disk() }\n")
+
+	listed := func() (names []string) {
+		listing, err := b.List(t.Context())
+		if err != nil || !listing.OK {
+			t.Fatalf("%v %+v", err, listing)
+		}
+		for _, c := range listing.Components {
+			if c.Kind != "generator" {
+				names = append(names, string(c.Kind)+" "+c.Name)
+			}
+		}
+		return names
+	}
+	if got, want := listed(), []string{"check disk", "check send_test", "note a", "note b"}; !slices.Equal(got, want) {
+		t.Errorf("the components are %q, want %q", got, want)
+	}
+	shown, err := b.Inspect(t.Context(), "", "Disk")
+	if err != nil || shown.Component.Name != "disk" || shown.Component.Description != "Disk checks the disk." || shown.TestFile != "checks/disk_test.go" {
+		t.Errorf("inspect: %+v, %v", shown, err)
+	}
+	if shown, err := b.Inspect(t.Context(), "note", "a"); err != nil || shown.Source != "a" {
+		t.Errorf("inspect: %+v, %v", shown, err)
+	}
+	for _, test := range []struct{ kind, name, want string }{
+		{"nothing", "a", `"nothing" is not a kind of component; the kinds are command, feature, generator, prompt, query, resource, tool, worker, check, note, page`},
+		{"page", "a", "generator page does not name its files; add //petrock:makes FOLDER/*.go to the doc comment of Page in internal/generators/note.go"},
+		{"note", "c", `note "c" does not exist; the project has a, b`},
+		{"check", "disk", "you have edited files of check disk"},
+		{"tool", "a", `tool "a" does not exist`},
+	} {
+		_, err := b.Destroy(t.Context(), test.kind, test.name, engine.Options{})
+		b.checkError(err, test.want)
+	}
+
+	// A component is destroyed with all of its files, and with tests that use it.
+	gone, err := b.Destroy(t.Context(), "note", "b", engine.Options{Force: true})
+	if err != nil || len(gone.Files) != 2 || gone.Kind != "note" || gone.Name != "b" {
+		t.Errorf("destroy: %+v, %v", gone, err)
+	}
+	gone, err = b.Destroy(t.Context(), "check", "Disk", engine.Options{Force: true})
+	if err != nil || !strings.Contains(gone.String(), "delete  checks/all_test.go") {
+		t.Errorf("destroy: %v, %v", gone, err)
+	}
+	if got, want := listed(), []string{"check send_test", "note a"}; !slices.Equal(got, want) {
+		t.Errorf("the components are %q, want %q", got, want)
+	}
+	if _, err := b.Undo(t.Context(), "", engine.Options{}); err != nil || len(listed()) != 3 {
+		t.Errorf("after undo: %q, %v", listed(), err)
+	}
+
+	// A component that the directive does not name, and components without their generator, are reported.
+	b.write("internal/generators/note.go", strings.Replace(noteGenerator, "makes notes/*", "makes other/*", 1))
+	made, err := b.Generate(t.Context(), "note", json.RawMessage(`{"name":"c"}`), engine.Options{DryRun: true})
+	if err != nil || !strings.Contains(made.String(), "notice: petrock will not find this note again; add //petrock:makes notes/* to the doc comment of Note in internal/generators/note.go") {
+		t.Errorf("generate: %v, %v", made, err)
+	}
+	page, check, _ := strings.Cut(noteGenerator, "// Check creates")
+	b.write("internal/generators/note.go", page)
+	b.write("internal/generators/check.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Check creates"+check)
+	gone, err = b.Destroy(t.Context(), "generator", "check", engine.Options{Force: true, DryRun: true})
+	if err != nil || !strings.Contains(gone.String(), "notice: what the generator has created stays, and is no longer listed: checks/disk.go, checks/send_test_check.go") {
+		t.Errorf("destroy: %v, %v", gone, err)
+	}
+}

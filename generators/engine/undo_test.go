@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// openNotes returns the engine of a project without Go files. Its generator, note, writes a text file.
+func openNotes(t *testing.T) *bench {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	b := &bench{T: t, dir: t.TempDir()}
+	manifest, err := project.Manifest{Petrock: generators.Version, Name: "hello", Module: "hello"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(project.FileName, string(manifest))
+	b.write("go.mod", "module hello\n\ngo 1.26.0\n")
+	b.Engine, err = engine.Open(b.dir, []gen.Generator{{
+		Name: "note", InputSchema: json.RawMessage(`{}`),
+		Make: gen.Typed(func(_ gen.Project, in struct {
+			Name string `json:"name"`
+		}) (gen.Draft, error) {
+			return gen.Draft{Kind: "note", Name: in.Name, Files: []gen.File{{Path: "notes/" + in.Name, Text: []byte(in.Name)}}}, nil
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// note generates a note and returns the id of the operation.
+func (b *bench) note(name string) string {
+	b.Helper()
+	made, err := b.Generate(b.Context(), "note", json.RawMessage(`{"name":"`+name+`"}`), engine.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return made.Operation
+}
+
+// refused returns the refusal of an undo or redo.
+func (b *bench) refused(do func() (*engine.Result, error)) *engine.Refusal {
+	b.Helper()
+	result, err := do()
+	refusal, ok := errors.AsType[*engine.Refusal](err)
+	if !ok {
+		b.Fatalf("got %v, %v, want a refusal", result, err)
+	}
+	return refusal
+}
+
+// Undo and redo without an id never revert an operation that the caller did not mean.
+func TestUndoAndRedo(t *testing.T) {
+	b := openNotes(t)
+	undo := func(id string) func() (*engine.Result, error) {
+		return func() (*engine.Result, error) { return b.Undo(t.Context(), id, engine.Options{}) }
+	}
+	redo := func(id string) func() (*engine.Result, error) {
+		return func() (*engine.Result, error) { return b.Redo(t.Context(), id, engine.Options{}) }
+	}
+	ok := func(do func() (*engine.Result, error), headline string) {
+		t.Helper()
+		result, err := do()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.Headline(); !strings.HasPrefix(got, headline) {
+			t.Errorf("the headline is %q, want %q", got, headline)
+		}
+	}
+	contract := b.refused(redo("")).Error()
+	if !strings.Contains(contract, "nothing to redo") {
+		t.Errorf("in a new project, redo says %s", contract)
+	}
+	a, second := b.note("a"), b.note("b")
+	if refusal := b.refused(redo(a)); !strings.Contains(refusal.Error(), "is not undone") {
+		t.Errorf("redo of an operation that is not undone: %v", refusal)
+	}
+	ok(undo(""), "Undid "+second+", generate note b (operation ")
+	refusal := b.refused(undo(""))
+	if text := refusal.Error(); !strings.Contains(text, "petrock redo (over MCP: redo)") || !strings.Contains(text, "petrock undo "+a) || !slices.Equal(refusal.Operations, []string{a}) {
+		t.Errorf("a second undo says %s", text)
+	}
+	ok(undo(a), "Undid "+a+", generate note a (")
+	ok(redo(""), "Redid generate note a (")
+	ok(redo(""), "Redid generate note b (")
+	if refusal := b.refused(redo("")); !strings.Contains(refusal.Error(), "nothing to redo") {
+		t.Errorf("with nothing to redo: %v", refusal)
+	}
+	ok(undo(""), "Undid "+second+", generate note b (")
+	third := b.note("c")
+	refusal = b.refused(redo(""))
+	if text := refusal.Error(); !strings.Contains(text, third+" (generate note c) followed the last undo") || len(refusal.Operations) != 1 {
+		t.Errorf("redo after another operation says %s", text)
+	}
+	ok(redo(refusal.Operations[0]), "Redid generate note b (")
+	if refusal := b.refused(undo(refusal.Operations[0])); !strings.Contains(refusal.Error(), "already redone by") {
+		t.Errorf("a redo of a redo: %v", refusal)
+	}
+	if got, want := b.files("notes"), []string{"notes/a", "notes/b", "notes/c"}; !slices.Equal(got, want) {
+		t.Errorf("the files are %q, want %q", got, want)
+	}
+}
+
+// In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.
+func TestUndoAndRedoAtRandom(t *testing.T) {
+	const seed, steps = 7, 120
+	random := rand.New(rand.NewPCG(seed, 0))
+	b := openNotes(t)
+	var ids []string              // of the generated notes
+	name := map[string]string{}   // of the note of an operation
+	isUndone := map[string]bool{} // by operation
+	var redoable []string         // operations that redo restores, the last first
+	lastIsUndo := false           // of the history
+	remaining := func(undone bool) []string {
+		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return isUndone[id] != undone })
+	}
+	for step := range steps {
+		target, wantRefusal := "", false
+		action, byID := random.IntN(4), random.IntN(3) == 0
+		var do func(string) (*engine.Result, error)
+		switch {
+		case action == 0 || len(ids) == 0:
+			file := fmt.Sprintf("n%d", step)
+			id := b.note(file)
+			ids, name[id], redoable, lastIsUndo = append(ids, id), file, nil, false
+			continue
+		case action == 1: // redo
+			do = func(id string) (*engine.Result, error) { return b.Redo(t.Context(), id, engine.Options{}) }
+			all := remaining(true)
+			if byID = byID && len(all) > 0; byID {
+				target = all[random.IntN(len(all))]
+			} else if wantRefusal = len(redoable) == 0; !wantRefusal {
+				target = redoable[len(redoable)-1]
+			}
+		default:
+			do = func(id string) (*engine.Result, error) { return b.Undo(t.Context(), id, engine.Options{}) }
+			all := remaining(false)
+			if byID = byID && len(all) > 0; byID {
+				target = all[random.IntN(len(all))]
+			} else if wantRefusal = lastIsUndo || len(all) == 0; !wantRefusal {
+				target = all[len(all)-1]
+			}
+		}
+		id := ""
+		if byID {
+			id = target
+		}
+		result, err := do(id)
+		if wantRefusal {
+			if _, ok := errors.AsType[*engine.Refusal](err); !ok {
+				t.Fatalf("step %d: got %v, %v, want a refusal", step, result, err)
+			}
+		} else if err != nil || result.Reverted != "generate note "+name[target] {
+			t.Fatalf("step %d: reverted %+v, %v, want %s", step, result, err, name[target])
+		} else {
+			lastIsUndo = !isUndone[target]
+			isUndone[target] = lastIsUndo
+			redoable = slices.DeleteFunc(redoable, func(id string) bool { return id == target })
+			if lastIsUndo {
+				redoable = append(redoable, target)
+			}
+		}
+		for _, id := range ids {
+			if _, err := os.Stat(filepath.Join(b.dir, "notes", name[id])); (err != nil) != isUndone[id] {
+				t.Fatalf("step %d: note %s: %v, undone %t", step, name[id], err, isUndone[id])
+			}
+		}
+	}
+}

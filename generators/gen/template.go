@@ -1,0 +1,127 @@
+package gen
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+// A Template is a file of a component. Its path contains * for the component's name: macros/*.go. Its text
+// is a [text/template], which can use the fields of the generator's input by Go or JSON name, and
+//
+//	{{.Name}}     vpn_outage
+//	{{.Go}}       VpnOutage, the name in Go
+//	{{.Human}}    vpn outage
+//	{{.Package}}  name of the package in the file's folder
+//	{{.Import}}   import path of the file's folder
+//
+// Go files get a package clause if they have none, and missing imports.
+type Template struct{ Path, Text string }
+
+// FromTemplates returns the draft of a component whose files are created from templates. in is the input of
+// the generator, a struct with a field Name and optionally Description. Before the component is written,
+// petrock runs the first test in a file next to the first one with the ending _test.go.
+func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, error) {
+	values := inputValues(in)
+	typed, _ := values["Name"].(string)
+	name, err := ParseName(typed)
+	if err != nil {
+		return Draft{}, err
+	}
+	description, _ := values["Description"].(string)
+	if description, err = ParseDescription(description); err != nil {
+		return Draft{}, err
+	}
+	for _, key := range []string{"Name", "name"} {
+		values[key] = name.Wire()
+	}
+	values["Go"], values["Human"] = name.Go(), name.Human()
+	values["Description"], values["description"] = description, description
+
+	draft := Draft{Kind: kind, Name: name.Wire()}
+	for _, t := range files {
+		file, err := t.file(p, kind, name, values)
+		if err != nil {
+			return Draft{}, err
+		}
+		draft.Files = append(draft.Files, file)
+		dir := path.Dir(file.Path)
+		test := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindSubmatch(file.Text)
+		if test != nil && draft.Trial.Test == "" && strings.HasSuffix(file.Path, "_test.go") && dir == path.Dir(draft.Files[0].Path) {
+			draft.Trial.Test = string(test[1])
+			draft.Next = append(draft.Next, "go test ./"+dir)
+		}
+	}
+	return draft, nil
+}
+
+// file returns the file of a component.
+func (t Template) file(p Project, kind string, name Name, values map[string]any) (File, error) {
+	if err := CheckPattern(t.Path); err != nil {
+		return File{}, err
+	}
+	dir, base := path.Split(t.Path)
+	dir = path.Clean(dir)
+	file := File{Path: path.Join(dir, strings.Replace(base, "*", name.Wire(), 1))}
+	isGo := path.Ext(base) == ".go"
+	switch base {
+	case "*.go":
+		file.Path = path.Join(dir, name.File(kind))
+	case "*_test.go":
+		file.Path = path.Join(dir, strings.TrimSuffix(name.File(kind), ".go")+"_test.go")
+	}
+	values = maps.Clone(values)
+	values["Package"], values["Import"] = p.Package(dir), p.Import(dir)
+	parsed, err := template.New(t.Path).Option("missingkey=error").Parse(t.Text)
+	if err != nil {
+		return File{}, fmt.Errorf("parse template: %w", err)
+	}
+	var text strings.Builder
+	if err := parsed.Execute(&text, values); err != nil {
+		return File{}, fmt.Errorf("execute template: %w", err)
+	}
+	if isGo && !regexp.MustCompile(`(?m)^package \w`).MatchString(text.String()) {
+		file.Text = []byte("package " + p.Package(dir) + "\n\n")
+	}
+	file.Text, file.AddImports = append(file.Text, text.String()...), isGo
+	return file, nil
+}
+
+// inputValues returns the fields of a struct by Go and JSON name. It returns a map as it is.
+func inputValues(in any) map[string]any {
+	if given, ok := in.(map[string]any); ok {
+		return maps.Clone(given)
+	}
+	values := map[string]any{}
+	v := reflect.Indirect(reflect.ValueOf(in))
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if !field.IsExported() || field.Anonymous {
+			continue
+		}
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		values[field.Name] = v.FieldByIndex(field.Index).Interface()
+		if key != "" {
+			values[key] = values[field.Name]
+		}
+	}
+	return values
+}
+
+// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a path
+// from the project's root with a folder and one * in the file's name.
+func CheckPattern(pattern string) error {
+	dir, base := path.Split(pattern)
+	switch {
+	case dir == "" || strings.Contains(dir, "*") || strings.Count(base, "*") != 1:
+		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
+	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
+		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
+	case !regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`).MatchString(pattern):
+		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
+	}
+	return nil
+}
