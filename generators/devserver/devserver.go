@@ -95,6 +95,7 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	}
 	if t.options.NoExec {
 		server.RemoveTool("call")
+		server.RemoveTool("test")
 	}
 	t.offerOwnGenerators(context.Background())
 	return server, nil

@@ -18,11 +18,15 @@ const (
 
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
+	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run the tests first; new failures refuse the edit"},"dir":{"type":"string","description":"Folder of the project"}},"required":["edits"],"additionalProperties":false}`
+
 	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create) or Go name"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+
+	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Such as tools or features/...; default all"},"run":{"type":"string","description":"Pattern for test names"},"detail":{"type":"boolean","description":"All failures and output"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
@@ -55,6 +59,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "edit",
+			Description: "Edits files of the project, or creates, renames or deletes them, as one operation. Derived files and imports follow, changed packages and their importers are compiled, and an error changes nothing.",
+			InputSchema: json.RawMessage(inputSchemaTools_Edit),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+		}, t.Edit),
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
 			Description: "Returns the source, schemas and tests of a component.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
@@ -72,6 +82,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
+		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "test",
+			Description: "Runs the project's Go tests and returns failures with file, line and message.",
+			InputSchema: json.RawMessage(inputSchemaTools_Test),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
+		}, t.Test),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
 			Description: "Reverts a whole operation: it restores the files and updates derived files. It fails if files were edited since, or if later operations depend on it. To undo an undo, pass its id.",

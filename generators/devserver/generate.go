@@ -244,6 +244,8 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 		answer.Content = text(summary)
 	case *BuildOutput:
 		answer.Content = text(result.String())
+	case *engine.TestResult:
+		answer.Content = text(result.String())
 	}
 	answer.StructuredContent, err = strictjson.Marshal(result)
 	return answer, err

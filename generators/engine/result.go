@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -19,7 +21,7 @@ import (
 type Result struct {
 	OK          bool                   `json:"ok"`                  // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
 	DryRun      bool                   `json:"dryRun"`              // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
+	Action      string                 `json:"action"`              // generate, edit, destroy, undo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
 	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"` // Id for undo
@@ -35,6 +37,7 @@ type Result struct {
 	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
 	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
 	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
+	Tests       *TestResult            `json:"tests,omitempty"`     // Result of the tests of changed packages
 	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
 	Next        []string               `json:"next"`                // Next steps
 }
@@ -68,6 +71,9 @@ func (r *Result) String() string {
 	if r.Trial != nil {
 		fmt.Fprintln(&out, r.Trial)
 	}
+	if r.Tests != nil {
+		fmt.Fprint(&out, r.Tests)
+	}
 	for _, d := range r.Refused {
 		fmt.Fprintf(&out, "refused: %s\n", d)
 	}
@@ -98,6 +104,7 @@ func (r *Result) isRefused() bool {
 func (r *Result) Headline() string {
 	done := map[string][2]string{
 		"generate": {"Generated", "Would generate"},
+		"edit":     {"Edited", "Would edit"},
 		"destroy":  {"Destroyed", "Would destroy"},
 		"undo":     {"Undid", "Would undo"},
 		"sync":     {"Derived", "Would derive"},
@@ -248,6 +255,7 @@ type Refusal struct {
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
 	Declares    string                 `json:"declares,omitempty"`    // Declarations in the file with the caller's body, without function bodies
 	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
+	Tests       []trial.TestFailure    `json:"tests,omitempty"`       // Failed tests
 	Printed     string                 `json:"printed,omitempty"`     // Output of the function
 	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
 	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
@@ -290,6 +298,7 @@ func (r *Refusal) Error() string {
 		}
 		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Message, "\n", "\n    "))
 	}
+	writeTestFailures(&out, r.Tests)
 	if r.Printed != "" {
 		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
 	}
@@ -302,6 +311,17 @@ func (r *Refusal) Error() string {
 		fmt.Fprintf(&out, "\n%s", r.Remedy)
 	}
 	return out.String()
+}
+
+// withLines adds source lines to diagnostics in planned files and in files on disk.
+func (e *Engine) withLines(found []typecheck.Diagnostic, p *plan) []typecheck.Diagnostic {
+	texts := maps.Clone(p.texts)
+	for _, d := range found {
+		if file := e.before.File(d.File); file != nil && !p.plans(d.File) {
+			texts[d.File] = file.Text
+		}
+	}
+	return withLines(found, texts)
 }
 
 // withLines adds source lines to diagnostics in planned files, which are not on disk. It omits lines that

@@ -18,6 +18,7 @@ import (
 // The actions.
 const (
 	actionGenerate = "generate"
+	actionEdit     = "edit"
 	actionDestroy  = "destroy"
 	actionUndo     = "undo"
 	actionSync     = "sync"
@@ -31,6 +32,7 @@ type Options struct {
 	Force  bool // also change edited files
 	Keep   bool // keep edited files
 	NoExec bool // type-check only: build and run nothing
+	Test   bool // run the tests of changed packages and their importers before writing
 
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 }
@@ -111,6 +113,7 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Options) (*Result, error) {
 	r := e.newResult(p)
 	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
+	r.Tests = p.tests
 	r.Operation, r.Plan = p.operation.ID, p.savedID
 	for _, b := range p.broken {
 		r.Warnings = append(r.Warnings, b.diagnostic())

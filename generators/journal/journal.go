@@ -273,6 +273,15 @@ func (j *Journal) readOperation(file string) (Operation, error) {
 	return op, nil
 }
 
+// Read returns the content and permissions of a file of the project; nil if it does not exist. It refuses
+// paths that no operation may write: outside the project, in .git or .petrock, links and folders.
+func (j *Journal) Read(name string) ([]byte, fs.FileMode, error) {
+	if err := checkPath(name); err != nil {
+		return nil, 0, err
+	}
+	return j.readFile(name)
+}
+
 // Contents returns the content with a hash from a [Record]; nil for an empty hash.
 func (j *Journal) Contents(hash string) ([]byte, error) {
 	if hash == "" {

@@ -1,0 +1,47 @@
+package devserver
+
+import (
+	"context"
+	"errors"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// EditInput is the input of edit.
+type EditInput struct {
+	Edits []engine.FileEdit `json:"edits"`          // In order
+	Test  bool              `json:"test,omitempty"` // Run the tests first; new failures refuse the edit
+	Dir   string            `json:"dir,omitempty"`  // Folder of the project
+}
+
+// Edit edits files of the project, or creates, renames or deletes them, as one operation. Derived files and
+// imports follow, changed packages and their importers are compiled, and an error changes nothing.
+//
+//petrock:hints destructive open-world
+func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
+		result, err := p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, NoExec: t.options.NoExec})
+		return t.notify(ctx, p, result, err)
+	})
+}
+
+// TestInput is the input of test.
+type TestInput struct {
+	Packages []string `json:"packages,omitempty"` // Such as tools or features/...; default all
+	Run      string   `json:"run,omitempty"`      // Pattern for test names
+	Detail   bool     `json:"detail,omitempty"`   // All failures and output
+	Dir      string   `json:"dir,omitempty"`      // Folder of the project
+}
+
+// Test runs the project's Go tests and returns failures with file, line and message.
+//
+//petrock:hints open-world
+func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error) {
+	if t.options.NoExec {
+		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start petrock mcp without it"))
+	}
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.TestResult, error) {
+		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Detail: in.Detail})
+	})
+}
