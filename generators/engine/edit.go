@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -90,7 +92,7 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	name := e.pathInProject(edit.Path)
 	text, mode, exists, err := e.readToEdit(j, p, name)
 	if err != nil {
-		return refuse("%v", err)
+		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
 	}
 	kinds := 0
 	for _, set := range []bool{edit.Text != nil, len(edit.Replace) > 0, edit.Delete} {
@@ -145,11 +147,14 @@ func (e *Engine) pathInProject(name string) string {
 // readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit may not
 // change.
 func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, exists bool, err error) {
+	if info, err := e.root.Lstat(name); err == nil && info.IsDir() {
+		return nil, 0, false, errors.New("is a folder; name a file in it")
+	}
 	if text, mode, err = j.Read(name); err != nil {
 		return nil, 0, false, err
 	}
 	if reason := e.whyNotEditable(name, text); reason != "" {
-		return nil, 0, false, fmt.Errorf("%s", reason)
+		return nil, 0, false, errors.New(reason)
 	}
 	if planned, ok := p.texts[name]; ok {
 		text = planned
@@ -231,32 +236,47 @@ func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
 	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
 }
 
-// nearestLine returns the line where a text resembles another most: the most characters that its lines share
-// with the other's, from their first. It returns 0 if nothing is similar.
+// nearestLine returns the line where a text resembles another most: where its lines have the longest parts in
+// common with the first lines of the other, white space aside. It returns 0 if nothing is similar.
 func nearestLine(text, old string) int {
-	trimmed := func(text string) []string {
-		var all []string
-		for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
-			all = append(all, strings.TrimSpace(line))
-		}
-		return all
+	const mostLines, mostWidth, least = 3, 80, 4
+	squeeze := func(line string) string {
+		line = strings.Join(strings.Fields(line), "")
+		return line[:min(len(line), mostWidth)]
 	}
-	const mostLines, least = 10, 3
-	skipped := strings.Count(text, "\n") - strings.Count(strings.TrimLeft(text, "\n"), "\n")
-	lines, wanted := trimmed(text), trimmed(old)
+	var wanted []string
+	for line := range strings.Lines(strings.TrimLeft(old, " \t\n")) {
+		wanted = append(wanted, squeeze(line))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = squeeze(line)
+	}
 	best, at := least-1, 0
 	for i := range lines {
 		score := 0
-		for k := 0; k < min(len(wanted), mostLines) && i+k < len(lines); k++ {
-			for a, b := lines[i+k], wanted[k]; score < len(text) && a != "" && b != "" && a[0] == b[0]; a, b = a[1:], b[1:] {
-				score++
-			}
+		for k := 0; k < min(len(wanted), mostLines, len(lines)-i); k++ {
+			score += commonLength(lines[i+k], wanted[k])
 		}
 		if score > best {
-			best, at = score, i+1+skipped
+			best, at = score, i+1
 		}
 	}
 	return at
+}
+
+// commonLength returns the length of the longest text that occurs in both.
+func commonLength(a, b string) int {
+	longest, before := 0, make([]int, len(b)+1) // before[j]: the common end of a[:i] and b[:j]
+	for i := range len(a) {
+		for j := len(b); j > 0; j-- {
+			if before[j] = 0; a[i] == b[j-1] {
+				before[j] = before[j-1] + 1
+				longest = max(longest, before[j])
+			}
+		}
+	}
+	return longest
 }
 
 // completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
@@ -304,6 +324,15 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	newMod, newSum, err := e.runTidy(ctx, p, text, goSum, present)
 	if err != nil {
 		return err
+	}
+	tidied, err := modfile.ParseLax("go.mod", newMod, nil)
+	if err != nil {
+		return fmt.Errorf("parse tidied %w", err)
+	}
+	for _, r := range parsed.Require {
+		if !slices.ContainsFunc(tidied.Require, func(other *modfile.Require) bool { return other.Mod.Path == r.Mod.Path }) {
+			p.notices = append(p.notices, fmt.Sprintf("go mod tidy removed %s from go.mod, because no package needs it; edit go.mod together with the Go code that imports it.", r.Mod.Path))
+		}
 	}
 	p.texts["go.mod"], p.texts["go.sum"], p.tidied = newMod, newSum, true
 	e.cache.PlanModules(newMod, newSum)

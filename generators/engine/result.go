@@ -119,6 +119,8 @@ func (r *Result) Headline() string {
 	switch {
 	case r.isRefused():
 		return "Nothing was changed: petrock cannot derive from these packages:"
+	case r.Action == "edit" && len(r.Files) == 0:
+		return "Nothing to change: the files already have these texts."
 	case r.Action == "sync" && len(r.Files) == 0:
 		return "All derived files are up to date."
 	case r.Action == "sync":

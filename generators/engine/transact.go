@@ -114,6 +114,9 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	r := e.newResult(p)
 	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
 	r.Tests = p.tests
+	if r.Action == actionEdit && !slices.ContainsFunc(p.files, func(f journal.Change) bool { return f.Path == contract.File }) {
+		r.ToolsList = nil // unchanged
+	}
 	r.Operation, r.Plan = p.operation.ID, p.savedID
 	for _, b := range p.broken {
 		r.Warnings = append(r.Warnings, b.diagnostic())

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -51,6 +53,15 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, err
 	}
 	defer func() { err = joinErrors(err, b.remove()) }()
+	made, err := b.makeFolders(slices.Collect(maps.Values(dirs)))
+	defer func() {
+		for _, dir := range slices.Backward(made) {
+			os.Remove(dir) // fails if it is in use
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
 	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
 	args := append([]string{"test", "-json", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
@@ -86,6 +97,24 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
 	return out.summarize(b, dirs, limit), nil
+}
+
+// makeFolders creates the folders of planned packages in the project, because the go command runs tests in
+// them. It returns the folders that it has created.
+func (b buildDir) makeFolders(dirs []string) (made []string, err error) {
+	for _, dir := range dirs {
+		at := b.root
+		for name := range strings.SplitSeq(dir, "/") {
+			at = filepath.Join(at, name)
+			switch err := os.Mkdir(at, 0o755); {
+			case err == nil:
+				made = append(made, at)
+			case !errors.Is(err, fs.ErrExist):
+				return made, fmt.Errorf("create a folder for tests: %w", err)
+			}
+		}
+	}
+	return made, nil
 }
 
 // A limitError means that a package exceeded a limit.
@@ -239,7 +268,8 @@ func (t *testEvents) summarize(b buildDir, dirs map[string]string, exceeded *lim
 			s.Failures = append(s.Failures, TestFailure{Package: dir, Message: "was killed because " + exceeded.Error()})
 		case pkg.result == "fail" && len(s.Failures) == before:
 			failure := pkg.tests[""].failure(b, dir, t.limits)
-			failure.Message = cmp.Or(failure.Message, "the package failed outside of a test, for example in TestMain")
+			failure.Test = pkg.running()
+			failure.Message = cmp.Or(failure.Message, "the process ended early (os.Exit), or failed outside of a test (TestMain)")
 			s.Failures = append(s.Failures, failure)
 		}
 	}
@@ -264,7 +294,7 @@ func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackag
 		s.Passed++
 	case test.result == "skip" && !test.hasSubtests:
 		s.Skipped++
-	case test.result == "fail":
+	case test.result == "fail", test.result == "" && crashLine(test.output) != "":
 		failure := test.failure(b, dir, t.limits)
 		if failure.Test = name; failure.Message == "" && pkg.hasFailedSubtest(name) {
 			return
@@ -305,7 +335,7 @@ func (test *testedTest) failure(b buildDir, dir string, l Limits) TestFailure {
 		rest = append(rest, line)
 	}
 	f.Message, f.Output = strings.Join(messages, "\n"), strings.TrimSpace(strings.Join(rest, "\n"))
-	if crash := crashLine(test.output); crash != "" {
+	if crash := crashLine([]byte(f.Output)); crash != "" {
 		before, _, _ := strings.Cut(f.Output, crash)
 		f.Output = strings.TrimSpace(before)
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
