@@ -216,7 +216,7 @@ func (e *Engine) testPlan(ctx context.Context, p *plan) error {
 		return err
 	}
 	p.tests = after
-	if len(unseen) > 0 {
+	if len(unseen) > 0 && !trial.SeesPlanned() {
 		p.warnings = append(p.warnings, typecheck.Diagnostic{File: unseen[0], Message: "tests that open this file at run time have read the text on disk, because the change was not written yet; run the tests again"})
 	}
 	if after.OK {

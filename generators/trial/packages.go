@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -36,16 +35,17 @@ type Summary struct {
 type TestFailure struct {
 	Package string `json:"package"`          // Folder of the package
 	Test    string `json:"test,omitempty"`   // Name of the test or subtest; empty if the package failed outside of a test
-	File    string `json:"file,omitempty"`   // File of the first message, or of the panic
+	File    string `json:"file,omitempty"`   // File of the last message, or of the panic
 	Line    int    `json:"line,omitempty"`   // Line in that file
 	Message string `json:"message"`          // Messages of the test, or the reason that it ended
 	Output  string `json:"output,omitempty"` // Other output of the test
 }
 
 // Packages runs go test for the packages in dirs, slash-separated folders by import path, with the planned
-// files. run selects tests by name, as go test -run does; empty means all. The tests are not confined: they
-// run in the package's folder on disk, with the environment of this process. The time limit applies to each
-// package. If a package exceeds a limit, all tests are killed. Failures of the code are in the summary.
+// files. run selects tests by name, as go test -run does; empty means all. The tests are not confined, and have
+// the environment of this process. They run in the package's folder or, if files are planned, in a copy of
+// it (see [SeesPlanned]). The time limit applies to each package. If a package exceeds a limit, all tests are
+// killed. Failures of the code are in the summary.
 func Packages(ctx context.Context, o Options, dirs map[string]string, run string, l Limits) (summary *Summary, err error) {
 	l = l.withDefaults()
 	b, err := newBuildDir(o, ".")
@@ -66,6 +66,13 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	args := append([]string{"test", "-json", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
+		if SeesPlanned() {
+			script, err := b.mirror(o.Planned, slices.Collect(maps.Values(dirs)))
+			if err != nil {
+				return nil, fmt.Errorf("copy the project for tests: %w", err)
+			}
+			args = append(args, "-exec=sh '"+script+"'")
+		}
 	}
 	if run != "" {
 		args = append(args, "-run="+run)
@@ -97,24 +104,6 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
 	return out.summarize(b, dirs, limit), nil
-}
-
-// makeFolders creates the folders of planned packages in the project, because the go command runs tests in
-// them. It returns the folders that it has created.
-func (b buildDir) makeFolders(dirs []string) (made []string, err error) {
-	for _, dir := range dirs {
-		at := b.root
-		for name := range strings.SplitSeq(dir, "/") {
-			at = filepath.Join(at, name)
-			switch err := os.Mkdir(at, 0o755); {
-			case err == nil:
-				made = append(made, at)
-			case !errors.Is(err, fs.ErrExist):
-				return made, fmt.Errorf("create a folder for tests: %w", err)
-			}
-		}
-	}
-	return made, nil
 }
 
 // A limitError means that a package exceeded a limit.
@@ -320,10 +309,8 @@ func (test *testedTest) failure(b buildDir, dir string, l Limits) TestFailure {
 	for line := range strings.Lines(output) {
 		line = strings.TrimSuffix(line, "\n")
 		if found := message.FindStringSubmatch(line); found != nil {
-			if len(messages) == 0 {
-				f.Line, _ = strconv.Atoi(found[2])
-				f.File = path.Join(dir, found[1])
-			}
+			f.Line, _ = strconv.Atoi(found[2]) // of the last message: the first ones may be logs
+			f.File = path.Join(dir, found[1])
 			messages, inMessage = append(messages, found[3]), true
 			continue
 		}
