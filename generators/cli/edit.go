@@ -136,6 +136,7 @@ and may print 1 MiB. They are not confined.
 
 Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2 usage error.`,
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 				return terminal.Usagef("test runs code of the project; run it without --no-exec")

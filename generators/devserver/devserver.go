@@ -113,10 +113,10 @@ func (t *Tools) instructions() string {
 2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
 	if !t.options.NoExec {
 		text += `
-3. call runs a new component in the project's real server. The project's tools are not in the tool list of this server.`
+3. call runs a new component in the project's real server. The project's tools are not in the tool list of this server. test runs the project's tests.`
 	}
 	text += `
-4. undo reverts the last operation. You can edit Go files by hand; then run build, which updates derived files and compiles.
+4. edit changes any file: Go, tests, data. Nothing is written unless everything compiles. inspect_component also returns a file by its path. undo reverts the last operation. After editing by hand, run build.
 Never edit *_gen.go files. Before you write Go by hand, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
 	return text
 }
@@ -140,8 +140,8 @@ Use the tools of the petrock server, in this order.
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
 3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan, check the diffs, then call apply.
-4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
-5. Call project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
+4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
+5. Call test and project_status at the end: everything must compile. Report the new tools, their cost (toolsList), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
@@ -158,16 +158,21 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 
 // InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
-	Name string `json:"name"`           // Tool name (notes_create), feature name (notes/create) or Go name
+	Name string `json:"name"`           // Tool name (notes_create), feature name (notes/create), Go name, or path of a file
 	Kind string `json:"kind,omitempty"` // tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous
 	Dir  string `json:"dir,omitempty"`  // Folder of the project
 }
 
-// InspectComponent returns the source, schemas and tests of a component.
+// InspectComponent returns the source, schemas and tests of a component, or the text of a file.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
-	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Inspection, error) { return p.engine.Inspect(ctx, in.Kind, in.Name) })
+	return withProject(ctx, t, in.Dir, func(p *openProject) (any, error) {
+		if file, ok, err := p.engine.ReadFile(in.Name); ok && in.Kind == "" {
+			return file, err
+		}
+		return p.engine.Inspect(ctx, in.Kind, in.Name)
+	})
 }
 
 // URIs of resources that change with the project.

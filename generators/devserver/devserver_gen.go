@@ -20,7 +20,7 @@ const (
 
 	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run the tests first; new failures refuse the edit"},"dir":{"type":"string","description":"Folder of the project"}},"required":["edits"],"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create) or Go name"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create), Go name, or path of a file"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
@@ -60,13 +60,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "edit",
-			Description: "Edits files of the project, or creates, renames or deletes them, as one operation. Derived files and imports follow, changed packages and their importers are compiled, and an error changes nothing.",
+			Description: "Edits project files as one verified operation: writes, replaces, renames, deletes. Imports and derived files follow. If something no longer compiles, nothing is written.",
 			InputSchema: json.RawMessage(inputSchemaTools_Edit),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 		}, t.Edit),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
-			Description: "Returns the source, schemas and tests of a component.",
+			Description: "Returns the source, schemas and tests of a component, or the text of a file.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),

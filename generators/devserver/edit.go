@@ -15,8 +15,8 @@ type EditInput struct {
 	Dir   string            `json:"dir,omitempty"`  // Folder of the project
 }
 
-// Edit edits files of the project, or creates, renames or deletes them, as one operation. Derived files and
-// imports follow, changed packages and their importers are compiled, and an error changes nothing.
+// Edit edits project files as one verified operation: writes, replaces, renames, deletes. Imports and derived
+// files follow. If something no longer compiles, nothing is written.
 //
 //petrock:hints destructive open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {

@@ -246,6 +246,8 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 		answer.Content = text(result.String())
 	case *engine.TestResult:
 		answer.Content = text(result.String())
+	case *engine.FileText:
+		answer.Content = text(result.Text)
 	}
 	answer.StructuredContent, err = strictjson.Marshal(result)
 	return answer, err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/mod/modfile"
 
@@ -277,6 +278,34 @@ func commonLength(a, b string) int {
 		}
 	}
 	return longest
+}
+
+// A FileText is a file of the project.
+type FileText struct {
+	OK   bool   `json:"ok"`   // Always true
+	Path string `json:"path"` // From the project's root
+	Text string `json:"text"` // Its text
+}
+
+// String returns the text.
+func (f *FileText) String() string { return f.Text }
+
+// ReadFile returns a file of the project. It reports whether the file exists.
+func (e *Engine) ReadFile(name string) (file *FileText, exists bool, err error) {
+	const maxBytes = 100_000
+	name = e.pathInProject(name)
+	info, err := e.root.Stat(name)
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		return nil, false, nil
+	case info.Size() > maxBytes:
+		return nil, true, terminal.Usagef("read %s: it has %d bytes; the limit is %d", name, info.Size(), maxBytes)
+	}
+	text, err := e.root.ReadFile(name)
+	if err == nil && !utf8.Valid(text) {
+		err = terminal.Usagef("read %s: it is not UTF-8 text", name)
+	}
+	return &FileText{OK: true, Path: name, Text: string(text)}, true, err
 }
 
 // completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
