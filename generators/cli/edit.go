@@ -12,6 +12,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/trial"
 )
 
 func newEdit(env Env) *cobra.Command {
@@ -131,8 +132,8 @@ func newTest(env Env) *cobra.Command {
 		Long: `Run the Go tests of packages, which are folders or import paths and may end in /... . By default, all
 packages of the project are tested, except petrock's folders core and generators.
 
-The tests run as go test runs them, with the limits of examples: each package may run for 10 seconds,
-and may print 1 MiB. They are not confined.
+The tests run as go test runs them: they are not confined. Each package may print 1 MiB, and may run
+until --timeout; then all tests are killed.
 
 Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2 usage error.`,
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
@@ -156,6 +157,7 @@ Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2
 	}
 	c.addFlags(cmd, false)
 	cmd.Flags().StringVar(&o.Run, "run", "", "run only tests whose names match this `PATTERN`")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", trial.DefaultTime, "time limit for the tests of each package")
 	cmd.Flags().BoolVar(&o.Detail, "detail", false, "print all failures with their whole output")
 	return cmd
 }

@@ -3,6 +3,7 @@ package devserver
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/engine"
@@ -28,10 +29,11 @@ func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error)
 
 // TestInput is the input of test.
 type TestInput struct {
-	Packages []string `json:"packages,omitempty"` // Such as tools or features/...; default all
-	Run      string   `json:"run,omitempty"`      // Pattern for test names
-	Detail   bool     `json:"detail,omitempty"`   // All failures and output
-	Dir      string   `json:"dir,omitempty"`      // Folder of the project
+	Packages []string `json:"packages,omitempty"`                       // Such as tools or features/...; default all
+	Run      string   `json:"run,omitempty"`                            // Pattern for test names
+	Timeout  int      `json:"timeout,omitempty" schema:"min=1,max=600"` // Seconds for each package; default 10
+	Detail   bool     `json:"detail,omitempty"`                         // All failures and output
+	Dir      string   `json:"dir,omitempty"`                            // Folder of the project
 }
 
 // Test runs the project's Go tests and returns failures with file, line and message.
@@ -42,6 +44,6 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start petrock mcp without it"))
 	}
 	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.TestResult, error) {
-		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Detail: in.Detail})
+		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Detail: in.Detail, Timeout: time.Duration(in.Timeout) * time.Second})
 	})
 }

@@ -76,7 +76,7 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileE
 	if err := e.planGoMod(ctx, p); err != nil {
 		return nil, err
 	}
-	if !o.Test {
+	if !o.Test && !o.NoExec {
 		p.next = append(p.next, "Run the tests with petrock test (over MCP: test).")
 	}
 	if err := e.derive(ctx, p, e.placesAfter(p), false); err != nil {
@@ -358,13 +358,33 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	if err != nil {
 		return fmt.Errorf("parse tidied %w", err)
 	}
+	var removed []string
 	for _, r := range parsed.Require {
 		if !slices.ContainsFunc(tidied.Require, func(other *modfile.Require) bool { return other.Mod.Path == r.Mod.Path }) {
-			p.notices = append(p.notices, fmt.Sprintf("go mod tidy removed %s from go.mod, because no package needs it; edit go.mod together with the Go code that imports it.", r.Mod.Path))
+			removed = append(removed, r.Mod.Path)
 		}
 	}
-	p.texts["go.mod"], p.texts["go.sum"], p.tidied = newMod, newSum, true
-	e.cache.PlanModules(newMod, newSum)
+	if len(removed) > 0 {
+		p.notices = append(p.notices, fmt.Sprintf("go mod tidy removed modules from go.mod, because no package needs them: %s. Edit go.mod together with the Go code that imports a module.", joinFew(removed)))
+	}
+	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
+	return e.useModules(p)
+}
+
+// useModules makes verify use a planned go.mod, if there is one, and compile the whole project with it.
+func (e *Engine) useModules(p *plan) error {
+	if p.texts["go.mod"] == nil {
+		return nil
+	}
+	goSum, planned := p.texts["go.sum"]
+	if !planned {
+		var err error
+		if goSum, err = e.root.ReadFile("go.sum"); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	p.tidied = true
+	e.cache.PlanModules(p.texts["go.mod"], goSum)
 	return nil
 }
 

@@ -177,6 +177,40 @@ func TestEditInBrokenProject(t *testing.T) {
 	}
 }
 
+// An edit of go.mod is verified with the code that needs it, and can be undone in both directions.
+func TestEditGoMod(t *testing.T) {
+	b := open(t)
+	t.Setenv("GOFLAGS", "")
+	b.write("other/go.mod", "module example.com/other\n\ngo 1.26.0\n")
+	b.write("other/other.go", "package other\n\n// N is a number.\nconst N = 1\n")
+	mod := `{"path":"go.mod","replace":[{"old":"go 1.26.0","new":"go 1.26.0\n\nrequire example.com/other v0.0.0\n\nreplace example.com/other => ./other"}]}`
+	r, err := b.edit("["+mod+"]", engine.Options{})
+	if err != nil || len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "because no package needs them: example.com/other") {
+		t.Fatalf("a requirement that is not needed: %s (%v)", r, err)
+	}
+	if _, err := b.Undo(t.Context(), r.Operation, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	before := b.snapshot()
+	_, err = b.edit(`[{"path":"use/use.go","text":"package use\n\nimport \"example.com/other\"\n\nvar N = other.N\n"}]`, engine.Options{})
+	b.checkError(err, "could not import example.com/other")
+	_, err = b.edit("["+mod+`,{"path":"use/use.go","text":"package use\n\nimport \"example.com/other\"\n\nvar N = other.M\n"}]`, engine.Options{})
+	b.checkError(err, "undefined: other.M")
+	r, err = b.edit("["+mod+`,{"path":"use/use.go","text":"package use\n\nimport \"example.com/other\"\n\nvar N = other.N\n"}]`, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := b.snapshot()
+	undone, err := b.Undo(t.Context(), r.Operation, engine.Options{})
+	if now := b.snapshot(); err != nil || !maps.Equal(before, now) {
+		t.Fatalf("after undo (%v): %q", err, now["go.mod"])
+	}
+	_, err = b.Undo(t.Context(), undone.Operation, engine.Options{})
+	if now := b.snapshot(); err != nil || !maps.Equal(after, now) {
+		t.Errorf("after redo (%v): %q", err, now["go.mod"])
+	}
+}
+
 func TestEditRunsTests(t *testing.T) {
 	b := open(t)
 	b.write("money/money.go", "package money\n\nfunc Cents() int { return 100 }\n")

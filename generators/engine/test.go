@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/trial"
@@ -19,6 +20,8 @@ type TestOptions struct {
 	Packages []string // folders or import paths, which may end in /...; default all except petrock's
 	Run      string   // a regular expression that selects tests by name
 	Detail   bool     // report all failures and their whole output
+
+	Timeout time.Duration // for each package; default the limit of examples
 }
 
 // A TestResult is the result of tests.
@@ -43,7 +46,9 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := e.runTests(ctx, e.before, nil, dirs, o.Run)
+	limits := e.Limits
+	limits.Time = cmp.Or(o.Timeout, limits.Time)
+	result, err := e.runTests(ctx, e.before, nil, dirs, o.Run, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func hasTests(view *typecheck.View, dir string) bool {
 }
 
 // runTests runs tests of packages with planned files, which are part of view.
-func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, run string) (*TestResult, error) {
+func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, run string, limits trial.Limits) (*TestResult, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
 		return result, nil
@@ -113,7 +118,7 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 		byImportPath[e.checker.ImportPath(dir)] = dir
 	}
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
-	summary, err := trial.Packages(ctx, options, byImportPath, run, e.Limits)
+	summary, err := trial.Packages(ctx, options, byImportPath, run, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +216,7 @@ func writeTestFailures(out *strings.Builder, failures []trial.TestFailure) {
 // planned files. It refuses the plan if tests fail that pass without it.
 func (e *Engine) testPlan(ctx context.Context, p *plan) error {
 	dirs, unseen := e.packagesToTest(p)
-	after, err := e.runTests(ctx, p.after, p.texts, dirs, "")
+	after, err := e.runTests(ctx, p.after, p.texts, dirs, "", e.Limits)
 	if err != nil {
 		return err
 	}
@@ -229,7 +234,7 @@ func (e *Engine) testPlan(ctx context.Context, p *plan) error {
 			failing = append(failing, dir)
 		}
 	}
-	before, err := e.runTests(ctx, e.before, nil, failing, "")
+	before, err := e.runTests(ctx, e.before, nil, failing, "", e.Limits)
 	if err != nil {
 		return err
 	}

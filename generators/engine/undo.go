@@ -34,6 +34,9 @@ func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error
 		}
 		p.operation.Title, p.operation.Undoes = "undo "+target.Title, target.ID
 		p.ignoreBroken = true
+		if err := e.useModules(p); err != nil {
+			return nil, err
+		}
 		if err := e.revertParts(ctx, j, p, target); err != nil {
 			return nil, err
 		}
