@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -136,6 +137,11 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	r.Next = append(r.Next, e.eventLogAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
+	for i, next := range r.Next {
+		if strings.HasPrefix(next, "go test ") {
+			r.Next[i] += " (over MCP: test)"
+		}
+	}
 	return r, nil
 }
 
