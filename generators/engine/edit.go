@@ -68,7 +68,11 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileE
 	if len(refusal.Diagnostics) > 0 {
 		return nil, refusal
 	}
-	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
+	names := slices.Sorted(maps.Keys(p.texts))
+	const most = 3
+	if p.name = strings.Join(names[:min(len(names), most)], ", "); len(names) > most {
+		p.name += fmt.Sprintf(" and %d more", len(names)-most)
+	}
 	p.operation.Title = actionEdit + " " + p.name
 	if err := e.completeGo(ctx, p); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Result struct {
 	DryRun      bool                   `json:"dryRun"`              // True for a dry run: no file of the project was changed
 	Action      string                 `json:"action"`              // generate, edit, destroy, undo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
-	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
+	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it; for edit, the files
 	Operation   string                 `json:"operation,omitempty"` // Id for undo
 	Undoes      string                 `json:"undoes,omitempty"`    // Id of the operation that was undone
 	Plan        string                 `json:"plan,omitempty"`      // Id of the saved plan, for apply

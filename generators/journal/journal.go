@@ -137,7 +137,7 @@ func (j *Journal) Recovered() string { return j.recovered }
 type Operation struct {
 	ID     string    `json:"id"`               // sequence number and the beginning of a hash, such as 0007-3fa2c1
 	Time   time.Time `json:"time"`             // when it was applied
-	Action string    `json:"action"`           // generate, destroy, undo
+	Action string    `json:"action"`           // such as generate, edit, undo
 	Title  string    `json:"title"`            // such as "generate tool send_mail"
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // the changed files, sorted by path

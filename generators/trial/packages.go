@@ -98,7 +98,7 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	switch _, failed := errors.AsType[*exec.ExitError](err); {
 	case ctx.Err() != nil && !exceeded:
 		return nil, context.Cause(ctx)
-	case err != nil && !failed && !exceeded:
+	case err != nil && !failed && !exceeded && !errors.Is(err, exec.ErrWaitDelay): // a child may hold the output open
 		return nil, fmt.Errorf("run go test: %w", err)
 	case failed && len(out.packages) == 0 && !exceeded:
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
