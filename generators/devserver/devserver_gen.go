@@ -26,7 +26,7 @@ const (
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Such as tools or features/...; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","minimum":1,"maximum":600,"description":"Seconds for each package; default 10"},"detail":{"type":"boolean","description":"All failures and output"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Such as tools or features/...; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"detail":{"type":"boolean","description":"All failures and output"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )

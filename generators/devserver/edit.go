@@ -29,11 +29,11 @@ func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error)
 
 // TestInput is the input of test.
 type TestInput struct {
-	Packages []string `json:"packages,omitempty"`                       // Such as tools or features/...; default all
-	Run      string   `json:"run,omitempty"`                            // Pattern for test names
-	Timeout  int      `json:"timeout,omitempty" schema:"min=1,max=600"` // Seconds for each package; default 10
-	Detail   bool     `json:"detail,omitempty"`                         // All failures and output
-	Dir      string   `json:"dir,omitempty"`                            // Folder of the project
+	Packages []string `json:"packages,omitempty"` // Such as tools or features/...; default all
+	Run      string   `json:"run,omitempty"`      // Pattern for test names
+	Timeout  int      `json:"timeout,omitempty"`  // Seconds per package; default 10
+	Detail   bool     `json:"detail,omitempty"`   // All failures and output
+	Dir      string   `json:"dir,omitempty"`      // Folder of the project
 }
 
 // Test runs the project's Go tests and returns failures with file, line and message.
