@@ -18,7 +18,7 @@ const (
 
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run the tests first; new failures refuse the edit"},"dir":{"type":"string","description":"Folder of the project"}},"required":["edits"],"additionalProperties":false}`
+	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run tests first; new failures refuse the edit"},"dir":{"type":"string","description":"Folder of the project"}},"required":["edits"],"additionalProperties":false}`
 
 	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create), Go name, or path of a file"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
@@ -26,7 +26,7 @@ const (
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
-	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Such as tools or features/...; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"detail":{"type":"boolean","description":"All failures and output"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
+	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"detail":{"type":"boolean","description":"All failures and output"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the operation, from its result or petrock://history; default: the last one that is not undone"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string","description":"Folder of the project"}},"additionalProperties":false}`
 )
@@ -60,7 +60,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "edit",
-			Description: "Edits project files as one verified operation: writes, replaces, renames, deletes. Imports and derived files follow. If something no longer compiles, nothing is written.",
+			Description: "Edits project files as one operation: writes, replaces, renames, deletes. Imports and derived files follow. Nothing is written unless it compiles.",
 			InputSchema: json.RawMessage(inputSchemaTools_Edit),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 		}, t.Edit),

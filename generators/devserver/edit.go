@@ -12,12 +12,12 @@ import (
 // EditInput is the input of edit.
 type EditInput struct {
 	Edits []engine.FileEdit `json:"edits"`          // In order
-	Test  bool              `json:"test,omitempty"` // Run the tests first; new failures refuse the edit
+	Test  bool              `json:"test,omitempty"` // Run tests first; new failures refuse the edit
 	Dir   string            `json:"dir,omitempty"`  // Folder of the project
 }
 
-// Edit edits project files as one verified operation: writes, replaces, renames, deletes. Imports and derived
-// files follow. If something no longer compiles, nothing is written.
+// Edit edits project files as one operation: writes, replaces, renames, deletes. Imports and derived files
+// follow. Nothing is written unless it compiles.
 //
 //petrock:hints destructive open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
@@ -29,7 +29,7 @@ func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error)
 
 // TestInput is the input of test.
 type TestInput struct {
-	Packages []string `json:"packages,omitempty"` // Such as tools or features/...; default all
+	Packages []string `json:"packages,omitempty"` // Folders; default all
 	Run      string   `json:"run,omitempty"`      // Pattern for test names
 	Timeout  int      `json:"timeout,omitempty"`  // Seconds per package; default 10
 	Detail   bool     `json:"detail,omitempty"`   // All failures and output
