@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,19 +134,26 @@ func parseBody(field, text string) (*body, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution)
 	var list scanner.ErrorList
-	if errors.As(err, &list) {
+	hasErrors := errors.As(err, &list)
+	if at := functionEnd(fset, file); at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
+		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
+	}
+	if hasErrors {
 		line, column := list[0].Pos.Line-strings.Count(before, "\n"), list[0].Pos.Column
 		if lines := strings.Split(text, "\n"); line > len(lines) { // the error is after the end of text
 			line, column = len(lines), len(lines[len(lines)-1])+1
 		}
 		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
-	f := file.Decls[0].(*ast.FuncDecl) // before starts it
-	if len(file.Decls) != 1 || fset.Position(f.Body.Rbrace).Offset != len(whole)-2 {
-		at := fset.Position(f.Body.Rbrace)
-		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
-	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
+}
+
+// functionEnd returns where the first declaration of a file ends.
+func functionEnd(fset *token.FileSet, file *ast.File) token.Position {
+	if len(file.Decls) == 0 {
+		return token.Position{Offset: math.MaxInt}
+	}
+	return fset.Position(file.Decls[0].End() - 1)
 }
 
 // checkDirectives refuses compiler directives: gofmt moves some to the top of the file, and others

@@ -76,7 +76,7 @@ func driveDevServer(t *testing.T, version string) {
 			t.Errorf("%s has no description or no annotations", tool.Name)
 		}
 	}
-	for _, want := range []string{"generate_tool", "generate_resource", "generate_prompt", "generate_generator", "generate_feature", "generate_command", "generate_query", "generate_worker", "generate_version", "generate_component", "plan", "apply", "undo", "list_components", "inspect_component", "project_status", "build", "call", "new_project"} {
+	for _, want := range []string{"generate_tool", "generate_resource", "generate_prompt", "generate_generator", "generate_feature", "generate_command", "generate_query", "generate_worker", "generate_version", "generate_component", "plan", "apply", "undo", "list_components", "inspect_component", "project_status", "build", "edit", "test", "call", "new_project"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no tool %s among %v", want, names)
 		}

@@ -28,6 +28,7 @@ const (
 func AddCommands(root *cobra.Command, env Env) {
 	mcpcli.AddGroup(root, ChangeGroup, markProject(
 		newGenerate(env, env.generators()),
+		newEdit(env),
 		newApply(env),
 		newUndo(env),
 		newRedo(env),
@@ -36,7 +37,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newRemove(env),
 		newSync(env),
 	)...)
-	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newHistory(env))...)
+	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newTest(env), newHistory(env))...)
 }
 
 // examples returns command lines for help, one per line.

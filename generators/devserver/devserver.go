@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,6 +99,7 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 	if t.options.NoExec {
 		server.RemoveTool("call")
 		server.RemoveTool("log")
+		server.RemoveTool("test")
 	}
 	t.offerOwnGenerators(context.Background())
 	return server, nil
@@ -155,8 +157,8 @@ Use the tools of the petrock server, in this order.
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
 3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan with detail, check the diffs, then call apply.
-4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete?
-5. Call project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
+4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
+5. Call test and project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
@@ -218,6 +220,9 @@ type InspectComponentInput struct {
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
+	if in.File == "" && path.Ext(in.Name) != "" {
+		in.Name, in.File = "", in.Name // the name of a component has no dot
+	}
 	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (any, error) {
 		switch {
 		case (in.Name == "") == (in.File == ""):

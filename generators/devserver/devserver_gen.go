@@ -18,6 +18,8 @@ const (
 
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if its code was edited"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
 
+	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run tests first; new failures refuse the edit"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
+
 	inputSchemaTools_History = `{"type":"object","properties":{"limit":{"type":"integer","description":"Default 20"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"Only if the name is ambiguous"},"file":{"type":"string","description":"Instead of name: a file to read, or a folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
@@ -29,6 +31,8 @@ const (
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the undone operation; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"As for undo"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
+	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history; default: the last operation"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
@@ -60,6 +64,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
+		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "edit",
+			Description: "Edits project files as one operation: writes, replaces, renames, deletes. Imports and derived files follow. Nothing is written unless it compiles.",
+			InputSchema: json.RawMessage(inputSchemaTools_Edit),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
+		}, t.Edit),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "history",
 			Description: "Lists the recorded operations, the newest first, with ids for undo.",
@@ -96,6 +106,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_Redo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Redo),
+		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "test",
+			Description: "Runs the project's Go tests and returns failures with file, line and message.",
+			InputSchema: json.RawMessage(inputSchemaTools_Test),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
+		}, t.Test),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
 			Description: "Reverts a whole operation. It fails if files were edited since, or if later operations depend on it. Directly after an undo, pass an operation.",

@@ -5,7 +5,7 @@
 //	apply   write all files or none
 //	record  add the operation to the history, for undo
 //
-// A dry run only plans and verifies. Generators, destroy, undo, sync and saved plans all use
+// A dry run only plans and verifies. Generators, edit, destroy, undo, sync and saved plans all use
 // Engine.transact. Only new errors block a change, so that users can work in a broken project.
 package engine
 

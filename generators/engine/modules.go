@@ -69,15 +69,24 @@ func compareModules(old, now []byte) (different, versions []string) {
 	return different, versions
 }
 
-// tidy computes go.mod and go.sum with go mod tidy, which reads the planned files and writes to copies.
+// tidy computes go.mod and go.sum with go mod tidy. It keeps unused requirements of the user.
 func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
+	tidyMod, tidySum, err := e.runTidy(ctx, p, goMod, goSum, after)
+	if err != nil {
+		return nil, nil, err
+	}
+	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
+}
+
+// runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must stay.
+func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, present []string) (newMod, newSum []byte, err error) {
 	e.step("running go mod tidy on a copy of go.mod")
 	dir, err := os.MkdirTemp("", "petrock")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	copied, err := withParts(goMod, after)
+	copied, err := withParts(goMod, present)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,12 +108,9 @@ func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before,
 			Remedy:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
 		}
 	}
-	tidyMod, modErr := os.ReadFile(modFile)
-	tidySum, sumErr := os.ReadFile(sumFile)
-	if err := errors.Join(modErr, sumErr); err != nil {
-		return nil, nil, err
-	}
-	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
+	newMod, modErr := os.ReadFile(modFile)
+	newSum, sumErr := os.ReadFile(sumFile)
+	return newMod, newSum, errors.Join(modErr, sumErr)
 }
 
 // verifyModules refuses a plan whose changed modules break packages of the project.

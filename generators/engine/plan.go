@@ -53,6 +53,7 @@ type plan struct {
 	existing []typecheck.Diagnostic // errors that the project had before
 	files    []journal.Change       // changes on disk, sorted
 	tried    *Trial                 // the result of the examples; nil without examples
+	tests    *TestResult            // the result of the tests; nil if they were not run
 	parts    []PartChange           // parts that are added or removed
 	tidied   bool                   // whether go mod tidy computed go.mod
 	savedID  string                 // id of the plan that a dry run has saved
@@ -233,7 +234,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		}
 		return &Refusal{
 			Reason:      "the change would not compile:",
-			Diagnostics: withLines(verdict.New, p.texts),
+			Diagnostics: e.withLines(verdict.New, p),
 			Declares:    p.declares(verdict.New),
 			Remedy:      remedy,
 		}
@@ -255,8 +256,10 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
-	p.tried, err = e.try(ctx, p, o)
-	return err
+	if p.tried, err = e.try(ctx, p, o); err != nil || !o.Test {
+		return err
+	}
+	return e.testPlan(ctx, p)
 }
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
@@ -264,7 +267,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 func (p *plan) explainMissing(found []typecheck.Diagnostic) {
 	for i, d := range found {
 		for _, m := range p.missing {
-			if d.File == p.bodyFile && d.Message == "undefined: "+m.Name {
+			if (p.bodyFile == "" || d.File == p.bodyFile) && d.Message == "undefined: "+m.Name {
 				found[i].Message = m.Reason
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -20,9 +22,9 @@ import (
 type Result struct {
 	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
 	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`                // generate, destroy, undo, redo, sync, add or remove
+	Action      string                 `json:"action"`                // generate, edit, destroy, undo, redo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
-	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it
+	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it; for edit, the files
 	Operation   string                 `json:"operation,omitempty"`   // Id for undo
 	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone; of the undo that was redone
 	Reverted    string                 `json:"reverted,omitempty"`    // What was undone or redone, such as generate tool greet
@@ -37,6 +39,7 @@ type Result struct {
 	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
 	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
 	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
+	Tests       *TestResult            `json:"tests,omitempty"`     // Result of the tests of changed packages
 	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
 	Next        []string               `json:"next,omitempty"`      // Next steps
 	LeftOut     string                 `json:"leftOut,omitempty"`   // What the short form leaves out
@@ -66,6 +69,9 @@ func (r *Result) String() string {
 	}
 	if r.Trial != nil {
 		fmt.Fprintln(&out, r.Trial)
+	}
+	if r.Tests != nil {
+		fmt.Fprint(&out, r.Tests)
 	}
 	for _, d := range r.Refused {
 		fmt.Fprintf(&out, "refused: %s\n", d)
@@ -100,6 +106,7 @@ func (r *Result) isRefused() bool {
 func (r *Result) Headline() string {
 	done := map[string][2]string{
 		"generate": {"Generated", "Would generate"},
+		"edit":     {"Edited", "Would edit"},
 		"destroy":  {"Destroyed", "Would destroy"},
 		"undo":     {"Undid", "Would undo"},
 		"redo":     {"Redid", "Would redo"},
@@ -115,6 +122,8 @@ func (r *Result) Headline() string {
 	switch {
 	case r.isRefused():
 		return "Nothing was changed: petrock cannot derive from these packages:"
+	case r.Action == "edit" && len(r.Files) == 0:
+		return "Nothing to change: the files already have these texts."
 	case r.Action == "sync" && len(r.Files) == 0:
 		return "All derived files are up to date."
 	case r.Action == "sync":
@@ -271,6 +280,7 @@ type Refusal struct {
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
 	Declares    string                 `json:"declares,omitempty"`    // Declarations in the file with the caller's body, without function bodies
 	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
+	Tests       []trial.TestFailure    `json:"tests,omitempty"`       // Failed tests
 	Printed     string                 `json:"printed,omitempty"`     // Output of the function
 	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
 	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
@@ -314,6 +324,7 @@ func (r *Refusal) Error() string {
 		}
 		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Message, "\n", "\n    "))
 	}
+	writeTestFailures(&out, r.Tests)
 	if r.Printed != "" {
 		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
 	}
@@ -327,6 +338,17 @@ func (r *Refusal) Error() string {
 		fmt.Fprintf(&out, "\n%s", r.Remedy)
 	}
 	return out.String()
+}
+
+// withLines adds source lines to diagnostics in planned files and in files on disk.
+func (e *Engine) withLines(found []typecheck.Diagnostic, p *plan) []typecheck.Diagnostic {
+	texts := maps.Clone(p.texts)
+	for _, d := range found {
+		if file := e.before.File(d.File); file != nil && !p.plans(d.File) {
+			texts[d.File] = file.Text
+		}
+	}
+	return withLines(found, texts)
 }
 
 // withLines adds source lines to diagnostics in planned files, which are not on disk. It omits lines that

@@ -112,6 +112,9 @@ func (r *Result) Short(most int) any {
 		tried.Passed, tried.Printed = Cut(c, tried.Passed, "passed example"), c.Text(tried.Printed)
 		s.Trial = &tried
 	}
+	if r.Tests != nil {
+		s.Tests = r.Tests.short(c)
+	}
 	s.LeftOut = c.LeftOut()
 	return &s
 }
@@ -147,6 +150,7 @@ func (r *Refusal) short(c *Cutter) *Refusal {
 		}
 		s.Failures[i].Output = nil // the message has it
 	}
+	s.Tests = c.tests(r.Tests)
 	s.Printed = c.Text(r.Printed)
 	s.Files = c.Files(r.Files)
 	if slices.ContainsFunc(r.Files, func(f FileChange) bool { return f.Diff != "" }) {

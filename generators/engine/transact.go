@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -18,6 +19,7 @@ import (
 // The actions.
 const (
 	actionGenerate = "generate"
+	actionEdit     = "edit"
 	actionDestroy  = "destroy"
 	actionUndo     = "undo"
 	actionRedo     = "redo"
@@ -32,6 +34,7 @@ type Options struct {
 	Force  bool // also change edited files
 	Keep   bool // keep edited files
 	NoExec bool // type-check only: build and run nothing
+	Test   bool // run the tests of changed packages and their importers before writing
 
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 }
@@ -112,6 +115,10 @@ func (e *Engine) record(j *journal.Journal, p *plan) error {
 func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Options) (*Result, error) {
 	r := e.newResult(p)
 	r.DryRun, r.Recovered, r.Trial = o.DryRun, recovered, p.tried
+	r.Tests = p.tests
+	if r.Action == actionEdit && !slices.ContainsFunc(p.files, func(f journal.Change) bool { return f.Path == contract.File }) {
+		r.ToolsList = nil // unchanged
+	}
 	r.Operation, r.Plan = p.operation.ID, p.savedID
 	for _, b := range p.broken {
 		r.Warnings = append(r.Warnings, b.diagnostic())
@@ -133,6 +140,11 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	r.Next = append(r.Next, e.eventLogAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
+	for i, next := range r.Next {
+		if strings.HasPrefix(next, "go test ") {
+			r.Next[i] += " (over MCP: test)"
+		}
+	}
 	return r, nil
 }
 

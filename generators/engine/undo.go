@@ -53,6 +53,9 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		}
 		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
 		p.ignoreBroken = true
+		if err := e.useModules(p); err != nil {
+			return nil, err
+		}
 		if err := e.revertParts(ctx, j, p, target); err != nil {
 			return nil, err
 		}

@@ -116,16 +116,20 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 	return strings.Join(parts, "\n")
 }
 
-// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file: from
-// the project's root or, in a feature, from a folder below it.
+// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file. The
+// message may omit the file's folder.
 func (p *plan) linesOfPanic(message string) string {
 	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
 	line, _ := strconv.Atoi(found[2])
-	text := cmp.Or(string(p.texts[found[1]]), string(p.texts[path.Join(p.dir, path.Base(found[1]))]))
-	return typecheck.LinesAround(text, line)
+	for _, file := range []string{found[1], path.Join(p.dir, path.Base(found[1]))} {
+		if text := p.texts[file]; text != nil {
+			return typecheck.LinesAround(string(text), line)
+		}
+	}
+	return ""
 }
 
 // shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.

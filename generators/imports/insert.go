@@ -39,6 +39,46 @@ func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string
 	return s.insert(s.place(view, file, syntax), text, missing), nil
 }
 
+// RemoveUnused removes imports that a file does not use: packages of the standard library and of the project,
+// whose names are known. It formats the file if it removes one.
+func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file string, text []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments)
+	if err != nil {
+		return text, nil // Verify reports the syntax error
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	for node := range ast.Preorder(syntax) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if x, ok := selector.X.(*ast.Ident); ok {
+				used[x.Name] = true
+			}
+		}
+	}
+	p := s.place(view, file, syntax)
+	removed := false
+	for _, spec := range slices.Clone(syntax.Imports) {
+		i := importOf(spec)
+		name := i.Name
+		if pkg := p.inside(i.Path); name == "" && pkg != nil {
+			name = pkg.Name
+		} else if name == "" && s.standard.has(i.Path) {
+			name = nameByPath(i.Path)
+		}
+		if name != "" && name != "_" && name != "." && i.Path != "C" && !used[name] {
+			removed = astutil.DeleteNamedImport(fset, syntax, i.Name, i.Path) || removed
+		}
+	}
+	var out bytes.Buffer
+	if !removed || format.Node(&out, fset, syntax) != nil {
+		return text, nil
+	}
+	return out.Bytes(), nil
+}
+
 // insert adds imports to a file that parses. It formats the file up to its last import, and does not change
 // the rest.
 func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {

@@ -85,3 +85,23 @@ func TestInsertOddly(t *testing.T) {
 		}
 	}
 }
+
+// Imports that a file does not use are removed if their names are known.
+func TestRemoveUnused(t *testing.T) {
+	b := project(t, many)
+	for text, want := range map[string]string{
+		"package q\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nvar X = fmt.Sprint() // strings.X\n": "package q\n\nimport (\n\t\"fmt\"\n)\n\nvar X = fmt.Sprint() // strings.X\n",
+		"package q\n\nimport \"math/rand/v2\"\n\nvar X = 1\n":                                       "package q\n\nvar X = 1\n",
+		"package q\n\nimport r \"math/rand/v2\"\n\nvar X = r.Int()\n":                               "package q\n\nimport r \"math/rand/v2\"\n\nvar X = r.Int()\n",
+		"package q\n\nimport (\n\t_ \"embed\"\n\t. \"fmt\"\n\n\t\"gopkg.in/other.v3\"\n)\n":         "",
+		"package q\n\nimport \"fmt\"\n\nfunc {\n":                                                   "",
+	} {
+		if want == "" {
+			want = text
+		}
+		out, err := b.resolver.RemoveUnused(t.Context(), b.view(), "q/q.go", []byte(text))
+		if err != nil || string(out) != want {
+			t.Errorf("%s becomes\n%s (%v)", text, out, err)
+		}
+	}
+}

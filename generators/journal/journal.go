@@ -137,7 +137,7 @@ func (j *Journal) Recovered() string { return j.recovered }
 type Operation struct {
 	ID     string    `json:"id"`               // sequence number and the beginning of a hash, such as 0007-3fa2c1
 	Time   time.Time `json:"time"`             // when it was applied
-	Action string    `json:"action"`           // generate, destroy, undo, sync, add or remove
+	Action string    `json:"action"`           // such as generate, edit, undo
 	Title  string    `json:"title"`            // such as "generate tool send_mail"
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // the changed files, sorted by path
@@ -271,6 +271,15 @@ func (j *Journal) readOperation(file string) (Operation, error) {
 		op.Files[i].Mode &= fs.ModePerm
 	}
 	return op, nil
+}
+
+// Read returns the content and permissions of a file of the project; nil if it does not exist. It refuses
+// paths that no operation may write: outside the project, in .git or .petrock, links and folders.
+func (j *Journal) Read(name string) ([]byte, fs.FileMode, error) {
+	if err := checkPath(name); err != nil {
+		return nil, 0, err
+	}
+	return j.readFile(name)
 }
 
 // Contents returns the content with a hash from a [Record]; nil for an empty hash.

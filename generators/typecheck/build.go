@@ -39,6 +39,11 @@ func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic
 	return result.Diagnostics, nil
 }
 
+// Diagnose parses the errors that the go command prints when packages do not build or do not pass vet.
+func (o BuildOptions) Diagnose(output string) []Diagnostic {
+	return failure{Err: output}.diagnose("", o.withDefaults())
+}
+
 // BuildOptions configure [Build] and [CheckPackages].
 type BuildOptions struct {
 	Dir      string   // the working directory of the go command
@@ -328,7 +333,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
-			pkg, _, _ = strings.Cut(name, " ")
+			pkg, _, _ = strings.Cut(strings.Trim(name, "[]"), " ") // vet prints # [tools]
 			continue
 		}
 		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {

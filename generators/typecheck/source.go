@@ -212,12 +212,27 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 }
 
 func (s *Store) isIgnored(dir string) bool {
-	base := path.Base(dir)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor" {
+	if isIgnoredName(dir) {
 		return true
 	}
 	_, err := s.root.Lstat(path.Join(dir, "go.mod"))
 	return err == nil
+}
+
+// isIgnoredName reports whether the go command ignores a folder because of its name.
+func isIgnoredName(dir string) bool {
+	base := path.Base(dir)
+	return base != "." && strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor"
+}
+
+// isInPackage reports whether a file is a Go file, and not in or below a folder that the go command ignores.
+func isInPackage(name string) bool {
+	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if isIgnoredName(dir) {
+			return false
+		}
+	}
+	return isGo(name)
 }
 
 func isGo(name string) bool {
@@ -319,12 +334,12 @@ func newView(s *Store, files map[string]*File) *View {
 }
 
 // With returns the view with planned files over it: texts by path, nil for a deleted file. Files that
-// are not Go are ignored.
+// are not Go, and those in folders such as testdata, are ignored.
 func (v *View) With(planned map[string][]byte) *View {
 	files := maps.Clone(v.files)
 	for name, text := range planned {
 		switch {
-		case !isGo(name):
+		case !isInPackage(name):
 		case text == nil:
 			delete(files, name)
 		default:

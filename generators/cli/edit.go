@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/trial"
+)
+
+func newEdit(env Env) *cobra.Command {
+	var c projectFlags
+	var test bool
+	cmd := &cobra.Command{
+		Use:   "edit [FILE]",
+		Short: "Edit project files as one verified operation",
+		Long: `Edit, create, rename or delete project files as one operation. petrock formats Go files, adds and
+removes imports, updates derived files, and type-checks changed packages and their importers, tests
+included. If there is a new error, it changes nothing. undo reverts the operation.
+
+FILE with flags is one edit. For several, pass the input of the dev server's tool edit as JSON with
+--input, or on standard input without FILE:
+
+  {"edits": [{"path": "tools/add.go", "replace": [{"old": "a + b", "new": "b + a"}]},
+             {"path": "notes.md", "text": "# Notes\n"}], "test": true}
+
+Exit codes: 0 success; 1 the edit was refused; 2 usage error.`,
+		Example: examples(env, "edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test", "edit tools/add.go --rename tools/sum.go", "edit notes.md --from /tmp/notes.md", "edit notes.md --delete", "edit --input edits.json"),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			edits, err := readEdits(cmd, joinDir(env.Dir, c.dir), args, &test)
+			if err != nil {
+				return err
+			}
+			noExec, _ := cmd.Flags().GetBool("no-exec")
+			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+				return e.Edit(ctx, edits, engine.Options{DryRun: c.dryRun, Test: test, NoExec: noExec})
+			}, printResult)
+		},
+	}
+	c.addFlags(cmd, true)
+	flags := cmd.Flags()
+	flags.BoolVar(&test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
+	flags.String("replace", "", "replace `TEXT`, which must occur once; needs --with")
+	flags.String("with", "", "the new `TEXT` for --replace")
+	flags.Bool("all", false, "replace every occurrence")
+	flags.String("from", "", "write the text of another `FILE`, or - for standard input")
+	flags.String("rename", "", "the new `PATH` of the file")
+	flags.Bool("delete", false, "delete the file")
+	flags.String("input", "", "read the edits from a JSON `FILE`, or - for standard input")
+	return cmd
+}
+
+// readEdits returns the edits of a command line. Paths on the command line are relative to dir.
+func readEdits(cmd *cobra.Command, dir string, args []string, test *bool) ([]engine.FileEdit, error) {
+	flags := cmd.Flags()
+	if len(args) == 0 {
+		for _, name := range []string{"replace", "with", "all", "from", "rename", "delete"} {
+			if flags.Changed(name) {
+				return nil, terminal.Usagef("--%s needs FILE, such as tools/add.go", name)
+			}
+		}
+		return readEditInput(cmd, test)
+	}
+	if flags.Changed("input") {
+		return nil, terminal.Usagef("FILE and --input cannot be combined; pass one of them")
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // as the project's root is
+	}
+	edit := engine.FileEdit{Path: joinDir(dir, args[0])}
+	edit.Delete, _ = flags.GetBool("delete")
+	if rename, _ := flags.GetString("rename"); rename != "" {
+		edit.Rename = joinDir(dir, rename)
+	}
+	if flags.Changed("replace") != flags.Changed("with") {
+		return nil, terminal.Usagef("--replace and --with belong together; pass both")
+	}
+	if flags.Changed("replace") {
+		var r engine.Replacement
+		r.Old, _ = flags.GetString("replace")
+		r.New, _ = flags.GetString("with")
+		r.All, _ = flags.GetBool("all")
+		edit.Replace = []engine.Replacement{r}
+	}
+	if from, _ := flags.GetString("from"); from != "" {
+		text, err := readFile(cmd, "from", from)
+		if err != nil {
+			return nil, err
+		}
+		edit.Text = new(string(text))
+	}
+	return []engine.FileEdit{edit}, nil
+}
+
+// readEditInput reads the input of the tool edit from a file or standard input.
+func readEditInput(cmd *cobra.Command, test *bool) ([]engine.FileEdit, error) {
+	file, _ := cmd.Flags().GetString("input")
+	if file == "" {
+		if file = "-"; terminal.IsTerminal(os.Stdin) {
+			return nil, terminal.Usagef("edit needs FILE, such as tools/add.go, or --input")
+		}
+	}
+	text, err := readFile(cmd, "input", file)
+	if err != nil {
+		return nil, err
+	}
+	var input devserver.EditInput
+	if err := strictjson.Unmarshal(text, &input); err != nil {
+		return nil, terminal.Usagef("--input %s: %w", file, err)
+	}
+	if input.Dir != "" {
+		return nil, terminal.Usagef("--input %s: dir is for MCP clients; pass --dir", file)
+	}
+	*test = *test || input.Test
+	return input.Edits, nil
+}
+
+func newTest(env Env) *cobra.Command {
+	var c projectFlags
+	var o engine.TestOptions
+	cmd := &cobra.Command{
+		Use:   "test [PACKAGE…]",
+		Short: "Run the project's tests",
+		Long: `Run the Go tests of packages, which are folders or import paths and may end in /... . By default, all
+packages of the project are tested, except petrock's folders core and generators.
+
+The tests run as go test runs them: they are not confined. Each package may print 1 MiB, and may run
+until --timeout; then all tests are killed.
+
+Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2 usage error.`,
+		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
+				return terminal.Usagef("test runs code of the project; run it without --no-exec")
+			}
+			o.Packages = args
+			failed := false
+			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.TestResult, error) {
+				result, err := e.Test(ctx, o)
+				failed = err == nil && !result.OK
+				return result, err
+			}, func(env Env, r *engine.TestResult) error { return PrintReport(env.Out, r) })
+			if err == nil && failed {
+				err = &terminal.ReportedError{Err: errors.New("tests failed")}
+			}
+			return err
+		},
+	}
+	c.addFlags(cmd, false)
+	cmd.Flags().StringVar(&o.Run, "run", "", "run only tests whose names match this `PATTERN`")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", trial.DefaultTime, "time limit for the tests of each package")
+	return cmd
+}

@@ -1,0 +1,88 @@
+package devserver_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// newProject writes a project with stubs of core, and a package sun.
+func newProject(t *testing.T) string {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	root := t.TempDir()
+	archive, err := txtar.ParseFile("../engine/testdata/features.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range archive.Files {
+		write(t, filepath.Join(root, filepath.FromSlash(file.Name)), string(file.Data))
+	}
+	write(t, filepath.Join(root, "sun", "sun.go"), "package sun\n\n// Rise returns the hour.\nfunc Rise() int { return 6 }\n")
+	write(t, filepath.Join(root, "sun", "sun_test.go"), "package sun\n\nimport \"testing\"\n\nfunc TestRise(t *testing.T) {\n\tif Rise() != 6 {\n\t\tt.Errorf(\"it rises at %d\", Rise())\n\t}\n}\n")
+	return root
+}
+
+// An agent reads a file, edits it, runs the tests, and undoes the edit.
+func TestEditAndTest(t *testing.T) {
+	client := connect(t, devserver.Options{Dir: newProject(t)})
+	if read := client.CallTool("inspect_component", map[string]any{"name": "sun/sun.go"}); read.IsError || !strings.Contains(read.Text(), "func Rise() int { return 6 }\n") {
+		t.Errorf("inspect_component returned %s", read.Text())
+	}
+	edit := func(test bool, old, new string) *mcp.ToolResult {
+		return client.CallTool("edit", map[string]any{"test": test, "edits": []any{
+			map[string]any{"path": "sun/sun.go", "replace": []any{map[string]any{"old": old, "new": new}}},
+		}})
+	}
+	for _, c := range []struct {
+		test          bool
+		old, new, say string
+	}{
+		{false, "return 6", "return six", "sun/sun.go:4:26: undefined: six"},
+		{false, "return 7", "return 8", "4 | func Rise() int { return 6 }"},
+		{true, "return 6", "return 7", "sun TestRise (sun/sun_test.go:7):\n    it rises at 7"},
+	} {
+		result := edit(c.test, c.old, c.new)
+		var fault engine.Fault
+		if err := json.Unmarshal(result.StructuredContent, &fault); err != nil || !result.IsError || fault.Refusal == nil || !strings.Contains(result.Text(), c.say) {
+			t.Errorf("%+v: got %s (%v)", c, result.Text(), err)
+		}
+	}
+	if result := edit(false, "return 6", "return 7"); result.IsError || !strings.Contains(result.Text(), "Edited sun/sun.go (operation 0001-") {
+		t.Fatalf("edit returned %s", result.Text())
+	}
+	tested := client.CallTool("test", map[string]any{})
+	var found engine.TestResult
+	if err := json.Unmarshal(tested.StructuredContent, &found); err != nil || tested.IsError || found.OK || found.Failed != 1 || found.Failures[0].File != "sun/sun_test.go" || found.Failures[0].Line != 7 {
+		t.Errorf("test returned %s (%v)", tested.StructuredContent, err)
+	}
+	if result := client.CallTool("undo", map[string]any{}); result.IsError {
+		t.Fatalf("undo returned %s", result.Text())
+	}
+	if tested := client.CallTool("test", map[string]any{"packages": []string{"sun"}, "run": "Rise"}); tested.Text() != "All tests passed: 1 passed in 1 package.\n" {
+		t.Errorf("test returned %s", tested.Text())
+	}
+}
+
+// With NoExec, tests do not run, but edits work.
+func TestEditWithoutExec(t *testing.T) {
+	client := connect(t, devserver.Options{Dir: newProject(t), NoExec: true})
+	if slices.ContainsFunc(client.Tools(), func(tool mcp.Tool) bool { return tool.Name == "test" }) {
+		t.Error("the tool test exists")
+	}
+	edits := []any{map[string]any{"path": "a.txt", "text": "A"}}
+	if result := client.CallTool("edit", map[string]any{"test": true, "edits": edits}); !result.IsError || !strings.Contains(result.Text(), "--no-exec") {
+		t.Errorf("edit with test returned %s", result.Text())
+	}
+	if result := client.CallTool("edit", map[string]any{"edits": edits}); result.IsError {
+		t.Errorf("edit returned %s", result.Text())
+	}
+}

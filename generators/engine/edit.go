@@ -1,0 +1,393 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A FileEdit changes one file: it sets the text, replaces parts of it, deletes or renames the file.
+type FileEdit struct {
+	Path    string        `json:"path"`              // From the project's root
+	Text    *string       `json:"text,omitempty"`    // Whole new text
+	Replace []Replacement `json:"replace,omitempty"` // Or replacements
+	Rename  string        `json:"rename,omitempty"`  // New path
+	Delete  bool          `json:"delete,omitempty"`
+}
+
+// A Replacement replaces a text that occurs once.
+type Replacement struct {
+	Old string `json:"old"` // Exact text that occurs once
+	New string `json:"new"`
+	All bool   `json:"all,omitempty"` // Every occurrence
+}
+
+// Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go files are
+// formatted, imports of the standard library and the module are added and removed as needed, and derived files
+// follow. Edit refuses files that petrock writes.
+func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result, error) {
+	switch {
+	case len(edits) == 0:
+		return nil, terminal.Usagef("there are no edits; pass at least one, with a path")
+	case o.Test && o.NoExec:
+		return nil, terminal.Usagef("tests are disabled by --no-exec; edit without test")
+	}
+	return e.transact(ctx, o, func(j *journal.Journal) (*plan, error) { return e.planEdit(ctx, j, edits, o) })
+}
+
+func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
+	p := newPlan(actionEdit)
+	p.checkPure, p.wholeProject = true, true
+	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
+	for _, edit := range edits {
+		if problem := e.planFile(j, p, edit); problem != nil {
+			problem.File = cmp.Or(problem.File, edit.Path)
+			refusal.Diagnostics = append(refusal.Diagnostics, *problem)
+		}
+	}
+	if len(refusal.Diagnostics) > 0 {
+		return nil, refusal
+	}
+	names := slices.Sorted(maps.Keys(p.texts))
+	const most = 3
+	if p.name = strings.Join(names[:min(len(names), most)], ", "); len(names) > most {
+		p.name += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	p.operation.Title = actionEdit + " " + p.name
+	if err := e.completeGo(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := e.planGoMod(ctx, p); err != nil {
+		return nil, err
+	}
+	if !o.Test && !o.NoExec {
+		p.next = append(p.next, "Run the tests with petrock test (over MCP: test).")
+	}
+	if err := e.derive(ctx, p, e.placesAfter(p), false); err != nil {
+		return nil, err
+	}
+	return p, e.refuseNewProblems(ctx, p)
+}
+
+// planFile plans one edit. It returns why the edit is refused, or nil.
+func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck.Diagnostic {
+	refuse := func(format string, args ...any) *typecheck.Diagnostic {
+		return &typecheck.Diagnostic{Message: fmt.Sprintf(format, args...)}
+	}
+	name := e.pathInProject(edit.Path)
+	text, mode, exists, err := e.readToEdit(j, p, name)
+	if err != nil {
+		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
+	}
+	kinds := 0
+	for _, set := range []bool{edit.Text != nil, len(edit.Replace) > 0, edit.Delete} {
+		if set {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1 || edit.Delete && edit.Rename != "":
+		return refuse("text, replace and delete exclude each other, and delete excludes rename; pass one of them")
+	case kinds == 0 && edit.Rename == "":
+		return refuse("pass text, replace, rename or delete")
+	case !exists && edit.Text == nil:
+		return refuse("does not exist%s", e.similarFile(name))
+	case edit.Delete:
+		p.texts[name] = nil
+		return nil
+	case edit.Text != nil:
+		text = []byte(*edit.Text)
+	}
+	for _, r := range edit.Replace {
+		var problem *typecheck.Diagnostic
+		if text, problem = r.apply(text); problem != nil {
+			return problem
+		}
+	}
+	if edit.Rename != "" {
+		p.texts[name] = nil
+		name = e.pathInProject(edit.Rename)
+		if _, _, exists, err = e.readToEdit(j, p, name); err != nil {
+			return refuse("rename to %s: %v", name, err)
+		}
+		if exists {
+			return refuse("rename to %s: the file already exists; delete it first, or choose another name", name)
+		}
+		p.modes[name] = mode
+	}
+	p.texts[name] = text
+	return nil
+}
+
+// pathInProject returns a path from the project's root. It accepts absolute paths in the project.
+func (e *Engine) pathInProject(name string) string {
+	if filepath.IsAbs(name) {
+		if inside, err := filepath.Rel(e.project.Root, name); err == nil && filepath.IsLocal(inside) {
+			name = filepath.ToSlash(inside)
+		}
+	}
+	return path.Clean(name)
+}
+
+// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit may not
+// change.
+func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, exists bool, err error) {
+	if info, err := e.root.Lstat(name); err == nil && info.IsDir() {
+		return nil, 0, false, errors.New("is a folder; name a file in it")
+	}
+	if text, mode, err = j.Read(name); err != nil {
+		return nil, 0, false, err
+	}
+	if reason := e.whyNotEditable(name, text); reason != "" {
+		return nil, 0, false, errors.New(reason)
+	}
+	if planned, ok := p.texts[name]; ok {
+		text = planned
+	}
+	return text, mode, text != nil, nil
+}
+
+// whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an empty text
+// if it may.
+func (e *Engine) whyNotEditable(name string, text []byte) string {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return dir + " is a symbolic link; name the file by its real path"
+		}
+	}
+	reasons := map[string]string{
+		contract.File:    "records what the server promises, and is changed by operations only; to accept changed fields of a command, use build with accept (petrock sync --accept), to keep old events readable generate_version",
+		SumFile:          "has the hashes of petrock's code; it never needs an edit",
+		project.FileName: "identifies the project for petrock; it never needs an edit",
+		"go.sum":         "follows from go.mod; edit go.mod",
+	}
+	mod := e.otherModule(name)
+	switch {
+	case reasons[name] != "":
+		return reasons[name]
+	case isPetrockPath(name):
+		return "is in a folder with petrock's code, which petrock.sum verifies; write your own code in another folder"
+	case typecheck.IsDerived(name, text):
+		return fmt.Sprintf("is derived from the project's Go code; edit the other files in %s, and it follows", e.sourcesOf(name))
+	case text == nil && strings.HasSuffix(name, "_gen.go"):
+		return "names ending in _gen.go are for derived files; choose another name"
+	case mod != "" && name != mod:
+		return fmt.Sprintf("is in another module (%s)", mod)
+	case path.Base(name) == "go.mod" && name != "go.mod":
+		return fmt.Sprintf("would make %s another module, which petrock does not read", path.Dir(name))
+	}
+	return ""
+}
+
+// sourcesOf returns the folders that a derived file is derived from.
+func (e *Engine) sourcesOf(derived string) string {
+	if dir := path.Dir(derived); !strings.HasPrefix(dir, "cmd/") {
+		return dir
+	}
+	return "tools, resources, prompts and features" // it wires them
+}
+
+// similarFile returns a hint at a file with the same name in another folder.
+func (e *Engine) similarFile(name string) string {
+	for _, file := range e.before.All() {
+		if path.Base(file.Path) == path.Base(name) && !isPetrockPath(file.Path) {
+			return fmt.Sprintf("; did you mean %s?", file.Path)
+		}
+	}
+	return "; pass text to create it"
+}
+
+// apply replaces the text. It returns why it cannot, or nil.
+func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
+	n := bytes.Count(text, []byte(r.Old))
+	switch {
+	case r.Old == "":
+		return nil, &typecheck.Diagnostic{Message: "old is empty; pass text to write the whole file"}
+	case n == 0:
+		line := nearestLine(string(text), r.Old)
+		return nil, &typecheck.Diagnostic{
+			Line: line, Message: fmt.Sprintf("old does not occur: %q; copy it exactly, white space included", gen.Shorten(r.Old)),
+			Lines: typecheck.LinesAround(string(text), line),
+		}
+	case n > 1 && !r.All:
+		var lines []string
+		for at := 0; len(lines) < n; {
+			at += bytes.Index(text[at:], []byte(r.Old))
+			lines = append(lines, fmt.Sprint(1+bytes.Count(text[:at], []byte("\n"))))
+			at += len(r.Old)
+		}
+		return nil, &typecheck.Diagnostic{Message: fmt.Sprintf("old occurs %d times, in lines %s: %q; add lines around it, or set all", n, joinFew(lines), gen.Shorten(r.Old))}
+	}
+	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
+}
+
+// nearestLine returns the line where a text resembles another most: where its lines have the longest parts in
+// common with the first lines of the other, white space aside. It returns 0 if nothing is similar.
+func nearestLine(text, old string) int {
+	const mostLines, mostWidth, least = 3, 80, 4
+	squeeze := func(line string) string {
+		line = strings.Join(strings.Fields(line), "")
+		return line[:min(len(line), mostWidth)]
+	}
+	var wanted []string
+	for line := range strings.Lines(strings.TrimLeft(old, " \t\n")) {
+		wanted = append(wanted, squeeze(line))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = squeeze(line)
+	}
+	best, at := least-1, 0
+	for i := range lines {
+		score := 0
+		for k := 0; k < min(len(wanted), mostLines, len(lines)-i); k++ {
+			score += commonLength(lines[i+k], wanted[k])
+		}
+		if score > best {
+			best, at = score, i+1
+		}
+	}
+	return at
+}
+
+// commonLength returns the length of the longest text that occurs in both.
+func commonLength(a, b string) int {
+	longest, before := 0, make([]int, len(b)+1) // before[j]: the common end of a[:i] and b[:j]
+	for i := range len(a) {
+		for j := len(b); j > 0; j-- {
+			if before[j] = 0; a[i] == b[j-1] {
+				before[j] = before[j-1] + 1
+				longest = max(longest, before[j])
+			}
+		}
+	}
+	return longest
+}
+
+// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
+func (e *Engine) completeGo(ctx context.Context, p *plan) error {
+	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
+		view := e.before.With(p.texts)
+		if view.File(name) == nil {
+			continue // deleted, not Go, or in testdata
+		}
+		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
+		if err != nil {
+			return err
+		}
+		text, missing, err := e.resolver.Add(ctx, view, name, text)
+		if err != nil {
+			return err
+		}
+		p.missing = append(p.missing, missing...)
+		p.texts[name] = formatted(gen.File{Path: name, Text: text})
+	}
+	return nil
+}
+
+// planGoMod completes a planned go.mod and plans go.sum, with go mod tidy. Verify compiles the whole project
+// with them.
+func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
+	text, planned := p.texts["go.mod"]
+	if !planned {
+		return nil
+	}
+	parsed, err := modfile.ParseLax("go.mod", text, nil)
+	switch {
+	case text == nil:
+		return &Refusal{Reason: "edit go.mod: a project needs it", Remedy: "Nothing was changed."}
+	case err != nil:
+		return &Refusal{Reason: fmt.Sprintf("edit go.mod: %v", err), Remedy: "Nothing was changed."}
+	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
+		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
+	}
+	goSum, err := e.root.ReadFile("go.sum")
+	if err != nil && !isMissing(err) {
+		return err
+	}
+	present := presentParts(e.before.With(p.texts))
+	newMod, newSum, err := e.runTidy(ctx, p, text, goSum, present)
+	if err != nil {
+		return err
+	}
+	tidied, err := modfile.ParseLax("go.mod", newMod, nil)
+	if err != nil {
+		return fmt.Errorf("parse tidied %w", err)
+	}
+	var removed []string
+	for _, r := range parsed.Require {
+		if !slices.ContainsFunc(tidied.Require, func(other *modfile.Require) bool { return other.Mod.Path == r.Mod.Path }) {
+			removed = append(removed, r.Mod.Path)
+		}
+	}
+	if len(removed) > 0 {
+		p.notices = append(p.notices, fmt.Sprintf("go mod tidy removed modules from go.mod, because no package needs them: %s. Edit go.mod together with the Go code that imports a module.", joinFew(removed)))
+	}
+	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
+	return e.useModules(p)
+}
+
+// useModules makes verify use a planned go.mod, if there is one, and compile the whole project with it.
+func (e *Engine) useModules(p *plan) error {
+	if p.texts["go.mod"] == nil {
+		return nil
+	}
+	goSum, planned := p.texts["go.sum"]
+	if !planned {
+		var err error
+		if goSum, err = e.root.ReadFile("go.sum"); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	p.tidied = true
+	e.cache.PlanModules(p.texts["go.mod"], goSum)
+	return nil
+}
+
+// placesAfter returns the places that have Go files before or after a plan.
+func (e *Engine) placesAfter(p *plan) []derive.Place {
+	after := e.before.With(p.texts)
+	return slices.DeleteFunc(derive.Places(after), func(place derive.Place) bool {
+		return len(after.Files(place.Dir))+len(e.before.Files(place.Dir)) == 0
+	})
+}
+
+// refuseNewProblems refuses a plan if petrock cannot derive from a package, unless it could not before.
+func (e *Engine) refuseNewProblems(ctx context.Context, p *plan) error {
+	for _, pkg := range p.packages {
+		if len(pkg.Problems) == 0 || e.whyUnread(pkg.Dir) != "" {
+			continue
+		}
+		before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+		if err != nil {
+			return err
+		}
+		if fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems); len(fresh) > 0 {
+			return &Refusal{
+				Reason:      fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir),
+				Diagnostics: e.withLines(fresh, p),
+				Remedy:      "Nothing was changed. Correct the edits and retry.",
+			}
+		}
+	}
+	return nil
+}
