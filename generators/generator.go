@@ -16,17 +16,16 @@ import (
 
 // GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string   `json:"name"`                                    // Name of the generator and of the components it creates, such as handler
-	Fields      []string `json:"fields,omitempty"`                        // Inputs besides name and description, as for a tool
-	Description string   `json:"description,omitempty"`                   // What it does, such as: Creates an HTTP handler.
-	Template    string   `json:"template,omitempty" schema:"format=text"` // File that it creates, as a Go text/template: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and the fields. Package clause and imports are added
+	Name        string   `json:"name"`                                    // Name, and kind of what it creates, such as handler
+	Fields      []string `json:"fields,omitempty"`                        // Further inputs, as for a tool
+	Description string   `json:"description,omitempty"`                   // Such as: Creates an HTTP handler.
+	Template    string   `json:"template,omitempty" schema:"format=text"` // Go text/template of the file that it creates: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and the fields. Package clause and imports are added
 	Test        string   `json:"test,omitempty" schema:"format=text"`     // Template of the file's test
 	Path        string   `json:"path,omitempty"`                          // Path of the file, such as docs/*.md; default: handlers/*.go
 	Body        string   `json:"body,omitempty" schema:"format=go"`       // Instead of template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)
 }
 
-// Generator creates a project-specific generator with a test, from a template or a body. Without them,
-// the generator creates functions with tests, for you to edit.
+// Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	name, err := gen.ParseName(in.Name)
 	if err != nil {

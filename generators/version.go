@@ -27,8 +27,8 @@ type VersionInput struct {
 	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command from old, for other conversions
 }
 
-// NewVersion creates a new version of a command whose fields change, into which stored events are upgraded.
-// Run it before or after editing the Go type. It renames fields with all references.
+// NewVersion creates a new version of a command whose fields change, and upgrades stored events to it. Run it
+// before or after editing the Go type.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {

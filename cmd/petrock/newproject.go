@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the project and of its server, such as weather"},"module":{"type":"string","description":"Path of its Go module (default: the name)"},"dir":{"type":"string","description":"New or empty folder below this server's working directory, or . for that (default: the name)"}},"required":["name"],"additionalProperties":false}`
+const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Of the project and its server, such as weather"},"module":{"type":"string","description":"Go module; default: the name"},"dir":{"type":"string","description":"New or empty folder; default: the name"}},"required":["name"]}`
 
 type newProjectInput struct {
 	Name   string `json:"name"`
@@ -37,7 +37,7 @@ func addNewProject(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
 		no := false
 		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
-			Description: "Creates a project: an MCP server in Go with one example tool, add. The first takes about half a minute. The other tools then work on the new project.",
+			Description: "Creates a project: an MCP server in Go with an example tool, add. The first takes about half a minute. The other tools then work on it.",
 			InputSchema: json.RawMessage(newProjectSchema),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {

@@ -45,8 +45,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the
-// server first, and starts a new process for each call.
+// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds
+// the server and starts a new process.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {

@@ -26,15 +26,15 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Only this kind, such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Event number; without it, show lists events"},"after":{"type":"integer","description":"List events after this one"},"limit":{"type":"integer","description":"Default: 20"},"type":{"type":"string","description":"map: new type; show: type or feature to list"},"version":{"type":"integer","description":"map: version of the type"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"Required to change an event"},"force":{"type":"boolean","description":"Even if other events break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of an event; show without it lists events"},"after":{"type":"integer","description":"List events after this number"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"show: only this type or feature; map: new type"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if other events break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id of the undone operation; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"As for undo"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id; default: the one undone last"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history; default: the last operation"},"keep":{"type":"boolean","description":"Keep files that were edited since, and undo the rest"},"force":{"type":"boolean","description":"Also undo files that were edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history"},"keep":{"type":"boolean","description":"Keep files edited since, undo the rest"},"force":{"type":"boolean","description":"Also undo files edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
 
 // Register registers the tools that are methods of t.
@@ -54,7 +54,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt. It builds the server first, and starts a new process for each call.",
+			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds the server and starts a new process.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
@@ -90,7 +90,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "log",
-			Description: "Shows the event log of the features, skips or remaps an event that cannot be applied, restores it, or replays the log to check it.",
+			Description: "Shows the event log of the features, skips or maps an event that cannot be applied, restores it, or replays the log to check it.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Log),
@@ -102,7 +102,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ProjectStatus),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "redo",
-			Description: "Restores an operation that undo has reverted.",
+			Description: "Restores what undo has reverted.",
 			InputSchema: json.RawMessage(inputSchemaTools_Redo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Redo),
@@ -114,7 +114,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Test),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation. It fails if files were edited since, or if later operations depend on it. Directly after an undo, pass an operation.",
+			Description: "Reverts a whole operation: the last one, or that with an id. It fails if files were edited since, or if later operations depend on it.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),

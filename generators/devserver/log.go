@@ -23,13 +23,13 @@ import (
 // LogInput is the input of log.
 type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"`  // Default: show
-	Seq     int64                      `json:"seq,omitempty"`     // Event number; without it, show lists events
-	After   int64                      `json:"after,omitempty"`   // List events after this one
-	Limit   int                        `json:"limit,omitempty"`   // Default: 20
-	Type    string                     `json:"type,omitempty"`    // map: new type; show: type or feature to list
-	Version int                        `json:"version,omitempty"` // map: version of the type
+	Seq     int64                      `json:"seq,omitempty"`     // Number of an event; show without it lists events
+	After   int64                      `json:"after,omitempty"`   // List events after this number
+	Limit   int                        `json:"limit,omitempty"`   // Default 20
+	Type    string                     `json:"type,omitempty"`    // show: only this type or feature; map: new type
+	Version int                        `json:"version,omitempty"` // map: its version
 	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
-	Reason  string                     `json:"reason,omitempty"`  // Required to change an event
+	Reason  string                     `json:"reason,omitempty"`  // For skip, map and restore
 	Force   bool                       `json:"force,omitempty"`   // Even if other events break
 	Common
 }
@@ -53,8 +53,8 @@ type LogOutput struct {
 	Next   []string `json:"next"`   // Next steps
 }
 
-// Log shows the event log of the features, skips or remaps an event that cannot be applied, restores it,
-// or replays the log to check it.
+// Log shows the event log of the features, skips or maps an event that cannot be applied, restores it, or
+// replays the log to check it.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {

@@ -9,14 +9,14 @@ import (
 
 // UndoInput is the input of undo.
 type UndoInput struct {
-	Operation string `json:"operation,omitempty"` // Id, from a result or history; default: the last operation
-	Keep      bool   `json:"keep,omitempty"`      // Keep files that were edited since, and undo the rest
-	Force     bool   `json:"force,omitempty"`     // Also undo files that were edited since
+	Operation string `json:"operation,omitempty"` // Id, from a result or history
+	Keep      bool   `json:"keep,omitempty"`      // Keep files edited since, undo the rest
+	Force     bool   `json:"force,omitempty"`     // Also undo files edited since
 	Common
 }
 
-// Undo reverts a whole operation. It fails if files were edited since, or if later operations depend on
-// it. Directly after an undo, pass an operation.
+// Undo reverts a whole operation: the last one, or that with an id. It fails if files were edited since, or
+// if later operations depend on it.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
@@ -28,18 +28,16 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 
 // RedoInput is the input of redo.
 type RedoInput struct {
-	Operation string `json:"operation,omitempty"` // Id of the undone operation; default: the one undone last
-	Keep      bool   `json:"keep,omitempty"`      // As for undo
-	Force     bool   `json:"force,omitempty"`     // As for undo
+	Operation string `json:"operation,omitempty"` // Id; default: the one undone last
 	Common
 }
 
-// Redo restores an operation that undo has reverted.
+// Redo restores what undo has reverted.
 //
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
 	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Redo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
+		result, err := p.engine.Redo(ctx, in.Operation, engine.Options{})
 		return t.notify(ctx, p, result, err)
 	})
 }
