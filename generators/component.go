@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
 
@@ -74,12 +72,7 @@ func (n component) about() string {
 		}
 		return text + ": models read this comment."
 	}
-	first, size := utf8.DecodeRuneInString(n.description)
-	text := string(unicode.ToLower(first)) + n.description[size:]
-	if next, _ := utf8.DecodeRuneInString(n.description[size:]); unicode.IsUpper(next) { // an abbreviation
-		text = n.description
-	}
-	return text
+	return gen.DocSentence(n.description)
 }
 
 // unwrittenMessage is part of the error that the component returns until it is written.

@@ -210,10 +210,12 @@ func toolsListSize(components []derive.Component) *Size {
 		if !c.IsTool() {
 			continue
 		}
-		if text, err := strictjson.Marshal(c.Tool()); err == nil {
-			s.Bytes += len(text) + 1
+		for _, c := range c.WithAliases() {
+			if text, err := strictjson.Marshal(c.Tool()); err == nil {
+				s.Bytes += len(text) + 1
+			}
+			s.Tools++
 		}
-		s.Tools++
 	}
 	s.Bytes += len(`{"tools":[]}`)
 	s.Tokens = (s.Bytes + 3) / 4
