@@ -16,6 +16,8 @@ const (
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Name of a tool, prompt or resource, or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Arguments of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Kind of component; default: resource for a URI, else tool"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
 
+	inputSchemaTools_Change = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"kind":{"type":"string","description":"Its kind; required if the name is ambiguous"},"rename":{"type":"string","description":"New name; references, tests and files follow"},"alias":{"type":"boolean","description":"With rename: clients can still call the tool by its old name"},"description":{"type":"string","description":"New description"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields to add or replace, as for generate_tool. NAME \\\"DESCRIPTION\\\" without a type changes only the description"},"rename_fields":{"type":"array","items":{"type":"string"},"description":"OLD=NEW"},"remove_fields":{"type":"array","items":{"type":"string"},"description":"Input fields to remove"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields to add or replace"},"rename_output":{"type":"array","items":{"type":"string"},"description":"OLD=NEW"},"remove_output":{"type":"array","items":{"type":"string"},"description":"Output fields to remove"},"default":{"type":"array","items":{"type":"string"},"description":"Values of new required fields in stored events: FIELD=VALUE"},"check":{"type":"string","format":"go","description":"New body of Check of a command"},"upgrade":{"type":"string","format":"go","description":"Body that converts stored events, old, to the new command; only if default cannot"},"body":{"type":"string","format":"go","description":"New body of the function, of Apply or of Answer"},"dry_run":{"type":"boolean","description":"Verify and return diffs, but write nothing"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
+
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker"},"name":{"type":"string","description":"Name of the component, such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also destroy code that was edited by hand"},"dir":{"type":"string","description":"Folder of the project"}},"required":["kind","name"],"additionalProperties":false}`
 
 	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"Tool name (notes_create), feature name (notes/create) or Go name"},"kind":{"type":"string","description":"tool, resource, prompt, generator, feature, command, query or worker; required if the name is ambiguous"},"dir":{"type":"string","description":"Folder of the project"}},"required":["name"],"additionalProperties":false}`
@@ -48,6 +50,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
+		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "change",
+			Description: "Renames or edits a component in place: its name, description, fields, output or body. References in the project's Go and tests follow. Stored events of a command stay readable.",
+			InputSchema: json.RawMessage(inputSchemaTools_Change),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+		}, t.Change),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with its folder, and updates derived files. Undo restores it.",

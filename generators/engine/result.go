@@ -19,7 +19,7 @@ import (
 type Result struct {
 	OK          bool                   `json:"ok"`                  // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
 	DryRun      bool                   `json:"dryRun"`              // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`              // generate, destroy, undo, sync, add or remove
+	Action      string                 `json:"action"`              // generate, destroy, change, undo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`      // Kind of the component
 	Name        string                 `json:"name,omitempty"`      // Name of the component, as clients see it
 	Operation   string                 `json:"operation,omitempty"` // Id for undo
@@ -103,6 +103,7 @@ func (r *Result) Headline() string {
 		"sync":     {"Derived", "Would derive"},
 		"add":      {"Added", "Would add"},
 		"remove":   {"Removed", "Would remove"},
+		"change":   {"Changed", "Would change"},
 	}[r.Action]
 	verb := done[0]
 	if r.DryRun {

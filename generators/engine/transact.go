@@ -23,6 +23,7 @@ const (
 	actionSync     = "sync"
 	actionAdd      = "add"
 	actionRemove   = "remove"
+	actionChange   = "change"
 )
 
 // Options configure an operation.

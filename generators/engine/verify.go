@@ -45,18 +45,45 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	if o.NoExec {
 		return &Trial{Passed: []string{}}, nil
 	}
-	report, err := trial.Test(ctx, options, p.dir, p.trial.Test, e.Limits)
-	if err != nil {
-		return nil, err
-	}
-	if !report.Passed {
-		return nil, p.trialRefusal(report)
-	}
-	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
-	for _, c := range report.Cases {
-		tried.Passed = append(tried.Passed, p.example(c).Name)
+	tried := &Trial{Ran: true, Passed: []string{}}
+	for _, test := range append([]string{p.trial.Test}, p.moreTests...) {
+		report, err := trial.Test(ctx, options, p.dir, test, e.Limits)
+		if err != nil {
+			return nil, err
+		}
+		if !report.Passed {
+			if err := e.refuseFailure(ctx, p, options, report); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		tried.Printed += report.Printed
+		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
+		for _, c := range report.Cases {
+			tried.Passed = append(tried.Passed, p.example(c).Name)
+		}
 	}
 	return tried, nil
+}
+
+// refuseFailure refuses a plan whose test failed, unless the test failed before the change too.
+func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, failed *trial.Report) error {
+	if p.testBefore == "" {
+		return p.trialRefusal(failed)
+	}
+	o.Planned = nil
+	before, err := trial.Test(ctx, o, p.dir, p.testBefore, e.Limits)
+	if err != nil {
+		return err
+	}
+	if !before.Passed {
+		p.warnings = append(p.warnings, typecheck.Diagnostic{Message: fmt.Sprintf("%s in %s failed before, and still fails", p.testBefore, p.dir)})
+		return nil
+	}
+	refusal := p.trialRefusal(failed)
+	refusal.Reason = "the tests would fail:"
+	refusal.Remedy = "Nothing was changed. Set body too, or edit the fields, the function and its tests together."
+	return refusal
 }
 
 func (p *plan) trialRefusal(report *trial.Report) *Refusal {

@@ -1,0 +1,26 @@
+package devserver
+
+import (
+	"context"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// ChangeInput is the input of change.
+type ChangeInput struct {
+	engine.Change
+	DryRun bool   `json:"dry_run,omitempty"` // Verify and return diffs, but write nothing
+	Dir    string `json:"dir,omitempty"`     // Folder of the project
+}
+
+// Change renames or edits a component in place: its name, description, fields, output or body.
+// References in the project's Go and tests follow. Stored events of a command stay readable.
+//
+//petrock:hints destructive open-world
+func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {
+	return withProject(ctx, t, in.Dir, func(p *openProject) (*engine.Result, error) {
+		result, err := p.engine.Change(ctx, in.Change, engine.Options{DryRun: in.DryRun, NoExec: t.options.NoExec})
+		return t.notify(ctx, p, result, err)
+	})
+}

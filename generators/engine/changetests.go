@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// editLiterals plans the changes to composite literals of a struct: it removes removed fields, converts
+// values of fields that become pointers or stop to be, and in tests adds samples of required fields.
+func (ch *changer) editLiterals(edit *fieldEdit) {
+	for _, dir := range ch.dirs {
+		for _, inspected := range ch.inspect(dir) {
+			for _, file := range inspected.Files {
+				if file.IsDerived() {
+					continue
+				}
+				for node := range ast.Preorder(file.Syntax) {
+					literal, ok := node.(*ast.CompositeLit)
+					if !ok {
+						continue
+					}
+					t := inspected.Info.TypeOf(literal)
+					if pointer, ok := t.(*types.Pointer); ok { // &T{} without its type in a list
+						t = pointer.Elem()
+					}
+					if named, ok := types.Unalias(t).(*types.Named); ok {
+						ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
+					}
+				}
+			}
+		}
+	}
+}
+
+func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *ast.CompositeLit, info *types.Info, isTarget bool) {
+	set := map[string]bool{} // JSON names of the required fields that it sets
+	keyed := true
+	for _, element := range literal.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			keyed = false
+			continue
+		}
+		key, ok := pair.Key.(*ast.Ident)
+		if !ok || info.Uses[key] == nil {
+			continue
+		}
+		pos := origin(info.Uses[key]).Pos()
+		set[edit.missing[pos].Name] = true
+		switch conversion, isPointer := edit.pointers[pos]; {
+		case edit.removed[pos]:
+			end := ch.offset(pair.End())
+			if rest := file.Text[end:]; len(rest) > 0 && rest[0] == ',' {
+				end++
+			}
+			ch.replace(file, pair.Pos(), pair.End()+token.Pos(end-ch.offset(pair.End())), "")
+			ch.noteRemoved(file, pair.Value)
+		case isPointer && conversion.wrap:
+			open, shut := "new(", ")"
+			if conversion.typ != "" {
+				open, shut = "new("+qualified(literal, conversion.typ)+"(", "))"
+			}
+			ch.replace(file, pair.Value.Pos(), pair.Value.Pos(), open)
+			ch.replace(file, pair.Value.End(), pair.Value.End(), shut)
+		case isPointer:
+			if call, ok := pair.Value.(*ast.CallExpr); ok && len(call.Args) == 1 && types.ExprString(call.Fun) == "new" {
+				ch.replace(file, call.Pos(), call.Args[0].Pos(), "")
+				ch.replace(file, call.Args[0].End(), call.End(), "")
+			}
+		}
+	}
+	if !isTarget || !edit.isInput || !keyed && len(literal.Elts) > 0 {
+		return
+	}
+	for _, f := range edit.required {
+		if set[f.Name] {
+			continue
+		}
+		at := ch.view.Fset().PositionFor(literal.Pos(), false)
+		value, ok := sampleCode(f)
+		switch {
+		case !file.IsTest():
+			ch.plan.next = append(ch.plan.next, fmt.Sprintf("Set the required field %s in %s:%d.", f.Go, at.Filename, at.Line))
+		case !ok:
+		case len(literal.Elts) == 0:
+			ch.replace(file, literal.Rbrace, literal.Rbrace, f.Go+": "+value+",")
+		default:
+			end := literal.Elts[len(literal.Elts)-1].End()
+			ch.replace(file, end, end, ", "+f.Go+": "+value)
+		}
+	}
+}
+
+// qualified returns a type of the package of a literal's type, as the literal's file names it.
+func qualified(literal *ast.CompositeLit, name string) string {
+	if selector, ok := literal.Type.(*ast.SelectorExpr); ok && types.Universe.Lookup(name) == nil && !strings.Contains(name, ".") {
+		return types.ExprString(selector.X) + "." + name
+	}
+	return name
+}
+
+// sampleCode returns a valid value of a field as Go code. It returns false for types whose zero value is
+// valid.
+func sampleCode(f gen.Field) (string, bool) {
+	switch f.Type.Kind {
+	case gen.KindString, gen.KindEnum:
+		return strconv.Quote(fmt.Sprint(f.Sample())), true
+	case gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool:
+		return fmt.Sprint(f.Sample()), true
+	}
+	return "", false
+}
+
+// editTestJSON plans the changes to JSON in tests: arguments of calls of the tool, and inputs and outputs
+// of its examples.
+func (ch *changer) editTestJSON() {
+	for _, dir := range ch.dirs {
+		for _, file := range ch.view.Files(dir) {
+			if !file.IsTest() {
+				continue
+			}
+			for _, decl := range file.Syntax.Decls {
+				if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil {
+					ch.editTest(file, function)
+				}
+			}
+		}
+	}
+}
+
+func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
+	isName := func(e ast.Expr) bool {
+		literal, _ := e.(*ast.BasicLit)
+		text, ok := unquote(literal)
+		return ok && text == ch.c.Name
+	}
+	checksTool := false // client.CheckTool(t, NAME, example)
+	for node := range ast.Preorder(test.Body) {
+		call, ok := node.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
+			if literal, ok := call.Args[at+1].(*ast.BasicLit); ok {
+				ch.editJSON(file, literal, ch.inputEdit)
+			} else {
+				checksTool = true
+			}
+		}
+	}
+	for node := range ast.Preorder(test.Body) {
+		row, ok := node.(*ast.CompositeLit)
+		if !ok {
+			continue
+		}
+		example := row
+		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
+			example, ok = row.Elts[1].(*ast.CompositeLit)
+		} else if ok = checksTool; ok {
+			ok = !isStep(row)
+		}
+		if !ok {
+			continue
+		}
+		for _, element := range example.Elts {
+			pair, ok := element.(*ast.KeyValueExpr)
+			if !ok {
+				continue
+			}
+			key, _ := pair.Key.(*ast.Ident)
+			literal, isLiteral := pair.Value.(*ast.BasicLit)
+			switch {
+			case key == nil || !isLiteral:
+			case key.Name == "Input" && ch.c.Kind != derive.Resource:
+				ch.editJSON(file, literal, ch.inputEdit)
+			case key.Name == "Output":
+				ch.editJSON(file, literal, ch.outputEdit)
+			}
+		}
+	}
+}
+
+// isStep reports whether a literal is a row with a tool's name and an example.
+func isStep(row *ast.CompositeLit) bool {
+	if len(row.Elts) != 2 {
+		return false
+	}
+	_, ok := row.Elts[0].(*ast.BasicLit)
+	return ok
+}
+
+// editJSON plans the change to a string literal that holds a JSON object.
+func (ch *changer) editJSON(file *typecheck.File, literal *ast.BasicLit, edit *fieldEdit) {
+	text, ok := unquote(literal)
+	if !ok || edit == nil || ch.isPlanned(file, literal.Pos()) || !json.Valid([]byte(text)) || strictjson.First([]byte(text)) != '{' {
+		return
+	}
+	edited := edit.editObject([]byte(text), "")
+	if string(edited) != text {
+		ch.replace(file, literal.Pos(), literal.End(), gen.RawString(string(edited)))
+	}
+}
+
+// editObject renames, removes and adds members of a JSON object. prefix is its path, with a dot at the end.
+func (edit *fieldEdit) editObject(object []byte, prefix string) []byte {
+	var members []string
+	known := map[string]bool{}
+	err := strictjson.Object(object, func(key, value []byte) error {
+		at := prefix + string(key)
+		if slices.Contains(edit.remove, at) {
+			return nil
+		}
+		name := string(key)
+		if renamed, ok := edit.rename[at]; ok {
+			name = strings.TrimPrefix(renamed, prefix)
+		}
+		known[name] = true
+		members = append(members, strconv.Quote(name)+":"+string(edit.editValue(value, at+".")))
+		return nil
+	})
+	if err != nil {
+		return object
+	}
+	added := edit.required
+	if !edit.isInput {
+		added = edit.added
+	}
+	for _, f := range added {
+		value, err := strictjson.Marshal(f.Sample())
+		if !edit.isInput {
+			value = zeroJSON(f)
+		}
+		if prefix == "" && !known[f.Name] && err == nil && value != nil {
+			members = append(members, strconv.Quote(f.Name)+":"+string(value))
+		}
+	}
+	changed := []byte("{" + strings.Join(members, ",") + "}")
+	if sameJSON(changed, object) {
+		return object
+	}
+	return changed
+}
+
+func (edit *fieldEdit) editValue(value []byte, prefix string) []byte {
+	switch strictjson.First(value) {
+	case '{':
+		return edit.editObject(value, prefix)
+	case '[':
+		var items []string
+		if strictjson.Array(value, func(item []byte) error {
+			items = append(items, string(edit.editValue(item, prefix)))
+			return nil
+		}) == nil {
+			return []byte("[" + strings.Join(items, ",") + "]")
+		}
+	}
+	return value
+}
+
+// zeroJSON returns the JSON of the zero value of an output field, or nil if it is left out.
+func zeroJSON(f gen.Field) []byte {
+	if f.Optional {
+		return nil
+	}
+	switch f.Type.Kind {
+	case gen.KindString, gen.KindEnum:
+		return []byte(`""`)
+	case gen.KindInt, gen.KindInt64, gen.KindFloat:
+		return []byte(`0`)
+	case gen.KindBool:
+		return []byte(`false`)
+	case gen.KindList:
+		return []byte(`[]`)
+	case gen.KindMap:
+		return []byte(`{}`)
+	}
+	return nil
+}
+
+func sameJSON(a, b []byte) bool {
+	compact := func(text []byte) string {
+		var value json.RawMessage
+		if json.Unmarshal(text, &value) != nil {
+			return string(text)
+		}
+		out, _ := strictjson.Marshal(value)
+		return string(out)
+	}
+	return compact(a) == compact(b)
+}
