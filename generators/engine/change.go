@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -51,7 +53,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
 	}
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) {
+	result, err := e.transact(ctx, o, func(*journal.Journal) (*plan, error) {
 		p := newPlan(actionChange)
 		p.checkPure = true
 		ch, err := e.newChanger(ctx, p, in)
@@ -67,6 +69,10 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
+	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics)+len(refusal.Failures) > 0 {
+		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them together."
+	}
+	return result, err
 }
 
 // A changer plans the change of one component.
@@ -333,14 +339,39 @@ func (ch *changer) finish(ctx context.Context) error {
 			p.bodyFile = target
 		}
 	}
+	ch.planTests()
+	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
+		if err := ch.addVersion(ctx); err != nil {
+			return err
+		}
+	}
+	for name, text := range p.texts {
+		if was := ch.view.File(name); was == nil || !bytes.Equal(was.Text, text) {
+			return nil
+		}
+	}
+	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
+}
+
+// planTests plans to run the component's test, and all tests of its package whose files change.
+func (ch *changer) planTests() {
+	p := ch.plan
 	p.dir = path.Dir(ch.c.File)
 	if test := ch.view.File(testPath(ch.c.File)); test != nil && slices.Contains(test.Names(), "Test"+ch.oldGo) {
 		p.trial.Test, p.testBefore = "Test"+ch.newGo, "Test"+ch.oldGo
 	}
-	if ch.c.Kind != derive.Command || ch.inputEdit == nil {
-		return nil
+	view := ch.view.With(p.texts)
+	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
+		test := view.File(file)
+		if test == nil || !test.IsTest() || test.Dir() != p.dir {
+			continue
+		}
+		for _, name := range test.Names() {
+			if startsWithWord(name, "Test") && name != p.trial.Test && name != "TestMain" {
+				p.moreTests = append(p.moreTests, name)
+			}
+		}
 	}
-	return ch.addVersion(ctx)
 }
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
@@ -379,7 +410,8 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		err = generatorError(g.Name, err)
 		if usage, ok := errors.AsType[*terminal.UsageError](err); ok {
-			return terminal.Usagef("change command %s: %s", ch.c.Name, strings.ReplaceAll(usage.Error(), "send a body", "set upgrade, a body of Upgrade,"))
+			text := strings.NewReplacer("or send a body that", "or set upgrade, a body that", "send a body", "set upgrade", "(rename ", "(rename_fields ", "(drop ", "(remove_fields ").Replace(usage.Error())
+			return terminal.Usagef("change command %s: %s", ch.c.Name, text)
 		}
 		return err
 	}
@@ -389,9 +421,9 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	}
 	ch.engine.findConflicts(ch.plan, draft)
 	if component.Test != "" {
-		ch.plan.trial, ch.plan.moreTests = component, []string{draft.Trial.Test}
+		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
 	}
-	ch.plan.next = append(ch.plan.next, draft.Next...)
+	ch.plan.next = append(ch.plan.next, draft.Next[0])
 	return nil
 }
 
@@ -419,10 +451,10 @@ func (ch *changer) advise(context.Context) error {
 	if ch.newGo != ch.oldGo && ch.c.IsTool() && !ch.in.Alias {
 		p.next = append(p.next, fmt.Sprintf("Clients that call %s now fail. To keep the name as a deprecated alias, undo this and set alias.", ch.c.Name))
 	}
-	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Command {
+	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Command && ch.c.EventType != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The event log keeps the name %s, so that stored events stay readable (//petrock:event).", ch.c.EventType))
 	}
-	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker {
+	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
 	}
 	if added := ch.addedFields(); len(added) > 0 && ch.in.Body == "" {

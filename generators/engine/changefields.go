@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -153,7 +154,10 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		if !ok {
 			return fmt.Errorf("%s is not declared as a struct; edit it in %s", edit.t.Obj().Name(), file.Path)
 		}
-		ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, "\n"+added)
+		if before := file.Text[:ch.offset(structure.Fields.Closing)]; !bytes.HasSuffix(bytes.TrimRight(before, " \t"), []byte("\n")) {
+			added = "\n" + added
+		}
+		ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, added)
 	}
 	return nil
 }
@@ -207,7 +211,7 @@ func (ch *changer) replaceField(edit *fieldEdit, spec fieldSpec, v *types.Var, o
 	}
 	typ := oldType
 	switch {
-	case spec.keepsType && f.Description == "" && !renamed:
+	case spec.keepsType && spec.Description == "" && !renamed:
 		return fmt.Errorf("field %s: nothing to change; write its type, or a description in double quotes", f.Name)
 	case spec.keepsType:
 		_, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
@@ -338,7 +342,7 @@ func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (strin
 	} else {
 		text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", name, f.Name)
 		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %[1]s = %q\n", name, value.Go, value.Text)
+			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
 		}
 		ch.appends[ch.fileAt(edit.t.Obj().Pos()).Path] += text + ")\n"
 	}
@@ -422,7 +426,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	added := ""
 	for _, value := range values {
 		if known[value.Text] == nil {
-			added += fmt.Sprintf("\n%s%s %[1]s = %q", ch.nameOf(name), value.Go, value.Text)
+			added += fmt.Sprintf("\n%s%s %s = %q", ch.nameOf(name), value.Go, ch.nameOf(name), value.Text)
 		}
 	}
 	if added == "" {

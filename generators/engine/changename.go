@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -322,7 +323,7 @@ func (ch *changer) newNameOf(old string) (string, bool) {
 // labels returns the names of a component in generated phrases: posts/create in a feature, else as clients
 // see it.
 func (ch *changer) labels() (old, name string) {
-	if ch.c.Feature != "" {
+	if ch.c.Feature != "" && ch.c.Kind != derive.Worker {
 		return ch.c.Feature + "/" + gen.WireName(ch.oldGo), ch.c.Feature + "/" + gen.WireName(ch.newGo)
 	}
 	return ch.c.Name, ch.newWire
@@ -434,7 +435,7 @@ func (ch *changer) renameLiterals(file *typecheck.File, ours bool) {
 			ch.replace(file, literal.Pos(), literal.End(), strings.Replace(literal.Value, ch.c.Name, ch.newWire, 1))
 		case text == ch.c.Name && ch.c.Kind != derive.Worker && !isTag(stack):
 			at := ch.view.Fset().PositionFor(literal.Pos(), false)
-			ch.plan.next = append(ch.plan.next, fmt.Sprintf("%s:%d has the text %s; change it if it means the %s.", file.Path, at.Line, literal.Value, ch.c.Kind))
+			ch.plan.next = append(ch.plan.next, fmt.Sprintf("%s:%d has the text %s; change it if it means the %s.", cmp.Or(ch.moves[file.Path], file.Path), at.Line, literal.Value, ch.c.Kind))
 		case ours:
 			if renamed := ch.renamedPhrases(literal.Value); renamed != literal.Value {
 				ch.replace(file, literal.Pos(), literal.End(), renamed)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
@@ -60,12 +59,7 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 		set[edit.missing[pos].Name] = true
 		switch conversion, isPointer := edit.pointers[pos]; {
 		case edit.removed[pos]:
-			end := ch.offset(pair.End())
-			if rest := file.Text[end:]; len(rest) > 0 && rest[0] == ',' {
-				end++
-			}
-			ch.replace(file, pair.Pos(), pair.End()+token.Pos(end-ch.offset(pair.End())), "")
-			ch.noteRemoved(file, pair.Value)
+			ch.removeElement(file, pair)
 		case isPointer && conversion.wrap:
 			open, shut := "new(", ")"
 			if conversion.typ != "" {
@@ -88,8 +82,9 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 			continue
 		}
 		at := ch.view.Fset().PositionFor(literal.Pos(), false)
-		value, ok := sampleCode(f)
+		value, ok := ch.sampleCode(f)
 		switch {
+		case !file.IsTest() && ch.owns(file) && file.Path != ch.c.File: // an older version
 		case !file.IsTest():
 			ch.plan.next = append(ch.plan.next, fmt.Sprintf("Set the required field %s in %s:%d.", f.Go, at.Filename, at.Line))
 		case !ok:
@@ -110,14 +105,22 @@ func qualified(literal *ast.CompositeLit, name string) string {
 	return name
 }
 
-// sampleCode returns a valid value of a field as Go code. It returns false for types whose zero value is
-// valid.
-func sampleCode(f gen.Field) (string, bool) {
+// sampleCode returns a valid value of a field as Go code: its value in stored events, or else a sample. It
+// returns false for types whose zero value is valid.
+func (ch *changer) sampleCode(f gen.Field) (string, bool) {
+	value := fmt.Sprint(f.Sample())
+	for _, text := range ch.in.Default {
+		if name, given, ok := strings.Cut(text, "="); ok && name == f.Name {
+			if value = given; json.Unmarshal([]byte(given), &value) != nil {
+				value = given
+			}
+		}
+	}
 	switch f.Type.Kind {
 	case gen.KindString, gen.KindEnum:
-		return strconv.Quote(fmt.Sprint(f.Sample())), true
+		return strconv.Quote(value), true
 	case gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool:
-		return fmt.Sprint(f.Sample()), true
+		return value, true
 	}
 	return "", false
 }
@@ -152,16 +155,26 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 			continue
 		}
 		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
-			if literal, ok := call.Args[at+1].(*ast.BasicLit); ok {
-				ch.editJSON(file, literal, ch.inputEdit)
-			} else {
-				checksTool = true
+			selector, isMethod := call.Fun.(*ast.SelectorExpr)
+			switch argument := call.Args[at+1].(type) {
+			case *ast.BasicLit:
+				ch.editJSON(file, argument, ch.inputEdit)
+			case *ast.CompositeLit:
+				ch.editMap(file, argument)
+			default:
+				checksTool = checksTool || isMethod && strings.HasPrefix(selector.Sel.Name, "Check")
 			}
 		}
 	}
 	for node := range ast.Preorder(test.Body) {
 		row, ok := node.(*ast.CompositeLit)
 		if !ok {
+			continue
+		}
+		if isName(member(row, "name")) { // {"name": NAME, "arguments": …}
+			if arguments, ok := member(row, "arguments").(*ast.CompositeLit); ok {
+				ch.editMap(file, arguments)
+			}
 			continue
 		}
 		example := row
@@ -189,6 +202,50 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 			}
 		}
 	}
+}
+
+// member returns the value of a string key in a map literal, or nil.
+func member(literal *ast.CompositeLit, key string) ast.Expr {
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			name, _ := pair.Key.(*ast.BasicLit)
+			if text, ok := unquote(name); ok && text == key {
+				return pair.Value
+			}
+		}
+	}
+	return nil
+}
+
+// editMap plans the change to a map literal with arguments: it renames and removes keys.
+func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
+	if _, isMap := literal.Type.(*ast.MapType); !isMap || ch.inputEdit == nil {
+		return
+	}
+	for _, element := range literal.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		key, _ := pair.Key.(*ast.BasicLit)
+		text, _ := unquote(key)
+		if name, renamed := ch.inputEdit.rename[text]; renamed {
+			ch.replace(file, key.Pos(), key.End(), strconv.Quote(name))
+		}
+		if slices.Contains(ch.inputEdit.remove, text) {
+			ch.removeElement(file, pair)
+		}
+	}
+}
+
+// removeElement plans to remove an element of a composite literal with its comma.
+func (ch *changer) removeElement(file *typecheck.File, element *ast.KeyValueExpr) {
+	end := element.End()
+	if rest := file.Text[ch.offset(end):]; len(rest) > 0 && rest[0] == ',' {
+		end++
+	}
+	ch.replace(file, element.Pos(), end, "")
+	ch.noteRemoved(file, element.Value)
 }
 
 // isStep reports whether a literal is a row with a tool's name and an example.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -152,12 +153,19 @@ func (r *rewrite) texts() map[string][]byte {
 	texts := map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(r.edits)) {
 		edits := slices.Clone(r.edits[name])
-		slices.SortStableFunc(edits, func(a, b textEdit) int { return b.start - a.start })
-		text := slices.Clone(r.view.File(name).Text)
+		slices.SortStableFunc(edits, func(a, b textEdit) int { // insertions before a replacement
+			return cmp.Or(a.start-b.start, min(a.end-a.start, 1)-min(b.end-b.start, 1))
+		})
+		text := r.view.File(name).Text
+		var out []byte
+		at := 0
 		for _, e := range edits {
-			text = slices.Concat(text[:e.start], []byte(e.text), text[e.end:])
+			if e.start >= at { // not in a part that is replaced
+				out = append(append(out, text[at:e.start]...), e.text...)
+				at = e.end
+			}
 		}
-		texts[name] = withoutUnused(text, r.tidy[name])
+		texts[name] = withoutUnused(append(out, text[at:]...), r.tidy[name])
 	}
 	return texts
 }

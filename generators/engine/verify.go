@@ -82,7 +82,7 @@ func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, fa
 	}
 	refusal := p.trialRefusal(failed)
 	refusal.Reason = "the tests would fail:"
-	refusal.Remedy = "Nothing was changed. Set body too, or edit the fields, the function and its tests together."
+	refusal.Remedy = "Nothing was changed. Edit the fields, the function and its tests together."
 	return refusal
 }
 
