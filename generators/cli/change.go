@@ -42,6 +42,12 @@ command, as generate version does. A renamed command keeps its name in the event
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Kind, in.Name = args[0], args[1]
+			for flag, text := range map[string]*string{"body": &in.Body, "check": &in.Check, "upgrade": &in.Upgrade} {
+				var err error
+				if *text, err = readText(cmd, flag, *text); err != nil {
+					return err
+				}
+			}
 			o.DryRun = c.dryRun
 			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 				e.Limits.NoNet = noNet
@@ -64,7 +70,7 @@ command, as generate version does. A renamed command keeps its name in the event
 	flags.StringArrayVar(&in.Default, "default", nil, "`FIELD=VALUE` of a new required field in stored events; may be repeated")
 	flags.StringVar(&in.Upgrade, "upgrade", "", "`GO` statements that convert stored events, old, to the new command")
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
-	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements")
+	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
 	flags.BoolVar(&o.NoExec, "no-exec", false, noExecUsage)
 	flags.BoolVar(&noNet, "no-net", false, noNetUsage)
 	return cmd

@@ -109,7 +109,7 @@ func (t *Tools) instructions() string {
 		text += `the enclosing project.`
 	}
 	text += `
-2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. generate_version changes the fields of a command that has stored events. plan shows what would be written, apply writes exactly that.`
+2. generate_tool with description, fields, output, body and examples creates a complete, tested tool in one call. It compiles the code and runs the examples first. On an error it writes nothing and reports the position. Examples can read files and, without --no-net, use the network. generate_resource and generate_prompt work the same way. For persistent state use a feature: generate_feature with crud creates one, and generate_command, generate_query and generate_worker add to it. change renames or edits a component in place; references, tests and stored events follow. plan shows what would be written, apply writes exactly that.`
 	if !t.options.NoExec {
 		text += `
 3. call runs a new component in the project's real server. The project's tools are not in the tool list of this server.`

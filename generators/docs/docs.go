@@ -21,7 +21,7 @@ type Page struct {
 func Pages() []Page {
 	var pages []Page
 	for _, topic := range []string{
-		"tools", "fields", "directives", "testing", "features", "evolving", "workers", "http", "oauth",
+		"tools", "fields", "directives", "testing", "features", "evolving", "changing", "workers", "http", "oauth",
 		"clients", "deployment", "agents", "undo", "generators", "trust",
 	} {
 		text, err := files.ReadFile(topic + ".md")

@@ -29,21 +29,21 @@ import (
 
 // A Change describes what to change of a component. Empty fields change nothing.
 type Change struct {
-	Name         string   `json:"name"`                                 // Name of the component, such as send_mail or posts/create
-	Kind         string   `json:"kind,omitempty"`                       // Its kind; required if the name is ambiguous
-	Rename       string   `json:"rename,omitempty"`                     // New name; references, tests and files follow
-	Alias        bool     `json:"alias,omitempty"`                      // With rename: clients can still call the tool by its old name
-	Description  string   `json:"description,omitempty"`                // New description
-	Fields       []string `json:"fields,omitempty"`                     // Input fields to add or replace, as for generate_tool. NAME \"DESCRIPTION\" without a type changes only the description
+	Name         string   `json:"name"`                                 // Such as send_mail or posts/create
+	Kind         string   `json:"kind,omitempty"`                       // Only if the name is ambiguous
+	Rename       string   `json:"rename,omitempty"`                     // New name
+	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name as a deprecated alias
+	Description  string   `json:"description,omitempty"`                // New one
+	Fields       []string `json:"fields,omitempty"`                     // Input fields to add or replace, as for generate_tool; NAME "TEXT" changes only the description
 	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW
-	RemoveFields []string `json:"remove_fields,omitempty"`              // Input fields to remove
+	RemoveFields []string `json:"remove_fields,omitempty"`              // Names
 	Output       []string `json:"output,omitempty"`                     // Output fields to add or replace
 	RenameOutput []string `json:"rename_output,omitempty"`              // OLD=NEW
-	RemoveOutput []string `json:"remove_output,omitempty"`              // Output fields to remove
-	Default      []string `json:"default,omitempty"`                    // Values of new required fields in stored events: FIELD=VALUE
-	Check        string   `json:"check,omitempty" schema:"format=go"`   // New body of Check of a command
-	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts stored events, old, to the new command; only if default cannot
-	Body         string   `json:"body,omitempty" schema:"format=go"`    // New body of the function, of Apply or of Answer
+	RemoveOutput []string `json:"remove_output,omitempty"`              // Names
+	Default      []string `json:"default,omitempty"`                    // Values of new required fields in stored events, FIELD=VALUE
+	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts stored events (old), if default cannot
+	Check        string   `json:"check,omitempty" schema:"format=go"`   // New body of Check
+	Body         string   `json:"body,omitempty" schema:"format=go"`    // New body of the function, Apply or Answer
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
