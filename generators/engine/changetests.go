@@ -202,6 +202,31 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 			}
 		}
 	}
+	if file.Path == testPath(ch.c.File) {
+		ch.editOutputs(file, test)
+	}
+}
+
+// editOutputs plans the changes to other string literals of the component's test that are its output.
+func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
+	if ch.outputEdit == nil {
+		return
+	}
+	for node := range ast.Preorder(test.Body) {
+		literal, _ := node.(*ast.BasicLit)
+		text, _ := unquote(literal)
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
+			continue
+		}
+		isOutput := true
+		for name := range members {
+			isOutput = isOutput && jsonField(ch.outputEdit.t, name) != nil
+		}
+		if isOutput {
+			ch.editJSON(file, literal, ch.outputEdit)
+		}
+	}
 }
 
 // member returns the value of a string key in a map literal, or nil.
@@ -217,7 +242,8 @@ func member(literal *ast.CompositeLit, key string) ast.Expr {
 	return nil
 }
 
-// editMap plans the change to a map literal with arguments: it renames and removes keys.
+// editMap plans the change to a map literal with arguments: it renames and removes keys, and adds samples of
+// required fields, unless the map is empty.
 func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
 	if _, isMap := literal.Type.(*ast.MapType); !isMap || ch.inputEdit == nil {
 		return
@@ -234,6 +260,12 @@ func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
 		}
 		if slices.Contains(ch.inputEdit.remove, text) {
 			ch.removeElement(file, pair)
+		}
+	}
+	for _, f := range ch.inputEdit.required {
+		if value, ok := ch.sampleCode(f); ok && len(literal.Elts) > 0 && member(literal, f.Name) == nil {
+			end := literal.Elts[len(literal.Elts)-1].End()
+			ch.replace(file, end, end, fmt.Sprintf(", %q: %s", f.Name, value))
 		}
 	}
 }
