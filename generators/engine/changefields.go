@@ -514,7 +514,7 @@ func (ch *changer) addedFields() (names []string) {
 	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
 		if edit != nil {
 			for _, f := range edit.added {
-				names = append(names, edit.t.Obj().Name()+"."+f.Go)
+				names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
 			}
 		}
 	}
