@@ -69,8 +69,8 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics)+len(refusal.Failures) > 0 {
-		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them together."
+	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics) > 0 {
+		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
 	}
 	return result, err
 }

@@ -82,7 +82,7 @@ func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, fa
 	}
 	refusal := p.trialRefusal(failed)
 	refusal.Reason = "the tests would fail:"
-	refusal.Remedy = "Nothing was changed. Edit the fields, the function and its tests together."
+	refusal.Remedy = "Nothing was changed. Edit the component and its test in one operation instead."
 	return refusal
 }
 
