@@ -84,6 +84,8 @@ type changer struct {
 	c      derive.Component
 	pkg    *types.Package
 
+	others []derive.Component // of its package
+
 	object        types.Object // the function or type
 	method        types.Object // the function itself, or the method that does the work; nil if there are several
 	input, output *types.Named // structs with the fields; nil if there are none
@@ -122,7 +124,19 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		newWire: c.Name, moves: map[string]string{}, appends: map[string]string{},
 	}
 	ch.pkg, _ = pass.Package(home.Dir)
-	return ch, ch.resolve()
+	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
+	if err := ch.resolve(); err != nil {
+		return nil, err
+	}
+	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
+		if t != nil {
+			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.fileAt(t.Obj().Pos()).Dir())...)
+		}
+	}
+	slices.Sort(ch.dirs)
+	ch.dirs = slices.Compact(ch.dirs)
+	ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{})
+	return ch, err
 }
 
 // resolve finds the declarations of the component.
@@ -217,12 +231,16 @@ func (ch *changer) run(ctx context.Context) error {
 	if err := ch.finish(ctx); err != nil {
 		return err
 	}
-	return ch.advise(ctx)
+	ch.advise()
+	return nil
 }
 
 // check refuses a change that the component does not support.
 func (ch *changer) check() error {
 	in := ch.in
+	if _, err := gen.ParseDescription(in.Description); err != nil {
+		return err
+	}
 	hasFields := len(in.Fields)+len(in.RenameFields)+len(in.RemoveFields) > 0
 	hasOutput := len(in.Output)+len(in.RenameOutput)+len(in.RemoveOutput) > 0
 	isCommand := ch.c.Kind == derive.Command
@@ -443,7 +461,7 @@ func withoutNull(text json.RawMessage) json.RawMessage {
 }
 
 // advise adds next steps and notices.
-func (ch *changer) advise(context.Context) error {
+func (ch *changer) advise() {
 	p := ch.plan
 	for _, file := range ch.unbuilt {
 		p.next = append(p.next, fmt.Sprintf("%s is not built on this system and may use an old name; rename it there by hand.", file))
@@ -457,12 +475,33 @@ func (ch *changer) advise(context.Context) error {
 	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
 	}
+	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
+		if users := ch.usersOf(edit); len(users) > 0 {
+			p.notices = append(p.notices, fmt.Sprintf("%s is also used by %s.", ch.nameOf(edit.t.Obj()), joinFew(users)))
+		}
+	}
 	if added := ch.addedFields(); len(added) > 0 && ch.in.Body == "" {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
 	}
+	if ch.c.Kind == derive.Worker && ch.inputEdit != nil {
+		p.next = append(p.next, fmt.Sprintf("If the worker has run and does not start, discard its saved fields: %s workers reset %s. Its position stays.", ch.engine.project.Name, ch.c.Name))
+	}
 	p.name = ch.newWire
 	p.next = append(p.next, "go test ./"+path.Dir(ch.c.File))
-	return nil
+}
+
+// usersOf returns the other components whose input or output is the edited struct.
+func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
+	if edit == nil {
+		return nil
+	}
+	for _, c := range ch.others {
+		other := &changer{rewrite: ch.rewrite, c: c, pkg: ch.pkg}
+		if other.resolve() == nil && (other.input == edit.t || other.output == edit.t) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // unquote returns the value of a string literal.

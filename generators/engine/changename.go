@@ -196,6 +196,7 @@ func (ch *changer) renameTriggers() {
 // versions.
 func (ch *changer) moveFiles(name gen.Name) {
 	dir, kind := path.Dir(ch.c.File), string(ch.c.Kind)
+	sharesFile := slices.ContainsFunc(ch.others, func(other derive.Component) bool { return other.File == ch.c.File })
 	move := func(old, target string) {
 		for _, pair := range [][2]string{{old, target}, {testPath(old), testPath(target)}} {
 			if ch.view.File(pair[0]) != nil {
@@ -203,7 +204,7 @@ func (ch *changer) moveFiles(name gen.Name) {
 			}
 		}
 	}
-	if was, err := gen.ParseName(gen.WireName(ch.oldGo)); err == nil && path.Base(ch.c.File) == was.File(kind) {
+	if was, err := gen.ParseName(gen.WireName(ch.oldGo)); err == nil && !sharesFile && path.Base(ch.c.File) == was.File(kind) {
 		move(ch.c.File, path.Join(dir, name.File(kind)))
 	}
 	for n := 1; n < ch.c.Version() && ch.c.Kind == derive.Command; n++ {

@@ -120,7 +120,7 @@ func (ch *changer) sampleCode(f gen.Field) (string, bool) {
 	case gen.KindString, gen.KindEnum:
 		return strconv.Quote(value), true
 	case gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool:
-		return value, true
+		return value, json.Valid([]byte(value))
 	}
 	return "", false
 }
