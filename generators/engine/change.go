@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -14,10 +13,7 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-
-	"golang.org/x/tools/go/ast/astutil"
 
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
@@ -316,17 +312,6 @@ func checkBody(text string) error {
 	return nil
 }
 
-// enclosing returns the innermost node of a type at a position, or the zero value.
-func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		if found, ok := node.(N); ok {
-			return found
-		}
-	}
-	return none
-}
-
 // finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.
 func (ch *changer) finish(ctx context.Context) error {
 	p := ch.plan
@@ -414,9 +399,13 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	case now.Version() > recorded.Version:
 		return nil // the user is writing a new version
 	}
-	input, err := strictjson.Marshal(map[string]any{
-		"name": ch.c.EventType, "rename": ch.in.RenameFields, "drop": ch.in.RemoveFields, "default": ch.in.Default, "body": ch.in.Upgrade,
-	})
+	input, err := strictjson.Marshal(struct {
+		Name    string   `json:"name"`
+		Rename  []string `json:"rename,omitempty"`
+		Drop    []string `json:"drop,omitempty"`
+		Default []string `json:"default,omitempty"`
+		Body    string   `json:"body,omitempty"`
+	}{ch.c.EventType, ch.in.RenameFields, ch.in.RemoveFields, ch.in.Default, ch.in.Upgrade})
 	if err != nil {
 		return err
 	}
@@ -424,7 +413,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	draft, err := edited.runGenerator(ctx, g, withoutNull(input))
+	draft, err := edited.runGenerator(ctx, g, input)
 	if err != nil {
 		err = generatorError(g.Name, err)
 		if usage, ok := errors.AsType[*terminal.UsageError](err); ok {
@@ -443,21 +432,6 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	}
 	ch.plan.next = append(ch.plan.next, draft.Next[0])
 	return nil
-}
-
-// withoutNull removes the members of a JSON object that are null or an empty string.
-func withoutNull(text json.RawMessage) json.RawMessage {
-	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &members); err != nil {
-		return text
-	}
-	for name, value := range members {
-		if text := string(value); text == "null" || text == `""` {
-			delete(members, name)
-		}
-	}
-	text, _ = strictjson.Marshal(members) // cannot fail
-	return text
 }
 
 // advise adds next steps and notices.
@@ -502,13 +476,4 @@ func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
 		}
 	}
 	return names
-}
-
-// unquote returns the value of a string literal.
-func unquote(literal *ast.BasicLit) (string, bool) {
-	if literal == nil || literal.Kind != token.STRING {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	return text, err == nil
 }

@@ -50,6 +50,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	if err != nil {
 		return nil, err
 	}
+	command = component.EventType
 	record, err := e.readContract(newPlan(actionGenerate))
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (e *Engine) findCommand(ctx context.Context, command string) (derive.Compon
 	var names []string
 	for _, c := range packages[0].Components {
 		if c.Kind == derive.Command {
-			if c.EventType == command {
+			if c.EventType == command || c.Matches(command) {
 				return c, nil
 			}
 			names = append(names, c.EventType)

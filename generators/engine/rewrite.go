@@ -340,3 +340,23 @@ func typeDoc(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at tok
 	}
 	return doc, at
 }
+
+// enclosing returns the innermost node of a type at a position, or the zero value.
+func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, node := range nodes {
+		if found, ok := node.(N); ok {
+			return found
+		}
+	}
+	return none
+}
+
+// unquote returns the value of a string literal.
+func unquote(literal *ast.BasicLit) (string, bool) {
+	if literal == nil || literal.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(literal.Value)
+	return text, err == nil
+}
