@@ -359,21 +359,31 @@ func (ch *changer) finish(ctx context.Context) error {
 // planTests plans to run the component's test, and all tests of its package whose files change.
 func (ch *changer) planTests() {
 	p := ch.plan
-	p.dir = path.Dir(ch.c.File)
-	if test := ch.view.File(testPath(ch.c.File)); test != nil && slices.Contains(test.Names(), "Test"+ch.oldGo) {
-		p.trial.Test, p.testBefore = "Test"+ch.newGo, "Test"+ch.oldGo
-	}
+	p.dir, p.oldTests = path.Dir(ch.c.File), map[string]string{}
 	view := ch.view.With(p.texts)
-	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
+	files := slices.Sorted(maps.Keys(p.texts))
+	if own := testPath(cmp.Or(ch.moves[ch.c.File], ch.c.File)); !p.plans(own) {
+		files = append(files, own)
+	}
+	for _, file := range files {
 		test := view.File(file)
 		if test == nil || !test.IsTest() || test.Dir() != p.dir {
 			continue
 		}
 		for _, name := range test.Names() {
-			if startsWithWord(name, "Test") && name != p.trial.Test && name != "TestMain" {
+			if startsWithWord(name, "Test") && name != "TestMain" {
 				p.moreTests = append(p.moreTests, name)
+				p.oldTests[name] = name
 			}
 		}
+	}
+	for _, old := range ch.oldNames {
+		if name, ok := ch.newNameOf(old); ok && p.oldTests[name] != "" {
+			p.oldTests[name] = old
+		}
+	}
+	if len(p.moreTests) > 0 {
+		p.trial.Test, p.moreTests = p.moreTests[0], p.moreTests[1:]
 	}
 }
 

@@ -43,7 +43,7 @@ type plan struct {
 	trial      gen.Trial              // the examples to run
 	dir        string                 // folder of the trial's test
 	moreTests  []string               // further tests of that folder to run
-	testBefore string                 // name of the trial's test before the change, if it existed; its old failures are ignored
+	oldTests   map[string]string      // names of these tests before a change; failures that existed before are ignored
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []imports.Missing      // imports that were not found
 	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
