@@ -13,12 +13,12 @@ type CommandInput struct {
 	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool. Default: none; the body still returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // Such as: Publishes a post.
 	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
-	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: replay must give the same state
+	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: events are replayed
 	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …
 }
 
-// Command creates a command: a tool that changes the state of a feature, with a test. It also creates the
-// feature if needed.
+// Command creates a command: a tool that changes the state of a feature. It also creates the feature if
+// needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "command", in.Name, in.Description)
 	if err != nil {
@@ -107,8 +107,7 @@ type QueryInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command
 }
 
-// Query creates a query: a tool that reads the state of a feature, with a test. It also creates the feature
-// if needed.
+// Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "query", in.Name, in.Description)
 	if err != nil {

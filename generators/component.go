@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
 
@@ -76,16 +74,7 @@ func (n component) about() string {
 		}
 		return text + ": models read this comment."
 	}
-	first, size := utf8.DecodeRuneInString(n.description)
-	text := string(unicode.ToLower(first)) + n.description[size:]
-	if next, _ := utf8.DecodeRuneInString(n.description[size:]); unicode.IsUpper(next) { // an abbreviation
-		text = n.description
-	}
-	switch word, _, _ := strings.Cut(text, " "); word {
-	case "a", "an", "the", "all", "every", "each", "one": // not a verb
-		return "is " + text
-	}
-	return text
+	return gen.DocSentence(n.description)
 }
 
 // unwrittenMessage is part of the error that the component returns until it is written.

@@ -252,7 +252,7 @@ func (c crud) update() gen.GoFile {
 	set := ""
 	for _, f := range c.fields {
 		star := "*"
-		if f.Optional || mayBeNil(f.Type) {
+		if f.Optional || f.Type.MayBeNil() {
 			star = ""
 		}
 		set += fmt.Sprintf("if c.%s != nil {\n$item.%[1]s = %sc.%[1]s\n}\n", f.Go, star)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/parser"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +43,7 @@ func (s structure) writeType(file gen.GoFile) {
 
 func (s structure) writeEnums(file gen.GoFile) {
 	for _, f := range s.fields {
-		enum, ok := enumOf(f.Type)
+		enum, ok := f.Type.Enum()
 		if !ok {
 			continue
 		}
@@ -81,7 +80,7 @@ func (n component) checkEnumNames(structures ...structure) error {
 	}
 	for _, s := range structures {
 		for _, f := range s.fields {
-			enum, ok := enumOf(f.Type)
+			enum, ok := f.Type.Enum()
 			if !ok {
 				continue
 			}
@@ -100,19 +99,12 @@ func (n component) checkEnumNames(structures ...structure) error {
 	return nil
 }
 
-func enumOf(t gen.FieldType) (gen.FieldType, bool) {
-	for t.Elem != nil {
-		t = *t.Elem
-	}
-	return t, t.Kind == gen.KindEnum
-}
-
 // shape returns the type for writing literals. path is the import path of its package.
 func (s structure) shape(path string) shape {
 	typ := shape{path: path, name: s.name}
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
-		if _, ok := enumOf(f.Type); ok {
+		if _, ok := f.Type.Enum(); ok {
 			typ.strings = append(typ.strings, s.prefix+f.Go)
 		}
 	}
@@ -127,70 +119,12 @@ func (s structure) typeCode(f gen.Field) *jen.Statement {
 	return shape{}.typeCode(t)
 }
 
-// fieldType returns the Go type of a field. An optional field is a pointer, unless its type can be nil.
-func (s structure) fieldType(f gen.Field) string {
-	if f.Optional && !mayBeNil(f.Type) {
-		return "*" + s.goType(f, f.Type)
-	}
-	return s.goType(f, f.Type)
-}
+// fieldType returns the Go type of a field.
+func (s structure) fieldType(f gen.Field) string { return s.code().Type(f) }
 
-func mayBeNil(t gen.FieldType) bool {
-	return slices.Contains([]gen.FieldKind{gen.KindList, gen.KindMap, gen.KindBytes, gen.KindAny}, t.Kind)
-}
+func (s structure) tags(f gen.Field) string { return s.code().Tag(f) }
 
-func (s structure) goType(f gen.Field, t gen.FieldType) string {
-	switch t.Kind {
-	case gen.KindInt:
-		return "int"
-	case gen.KindInt64:
-		return "int64"
-	case gen.KindFloat:
-		return "float64"
-	case gen.KindBool:
-		return "bool"
-	case gen.KindTime:
-		return "time.Time"
-	case gen.KindDuration:
-		return "time.Duration"
-	case gen.KindBytes:
-		return "[]byte"
-	case gen.KindAny:
-		if s.logged { // decoding into any would change the value
-			return "json.RawMessage"
-		}
-		return "any"
-	case gen.KindEnum:
-		return s.prefix + f.Go
-	case gen.KindList:
-		return "[]" + s.goType(f, *t.Elem)
-	case gen.KindMap:
-		return "map[string]" + s.goType(f, *t.Elem)
-	}
-	return "string"
-}
-
-func (s structure) tags(f gen.Field) string {
-	text := `json:"` + f.Name
-	switch {
-	case f.Optional && s.logged && mayBeNil(f.Type):
-		text += ",omitzero"
-	case f.Optional:
-		text += ",omitempty"
-	}
-	text += `"`
-	var limits []string
-	if f.Min != "" {
-		limits = append(limits, "min="+f.Min)
-	}
-	if f.Max != "" {
-		limits = append(limits, "max="+f.Max)
-	}
-	if len(limits) > 0 {
-		text += ` schema:"` + strings.Join(limits, ",") + `"`
-	}
-	return text
-}
+func (s structure) code() gen.StructCode { return gen.StructCode{Prefix: s.prefix, Logged: s.logged} }
 
 // encodeFields returns a JSON object of the fields for which value reports true.
 func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.RawMessage, error) {

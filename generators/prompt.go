@@ -15,7 +15,7 @@ type PromptInput struct {
 	TextImplementation
 }
 
-// Prompt creates a prompt, a message template that users choose in their client, with a test.
+// Prompt creates a prompt, a message template that users choose in their client.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description)
 	if err != nil {

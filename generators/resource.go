@@ -22,7 +22,7 @@ type ResourceInput struct {
 	TextImplementation
 }
 
-// Resource creates a resource that clients read at a URI, with a test.
+// Resource creates a resource that clients read at a URI.
 func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	n, err := newComponent(p, "resource", "resources", in.Name, in.Description)
 	if err != nil {

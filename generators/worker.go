@@ -18,7 +18,7 @@ type WorkerInput struct {
 	Every       string   `json:"every,omitempty"`                   // Interval, such as 5m
 	Description string   `json:"description,omitempty"`             // Such as: Mails new posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
-	Examples    []Step   `json:"examples,omitempty"`                // Test cases: tool calls, with a run of the worker after each; later advances the clock first, such as 336h
+	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command, with a run of the worker after each call; later advances the clock first, such as 336h
 }
 
 // A trigger is a command or an interval that runs a worker.
@@ -29,8 +29,8 @@ type trigger struct {
 	label   string // posts/create, or 5m
 }
 
-// Worker creates a worker of a feature: commands or a timer trigger it, and it calls external systems and
-// executes commands. After a crash it resumes.
+// Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems and
+// executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	n, err := newFeatureComponent(p, "worker", in.Name, in.Description)
 	if err != nil {

@@ -76,13 +76,13 @@ func driveDevServer(t *testing.T, version string) {
 			t.Errorf("%s has no description or no annotations", tool.Name)
 		}
 	}
-	for _, want := range []string{"generate_tool", "generate_resource", "generate_prompt", "generate_generator", "generate_feature", "generate_command", "generate_query", "generate_worker", "generate_version", "generate_component", "plan", "apply", "undo", "list_components", "inspect_component", "project_status", "build", "edit", "test", "call", "new_project"} {
+	for _, want := range []string{"generate_tool", "generate_resource", "generate_prompt", "generate_generator", "generate_feature", "generate_command", "generate_query", "generate_worker", "generate_component", "plan", "apply", "undo", "redo", "change", "log", "history", "list_components", "inspect_component", "project_status", "build", "edit", "test", "call", "new_project"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no tool %s among %v", want, names)
 		}
 	}
 
-	if r := call(t, s, "project_status", nil); !r.IsError || !strings.Contains(textOf(t, r), "new_project") {
+	if r := call(t, s, "project_status", nil); r.IsError || !strings.Contains(textOf(t, r), "new_project") {
 		t.Errorf("without a project, project_status says %s", textOf(t, r))
 	}
 	mustCall(t, s, "new_project", map[string]any{"name": "hello"})

@@ -32,6 +32,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newApply(env),
 		newUndo(env),
 		newRedo(env),
+		newChange(env),
 		newDestroy(env),
 		newAdd(env),
 		newRemove(env),
@@ -301,22 +302,28 @@ cases.`,
 				return e.Destroy(ctx, args[0], args[1], o)
 			}, printResult)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			switch len(args) {
-			case 0:
-				return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
-			case 1:
-				names := complete(env, &c, func(e *engine.Engine) []string { return componentNames(cmd.Context(), e, args[0]) })
-				return names, cobra.ShellCompDirectiveNoFileComp
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: componentCompletion(env, &c),
 	}
 	c.addFlags(cmd, true)
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also remove edited files")
 	return cmd
 }
 
+// componentCompletion completes KIND and NAME.
+func componentCompletion(env Env, c *projectFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
+		case 1:
+			names := complete(env, c, func(e *engine.Engine) []string { return componentNames(cmd.Context(), e, args[0]) })
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// componentNames returns the names of the components of a kind.
 func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []string) {
 	listing, err := e.List(ctx)
 	if err != nil {

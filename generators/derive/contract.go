@@ -27,11 +27,13 @@ func Contract(packages []*Package) (*contract.Contract, error) {
 		}
 		for _, c := range pkg.Components {
 			if list := c.listOf(all); list != nil {
-				entry, err := c.listEntry()
-				if err != nil {
-					return nil, fmt.Errorf("encode the list entry of %s: %w", c.Name, err)
+				for _, c := range c.WithAliases() {
+					entry, err := c.listEntry()
+					if err != nil {
+						return nil, fmt.Errorf("encode the list entry of %s: %w", c.Name, err)
+					}
+					list[c.Name] = entry
 				}
-				list[c.Name] = entry
 			}
 			if c.Kind == Command {
 				all.Commands[c.EventType] = c.contractCommand()

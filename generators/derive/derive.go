@@ -48,6 +48,7 @@ type Component struct {
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // JSON Schema of the output
 	Feature     string          `json:"feature,omitempty"`      // Feature that it belongs to
 	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
+	Aliases     []string        `json:"aliases,omitempty"`      // Deprecated names of a tool, which clients can still call
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
@@ -81,6 +82,17 @@ func (c Component) Tool() mcp.Tool {
 	return t
 }
 
+// WithAliases returns a tool and, for each of its deprecated names, the tool under that name.
+func (c Component) WithAliases() []Component {
+	all := []Component{c}
+	for _, alias := range c.Aliases {
+		old := c
+		old.Name, old.Description, old.Aliases = alias, "Deprecated: use "+c.Name+". "+c.Description, nil
+		all = append(all, old)
+	}
+	return all
+}
+
 // IsTool reports whether clients see the component as a tool.
 func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.Internal }
 
@@ -89,8 +101,8 @@ func (c Component) Matches(name string) bool {
 	if c.Kind == Feature {
 		return c.Name == name
 	}
-	return c.Name == name || c.Func == name || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
-		c.Feature != "" && name == c.Feature+"/"+c.localName()
+	return c.Name == name || c.Func == name || slices.Contains(c.Aliases, name) || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
+		c.Feature != "" && (name == c.Feature+"/"+c.localName() || name == c.Feature+"/"+gen.WireName(c.Func))
 }
 
 // method returns the name of the function or method, and whether it is a method.
@@ -357,7 +369,11 @@ func (f *finder) checkClashes() {
 		if isReservedURI(c.URI) {
 			f.problemAt(c.File, c.Line, "%s has the URI %s, which is reserved for a server with features; change it with //petrock:uri", c.Func, c.URI)
 		}
-		for _, key := range []string{"name " + c.Name, "URI " + c.URI} {
+		names := []string{"name " + c.Name, "URI " + c.URI}
+		for _, alias := range c.Aliases {
+			names = append(names, "name "+alias)
+		}
+		for _, key := range names {
 			family := withoutVariables(key)
 			other, taken := keys[family]
 			if taken && key != "URI " {

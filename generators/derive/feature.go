@@ -116,7 +116,10 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	f.applyDirectives(&c, directives(docs...))
 	switch kind {
 	case Command:
-		c.EventType = c.Feature + "/" + gen.WireName(name)
+		if c.EventType == "" {
+			c.EventType = gen.WireName(name)
+		}
+		c.EventType = c.Feature + "/" + c.EventType
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
 		f.checkQuery(&c, spec.Name, named)

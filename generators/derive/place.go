@@ -164,7 +164,7 @@ func (p *Package) tools() []Component {
 	var tools []Component
 	for _, c := range p.Components {
 		if len(p.Problems) == 0 && p.Wired && c.IsTool() {
-			tools = append(tools, c)
+			tools = append(tools, c.WithAliases()...)
 		}
 	}
 	return tools

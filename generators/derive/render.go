@@ -104,7 +104,9 @@ func (f *finder) renderRegister(file gen.GoFile) {
 func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component) {
 	calls := ""
 	for _, c := range all {
-		calls += c.registration()
+		for _, c := range c.WithAliases() {
+			calls += c.registration()
+		}
 	}
 	file.Text(signature+" error {\nreturn errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
 }

@@ -118,15 +118,15 @@ func hints() []hint {
 func allowedDirectives(kind Kind) []string {
 	switch kind {
 	case Tool:
-		return []string{"hints", "ignore", "name", "scopes", "title"}
+		return []string{"alias", "hints", "ignore", "name", "scopes", "title"}
 	case Resource:
 		return []string{"ignore", "mime", "name", "title", "uri"}
 	case Prompt:
 		return []string{"ignore", "name", "title"}
 	case Query:
-		return []string{"ignore", "internal", "name", "scopes", "title"}
+		return []string{"alias", "ignore", "internal", "name", "scopes", "title"}
 	case Command:
-		return []string{"hints", "ignore", "internal", "name", "scopes", "title", "version"}
+		return []string{"alias", "event", "hints", "ignore", "internal", "name", "scopes", "title", "version"}
 	case Worker:
 		return []string{"from", "ignore", "name"}
 	case Generator:
@@ -174,10 +174,27 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			f.setMakes(c, d)
 		case "version":
 			f.setVersion(c, d)
+		case "event":
+			c.EventType = d.text
+			if name, err := gen.ParseName(d.text); err != nil || name.Wire() != d.text {
+				f.problem(d.pos, "//petrock:event %s is invalid; write the name of the command in the event log, such as create", d.text)
+			}
+		case "alias":
+			f.addAliases(c, d)
 		}
 	}
 	if c.Internal && len(c.scopes) > 0 {
 		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
+	}
+}
+
+// addAliases adds the deprecated names of a tool.
+func (f *finder) addAliases(c *Component, d directive) {
+	for word := range strings.FieldsSeq(d.text) {
+		if err := gen.CheckWireName(word, f.Name); err != nil {
+			f.problem(d.pos, "%v", err)
+		}
+		c.Aliases = append(c.Aliases, word)
 	}
 }
 

@@ -126,7 +126,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 - inspect_component shows the source of a component, and with file any file or folder of the project.
-- generate_resource and generate_prompt work like generate_tool. generate_version changes the fields of a command that has stored events. plan shows what a generator would write, apply writes exactly that.
+- generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow. plan shows what a generator would write, apply writes exactly that.
 - Examples can read files and, without --no-net, use the network.`
 	if !t.options.NoExec {
 		text += `
@@ -208,7 +208,7 @@ func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, 
 // InspectComponentInput is the input of inspect_component.
 type InspectComponentInput struct {
 	Name string `json:"name,omitempty"` // notes_create, notes/create or a Go name
-	Kind string `json:"kind,omitempty"` // Only if the name is ambiguous
+	Kind string `json:"kind,omitempty"` // If ambiguous
 	File string `json:"file,omitempty"` // Instead of name: a file to read, or a folder to list
 	From int    `json:"from,omitempty"` // First line
 	To   int    `json:"to,omitempty"`   // Last line

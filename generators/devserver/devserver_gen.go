@@ -16,17 +16,19 @@ const (
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 
+	inputSchemaTools_Change = `{"type":"object","properties":{"name":{"type":"string","description":"Such as send_mail or posts/create"},"kind":{"type":"string","description":"If ambiguous"},"rename":{"type":"string","description":"New name"},"alias":{"type":"boolean","description":"Keep the old name too"},"description":{"type":"string","description":"New text"},"fields":{"type":"array","items":{"type":"string"},"description":"To add or replace, as for a tool; NAME \"TEXT\" changes the description"},"rename_fields":{"type":"array","items":{"type":"string"},"description":"OLD=NEW"},"remove_fields":{"type":"array","items":{"type":"string"},"description":"Names"},"output":{"type":"array","items":{"type":"string"},"description":"As fields"},"rename_output":{"type":"array","items":{"type":"string"},"description":"OLD=NEW"},"remove_output":{"type":"array","items":{"type":"string"},"description":"Names"},"default":{"type":"array","items":{"type":"string"},"description":"FIELD=VALUE for new fields of stored events"},"upgrade":{"type":"string","format":"go","description":"Go statements that convert a stored event, old"},"check":{"type":"string","format":"go","description":"New body of Check"},"body":{"type":"string","format":"go","description":"New body of the function"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["name"],"additionalProperties":false}`
+
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if its code was edited"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Run tests first; new failures refuse the edit"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
+	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Only if the tests pass"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
 
 	inputSchemaTools_History = `{"type":"object","properties":{"limit":{"type":"integer","description":"Default 20"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"Only if the name is ambiguous"},"file":{"type":"string","description":"Instead of name: a file to read, or a folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"If ambiguous"},"file":{"type":"string","description":"Instead of name: a file to read, or a folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Only this kind, such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Entries to skip"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of an event; show without it lists events"},"after":{"type":"integer","description":"List events after this number"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"show: only this type or feature; map: new type"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if other events break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of the event; show lists without it"},"after":{"type":"integer","description":"List events after this number"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"show: only this type or feature; map: new type"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Although other events break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
@@ -59,6 +61,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
+			Name:        "change",
+			Description: "Renames or edits a component in place: name, description, fields, output, body. References and tests follow, and stored events stay readable.",
+			InputSchema: json.RawMessage(inputSchemaTools_Change),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
+		}, t.Change),
+		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with its folder. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
@@ -66,7 +74,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.DestroyComponent),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "edit",
-			Description: "Edits project files as one operation: writes, replaces, renames, deletes. Imports and derived files follow. Nothing is written unless it compiles.",
+			Description: "Edits any files of the project in one operation. Imports and derived files follow. Nothing is written unless it compiles.",
 			InputSchema: json.RawMessage(inputSchemaTools_Edit),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Edit),
@@ -96,7 +104,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Log),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
-			Description: "Describes the project, its components, and whether it compiles, tests included. Call it first, also where there is no project yet.",
+			Description: "Describes the project, its components, and whether it compiles. Call it first, also where there is no project yet.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
@@ -114,7 +122,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Test),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation: the last one, or that with an id. It fails if files were edited since, or if later operations depend on it.",
+			Description: "Reverts a whole operation: the last one, or that with an id. It fails if files were edited since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),

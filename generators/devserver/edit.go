@@ -12,12 +12,12 @@ import (
 // EditInput is the input of edit.
 type EditInput struct {
 	Edits []engine.FileEdit `json:"edits"`          // In order
-	Test  bool              `json:"test,omitempty"` // Run tests first; new failures refuse the edit
+	Test  bool              `json:"test,omitempty"` // Only if the tests pass
 	Common
 }
 
-// Edit edits project files as one operation: writes, replaces, renames, deletes. Imports and derived files
-// follow. Nothing is written unless it compiles.
+// Edit edits any files of the project in one operation. Imports and derived files follow. Nothing is written
+// unless it compiles.
 //
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {

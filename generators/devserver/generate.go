@@ -18,7 +18,7 @@ import (
 // explain them.
 const commonProperties = `,"dir":{"type":"string"},"detail":{"type":"boolean"}`
 
-// registerGenerators registers generate_component, plan, and generate_KIND for each generator.
+// registerGenerators registers generate_component, plan, and generate_KIND for each generator but version.
 func (t *Tools) registerGenerators(s *mcp.Server) error {
 	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}` + commonProperties + `},"required":["kind"]}`)
 	err := errors.Join(
@@ -40,7 +40,9 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 		}),
 	)
 	for _, g := range t.options.Generators {
-		t.offerGenerator(context.Background(), s, g)
+		if g.Name != "version" { // change runs it; generate_component can
+			t.offerGenerator(context.Background(), s, g)
+		}
 	}
 	return err
 }
@@ -133,7 +135,8 @@ func shortenProperties(properties json.RawMessage) (string, error) {
 	return "{" + strings.Join(members, ",") + "}", err
 }
 
-// shortenSchema shortens the schema of a property. Of a list of objects, the description names the keys.
+// shortenSchema shortens the schema of a property. Of a list of objects, the description names the keys,
+// unless it refers to another tool.
 func shortenSchema(schema json.RawMessage) (string, error) {
 	if strictjson.First(schema) != '{' {
 		return string(schema), nil // true or false
@@ -157,7 +160,7 @@ func shortenSchema(schema json.RawMessage) (string, error) {
 		members = append(members, member(key, text))
 		return err
 	})
-	if keys != nil {
+	if keys != nil && !strings.Contains(description, "as for a ") {
 		description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
 	}
 	if description != "" {

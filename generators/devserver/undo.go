@@ -15,8 +15,7 @@ type UndoInput struct {
 	Common
 }
 
-// Undo reverts a whole operation: the last one, or that with an id. It fails if files were edited since, or
-// if later operations depend on it.
+// Undo reverts a whole operation: the last one, or that with an id. It fails if files were edited since.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {

@@ -21,8 +21,8 @@ type Page struct {
 func Pages() []Page {
 	var pages []Page
 	for _, topic := range []string{
-		"tools", "fields", "directives", "testing", "editing", "features", "evolving", "workers", "http",
-		"oauth", "clients", "deployment", "agents", "undo", "generators", "trust",
+		"tools", "fields", "directives", "testing", "editing", "changing", "features", "evolving", "workers",
+		"http", "oauth", "clients", "deployment", "agents", "undo", "generators", "trust",
 	} {
 		text, err := files.ReadFile(topic + ".md")
 		if err != nil {

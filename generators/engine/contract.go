@@ -39,7 +39,7 @@ func (b brokenCommand) remedy() string {
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
 	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: generate_version); or, %s", b.command, contract.RenameFlag(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: change); or, %s", b.command, contract.RenameFlag(b.changes), accept)
 }
 
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {

@@ -25,11 +25,11 @@ import (
 // becomes
 //
 //	func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }
-func (m *migration) redirectUpgrades(dirs []string) {
+func (m *migration) redirectUpgrades() {
 	if m.result.Version < 2 {
 		return
 	}
-	m.chainCalls(dirs)
+	m.chainCalls()
 	inspected := m.pass.Inspect(m.result.Dir)
 	if inspected == nil {
 		return
@@ -49,9 +49,9 @@ func (m *migration) redirectUpgrades(dirs []string) {
 
 // chainCalls adds one more Upgrade to calls outside older versions, such as those of tests: old.Upgrade()
 // becomes old.Upgrade().Upgrade().
-func (m *migration) chainCalls(dirs []string) {
-	for _, dir := range dirs {
-		for _, inspected := range m.pass.InspectTests(dir) {
+func (m *migration) chainCalls() {
+	for _, dir := range m.dirs {
+		for _, inspected := range m.inspect(dir) {
 			for _, file := range inspected.Files {
 				if file.IsDerived() {
 					continue
@@ -110,13 +110,6 @@ func (m *migration) redirectMethod(file *typecheck.File, method ast.Decl, info *
 				}
 			}
 		}
-	}
-}
-
-// noteRemoved notes the package of a removed selector, which the file may no longer use.
-func (m *migration) noteRemoved(file *typecheck.File, selector *ast.SelectorExpr) {
-	if pkg, ok := selector.X.(*ast.Ident); ok {
-		m.tidy[file.Path] = append(m.tidy[file.Path], pkg.Name)
 	}
 }
 

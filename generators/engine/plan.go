@@ -42,6 +42,8 @@ type plan struct {
 	otherTools []*derive.Package      // the project's other packages with tools; nil if packages has none with tools
 	trial      gen.Trial              // the examples to run
 	dir        string                 // folder of the trial's test
+	moreTests  []string               // further tests of that folder to run
+	oldTests   map[string]string      // names of these tests before a change; failures that existed before are ignored
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []imports.Missing      // imports that were not found
 	checkPure  bool                   // whether to refuse code that makes replay non-deterministic

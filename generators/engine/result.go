@@ -22,7 +22,7 @@ import (
 type Result struct {
 	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
 	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`                // generate, edit, destroy, undo, redo, sync, add or remove
+	Action      string                 `json:"action"`                // generate, change, edit, destroy, undo, redo, sync, add or remove
 	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
 	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it; for edit, the files
 	Operation   string                 `json:"operation,omitempty"`   // Id for undo
@@ -113,6 +113,7 @@ func (r *Result) Headline() string {
 		"sync":     {"Derived", "Would derive"},
 		"add":      {"Added", "Would add"},
 		"remove":   {"Removed", "Would remove"},
+		"change":   {"Changed", "Would change"},
 	}[r.Action]
 	verb := done[0]
 	if r.DryRun {
@@ -237,10 +238,12 @@ func toolsListSize(components []derive.Component) *Size {
 		if !c.IsTool() {
 			continue
 		}
-		if text, err := strictjson.Marshal(c.Tool()); err == nil {
-			s.Bytes += len(text) + 1
+		for _, c := range c.WithAliases() {
+			if text, err := strictjson.Marshal(c.Tool()); err == nil {
+				s.Bytes += len(text) + 1
+			}
+			s.Tools++
 		}
-		s.Tools++
 	}
 	s.Bytes += len(`{"tools":[]}`)
 	s.Tokens = (s.Bytes + 3) / 4

@@ -26,6 +26,7 @@ const (
 	actionSync     = "sync"
 	actionAdd      = "add"
 	actionRemove   = "remove"
+	actionChange   = "change"
 )
 
 // Options configure an operation.

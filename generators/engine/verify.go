@@ -36,18 +36,53 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	if o.NoExec {
 		return &Trial{Passed: []string{}}, nil
 	}
-	report, err := trial.Test(ctx, options, p.dir, p.trial.Test, e.Limits)
-	if err != nil {
-		return nil, err
+	tried := &Trial{Ran: true, Passed: []string{}}
+	for tests := append([]string{p.trial.Test}, p.moreTests...); len(tests) > 0; {
+		reports, err := trial.Tests(ctx, options, p.dir, tests, e.Limits)
+		if err != nil {
+			return nil, err
+		}
+		for i, report := range reports {
+			if !report.Passed {
+				if err := e.refuseFailure(ctx, p, options, tests[i], report); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			tried.Printed += report.Printed
+			tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
+			for _, c := range report.Cases {
+				tried.Passed = append(tried.Passed, p.example(c).Name)
+			}
+		}
+		tests = tests[len(reports):]
 	}
-	if !report.Passed {
-		return nil, p.trialRefusal(report)
-	}
-	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
-	for _, c := range report.Cases {
-		tried.Passed = append(tried.Passed, p.example(c).Name)
+	if len(tried.Passed) == 0 {
+		return nil, nil // all of them failed before
 	}
 	return tried, nil
+}
+
+// refuseFailure refuses a plan whose test failed, unless the test also fails without the change.
+func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, test string, failed *trial.Report) error {
+	refusal := p.trialRefusal(failed)
+	if p.oldTests == nil {
+		return refusal
+	}
+	if old := p.oldTests[test]; old != "" && len(failed.Diagnostics) == 0 {
+		o.Planned = nil
+		before, err := trial.Test(ctx, o, p.dir, old, e.Limits)
+		if err != nil {
+			return err
+		}
+		if !before.Passed {
+			p.warnings = append(p.warnings, typecheck.Diagnostic{Message: fmt.Sprintf("%s in %s failed before, and still fails", test, p.dir)})
+			return nil
+		}
+	}
+	refusal.Reason = "the tests would fail:"
+	refusal.Remedy = "Nothing was changed. Edit the component and its test in one operation instead."
+	return refusal
 }
 
 func (p *plan) trialRefusal(report *trial.Report) *Refusal {

@@ -68,9 +68,21 @@ type Case struct {
 // Test builds the tests of the package in dir, a slash-separated path from the root, and runs one of
 // them with its subtests. Failures of the code are in the report. Test returns an error if the go
 // command or the system fails, ctx is done, or the test does not exist.
-func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *Report, err error) {
-	if !token.IsIdentifier(test) {
-		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
+func Test(ctx context.Context, o Options, dir, test string, l Limits) (*Report, error) {
+	reports, err := Tests(ctx, o, dir, []string{test}, l)
+	if err != nil {
+		return nil, err
+	}
+	return reports[0], nil
+}
+
+// Tests is Test for several tests of one package, which is built once. Each test has a process of its own.
+// It stops at the first test that fails, whose report is the last.
+func Tests(ctx context.Context, o Options, dir string, tests []string, l Limits) (reports []*Report, err error) {
+	for _, test := range tests {
+		if !token.IsIdentifier(test) {
+			return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
+		}
 	}
 	o.step("building the tests of " + dir)
 	program, found, err := build(ctx, o, dir)
@@ -79,10 +91,19 @@ func Test(ctx context.Context, o Options, dir, test string, l Limits) (report *R
 	}
 	defer func() { err = joinErrors(err, program.remove()) }()
 	if len(found) > 0 {
-		return &Report{Diagnostics: found}, nil
+		return []*Report{{Diagnostics: found}}, nil
 	}
-	o.step("running " + test)
-	return program.run(ctx, test, l.withDefaults())
+	for _, test := range tests {
+		o.step("running " + test)
+		report, err := program.run(ctx, test, l.withDefaults())
+		if err != nil {
+			return nil, err
+		}
+		if reports = append(reports, report); !report.Passed {
+			break
+		}
+	}
+	return reports, nil
 }
 
 func (o Options) step(text string) {

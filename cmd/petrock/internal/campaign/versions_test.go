@@ -52,14 +52,14 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	call("links_create", object{"url": "https://go.dev", "tags": []string{"go"}}, `"seq":1`)
 
 	before := w.source()
-	first := mustCall[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"url=href"}})
+	first := mustCall[engine.Result](w, client, "generate_component", object{"kind": "version", "name": "links/create", "rename": []string{"url=href"}})
 	if first.Trial == nil || !first.Trial.Ran {
 		t.Errorf("the test was not run: %+v", first.Trial)
 	}
 	if text := w.read("features/links/create.go"); !strings.Contains(text, "// Href\n") || strings.Contains(text, "// Url") {
 		t.Errorf("the field's comment has the old name:\n%s", text)
 	}
-	mustCall[engine.Result](w, client, "generate_version", object{"name": "links/create", "rename": []string{"href=link"}})
+	mustCall[engine.Result](w, client, "generate_component", object{"kind": "version", "name": "links/create", "rename": []string{"href=link"}})
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)
 	w.goCommand("test", "./features/...")

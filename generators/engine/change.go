@@ -1,0 +1,489 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A Change describes what to change of a component. Empty fields change nothing.
+type Change struct {
+	Name         string   `json:"name"`                                 // Such as send_mail or posts/create
+	Kind         string   `json:"kind,omitempty"`                       // If ambiguous
+	Rename       string   `json:"rename,omitempty"`                     // New name
+	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name too
+	Description  string   `json:"description,omitempty"`                // New text
+	Fields       []string `json:"fields,omitempty"`                     // To add or replace, as for a tool; NAME "TEXT" changes the description
+	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW
+	RemoveFields []string `json:"remove_fields,omitempty"`              // Names
+	Output       []string `json:"output,omitempty"`                     // As fields
+	RenameOutput []string `json:"rename_output,omitempty"`              // OLD=NEW
+	RemoveOutput []string `json:"remove_output,omitempty"`              // Names
+	Default      []string `json:"default,omitempty"`                    // FIELD=VALUE for new fields of stored events
+	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Go statements that convert a stored event, old
+	Check        string   `json:"check,omitempty" schema:"format=go"`   // New body of Check
+	Body         string   `json:"body,omitempty" schema:"format=go"`    // New body of the function
+}
+
+// Change changes a component in place. It renames references in the Go of the whole project, tests
+// included. If stored events of a command would no longer be readable, it also generates a new version of
+// the command.
+func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, error) {
+	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
+		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
+	}
+	result, err := e.transact(ctx, o, func(*journal.Journal) (*plan, error) {
+		p := newPlan(actionChange)
+		p.checkPure = true
+		ch, err := e.newChanger(ctx, p, in)
+		if err != nil {
+			return nil, err
+		}
+		p.operation.Title = fmt.Sprintf("%s %s %s", actionChange, ch.c.Kind, ch.c.Name)
+		if err := ch.run(ctx); err != nil {
+			return nil, err
+		}
+		if len(p.conflicts) > 0 {
+			return p, nil
+		}
+		return p, e.derive(ctx, p, ch.places(), true)
+	})
+	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics) > 0 {
+		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
+	}
+	return result, err
+}
+
+// A changer plans the change of one component.
+type changer struct {
+	*rewrite
+	engine *Engine
+	plan   *plan
+	in     Change
+	c      derive.Component
+	pkg    *types.Package
+
+	others []derive.Component // of its package
+
+	object        types.Object // the function or type
+	method        types.Object // the function itself, or the method that does the work; nil if there are several
+	input, output *types.Named // structs with the fields; nil if there are none
+	inputEdit     *fieldEdit
+	outputEdit    *fieldEdit
+
+	oldGo, newGo string            // of the function or type; equal without rename
+	newWire      string            // the new name that clients see
+	moves        map[string]string // new paths of files
+	bodies       []string          // files with a new body
+	appends      map[string]string // declarations to append, by file
+}
+
+func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {
+	var places []derive.Place
+	for _, place := range e.existingPlaces() {
+		if in.Kind == "" || slices.Contains(place.Kinds(), derive.Kind(in.Kind)) {
+			places = append(places, place)
+		}
+	}
+	c, home, err := e.lookUp(ctx, places, derive.Kind(in.Kind), in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if len(home.Problems) > 0 {
+		return nil, e.deriveRefusal(p, home)
+	}
+	p.kind, p.name = string(c.Kind), c.Name
+	dirs := e.checker.Importers(e.before, home.Dir)
+	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
+	if err != nil {
+		return nil, err
+	}
+	ch := &changer{
+		rewrite: newRewrite(e.before, pass, dirs), engine: e, plan: p, in: in, c: c,
+		newWire: c.Name, moves: map[string]string{}, appends: map[string]string{},
+	}
+	ch.pkg, _ = pass.Package(home.Dir)
+	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
+	if err := ch.resolve(); err != nil {
+		return nil, err
+	}
+	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
+		if t != nil {
+			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.fileAt(t.Obj().Pos()).Dir())...)
+		}
+	}
+	slices.Sort(ch.dirs)
+	ch.dirs = slices.Compact(ch.dirs)
+	ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{})
+	return ch, err
+}
+
+// resolve finds the declarations of the component.
+func (ch *changer) resolve() error {
+	receiver, name, isMethod := strings.Cut(ch.c.Func, ".")
+	ch.object = ch.pkg.Scope().Lookup(receiver)
+	if isMethod && ch.object != nil {
+		ch.object, _, _ = types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, name)
+	}
+	if ch.object == nil {
+		return fmt.Errorf("%s does not declare %s", path.Dir(ch.c.File), ch.c.Func)
+	}
+	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
+	t := ch.object.Type()
+	switch ch.c.Kind {
+	case derive.Command:
+		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
+	case derive.Query:
+		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
+	case derive.Worker, derive.Feature:
+		ch.method = ch.trigger(t)
+	default:
+		ch.method = ch.object
+	}
+	if _, isType := ch.object.(*types.TypeName); isType {
+		ch.input = ch.structOf(t)
+	}
+	if ch.method == nil || ch.c.Kind == derive.Worker || ch.c.Kind == derive.Feature {
+		return nil
+	}
+	signature := ch.method.(*types.Func).Signature()
+	if n := signature.Params().Len(); ch.input == nil && n > 0 {
+		ch.input = ch.structOf(signature.Params().At(n - 1).Type())
+	}
+	ch.output = ch.structOf(signature.Results().At(0).Type())
+	return nil
+}
+
+// trigger returns the method of a worker that does the work, or nil if it has several.
+func (ch *changer) trigger(t types.Type) (found types.Object) {
+	named, ok := t.(*types.Named)
+	if !ok {
+		return nil
+	}
+	for method := range named.Methods() {
+		if name := method.Name(); name == "Every" || strings.HasPrefix(name, "On") {
+			if found != nil {
+				return nil
+			}
+			found = method
+		}
+	}
+	return found
+}
+
+// structOf returns a struct type of the project that a type is or points to, or nil.
+func (ch *changer) structOf(t types.Type) *types.Named {
+	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || ch.fileAt(named.Obj().Pos()) == nil {
+		return nil
+	}
+	if _, ok := named.Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	return named
+}
+
+// fileAt returns the file of the project at a position, or nil.
+func (r *rewrite) fileAt(pos token.Pos) *typecheck.File {
+	if at := r.view.Fset().File(pos); at != nil {
+		return r.view.File(at.Name())
+	}
+	return nil
+}
+
+// run plans all edits.
+func (ch *changer) run(ctx context.Context) error {
+	if err := ch.check(); err != nil {
+		return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
+	}
+	for _, step := range []func() error{ch.planRename, ch.planFields, ch.planBodies} {
+		if err := step(); err != nil {
+			return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
+		}
+	}
+	ch.planDoc()
+	ch.renameUses(func(*typecheck.File, token.Pos) bool { return false })
+	ch.renameTexts()
+	if err := ch.finish(ctx); err != nil {
+		return err
+	}
+	ch.advise()
+	return nil
+}
+
+// check refuses a change that the component does not support.
+func (ch *changer) check() error {
+	in := ch.in
+	if _, err := gen.ParseDescription(in.Description); err != nil {
+		return err
+	}
+	hasFields := len(in.Fields)+len(in.RenameFields)+len(in.RemoveFields) > 0
+	hasOutput := len(in.Output)+len(in.RenameOutput)+len(in.RemoveOutput) > 0
+	isCommand := ch.c.Kind == derive.Command
+	switch {
+	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
+		return fmt.Errorf("nothing to change; set rename, description, fields, rename_fields, remove_fields, output or body")
+	case ch.c.Kind == derive.Feature && in.Rename != "":
+		return fmt.Errorf("events and positions of workers are stored under the name of their feature; rename its commands and queries one by one, or change what clients see with //petrock:name and //petrock:title")
+	case ch.c.Kind == derive.Feature && (hasFields || hasOutput || in.Body != ""):
+		return fmt.Errorf("a feature has no fields; change one of its commands and queries, or edit %s", ch.c.File)
+	case in.Alias && (in.Rename == "" || !ch.c.IsTool()):
+		return fmt.Errorf("alias needs rename, and a tool, command or query that clients can call")
+	case ch.c.Kind == derive.Resource && hasFields:
+		return fmt.Errorf("the fields of a resource are the variables of its URI, %s; edit both in %s", ch.c.URI, ch.c.File)
+	case hasFields && ch.input == nil:
+		return fmt.Errorf("%s has no input struct in the project; edit its signature in %s", ch.c.Func, ch.c.File)
+	case hasOutput && ch.output == nil:
+		return fmt.Errorf("%s does not return a struct of the project; edit its signature in %s", ch.c.Func, ch.c.File)
+	case len(in.Default) > 0 && !isCommand:
+		return fmt.Errorf("default sets values in stored events, which only commands have; remove it")
+	case in.Check != "" && !isCommand:
+		return fmt.Errorf("only a command has a check; remove it")
+	case in.Body != "" && ch.method == nil:
+		return fmt.Errorf("%s has several methods; edit them in %s", ch.c.Func, ch.c.File)
+	}
+	return nil
+}
+
+// places returns the places to derive from again: those of the component and of packages that import it.
+func (ch *changer) places() []derive.Place {
+	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
+		return !slices.Contains(ch.dirs, place.Dir)
+	})
+}
+
+// planBodies plans the new bodies of functions.
+func (ch *changer) planBodies() error {
+	bodies := map[types.Object]string{}
+	if ch.in.Body != "" {
+		bodies[ch.method] = ch.in.Body
+	}
+	if ch.in.Check != "" {
+		check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
+		bodies[check] = ch.in.Check
+	}
+	for object, body := range bodies {
+		if err := checkBody(body); err != nil {
+			return err
+		}
+		file := ch.fileAt(object.Pos())
+		decl := enclosing[*ast.FuncDecl](file, object.Pos())
+		if decl == nil || decl.Body == nil {
+			return fmt.Errorf("%s has no body in the project", object.Name())
+		}
+		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(body, "\n")+"\n}")
+		ch.noteRemoved(file, decl.Body)
+		ch.bodies = append(ch.bodies, file.Path)
+	}
+	return nil
+}
+
+// checkBody refuses statements that would not stay inside of one function.
+func checkBody(text string) error {
+	const before, after = "package p\nfunc _() {\n", "\n}\n"
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "body", before+text+after, parser.SkipObjectResolution)
+	if err != nil {
+		return fmt.Errorf("the body does not parse (%w, with the first line of the body as line 3); send only the statements between the braces of the function", err)
+	}
+	if decl, ok := file.Decls[0].(*ast.FuncDecl); len(file.Decls) != 1 || !ok || fset.Position(decl.Body.Rbrace).Offset != len(before+text+after)-2 {
+		return fmt.Errorf("the body has an unmatched }; send only the statements between the braces of the function")
+	}
+	return nil
+}
+
+// finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.
+func (ch *changer) finish(ctx context.Context) error {
+	p := ch.plan
+	for name, text := range ch.texts() {
+		text = append(text, ch.appends[name]...)
+		target := cmp.Or(ch.moves[name], name)
+		if target != name {
+			p.texts[name] = nil
+		}
+		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+	}
+	for old, target := range ch.moves {
+		if _, err := ch.engine.root.Lstat(target); err == nil {
+			p.conflicts = append(p.conflicts, target+" already exists")
+		}
+		if _, edited := p.texts[target]; !edited {
+			p.texts[old], p.texts[target] = nil, ch.view.File(old).Text
+		}
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(ch.bodies, ch.fieldFiles()...)))) {
+		target := cmp.Or(ch.moves[name], name)
+		text, err := ch.engine.addImports(ctx, p, gen.File{Path: target, Text: p.texts[target]})
+		if err != nil {
+			return err
+		}
+		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+		if slices.Contains(ch.bodies, name) {
+			p.bodyFile = target
+		}
+	}
+	ch.planTests()
+	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
+		if err := ch.addVersion(ctx); err != nil {
+			return err
+		}
+	}
+	for name, text := range p.texts {
+		if was := ch.view.File(name); was == nil || !bytes.Equal(was.Text, text) {
+			return nil
+		}
+	}
+	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
+}
+
+// planTests plans to run the component's test, and all tests of its package whose files change.
+func (ch *changer) planTests() {
+	p := ch.plan
+	p.dir, p.oldTests = path.Dir(ch.c.File), map[string]string{}
+	view := ch.view.With(p.texts)
+	files := slices.Sorted(maps.Keys(p.texts))
+	if own := testPath(cmp.Or(ch.moves[ch.c.File], ch.c.File)); !p.plans(own) {
+		files = append(files, own)
+	}
+	for _, file := range files {
+		test := view.File(file)
+		if test == nil || !test.IsTest() || test.Dir() != p.dir {
+			continue
+		}
+		for _, name := range test.Names() {
+			if startsWithWord(name, "Test") && name != "TestMain" {
+				p.moreTests = append(p.moreTests, name)
+				p.oldTests[name] = name
+			}
+		}
+	}
+	for _, old := range ch.oldNames {
+		if name, ok := ch.newNameOf(old); ok && p.oldTests[name] != "" {
+			p.oldTests[name] = old
+		}
+	}
+	if len(p.moreTests) > 0 {
+		p.trial.Test, p.moreTests = p.moreTests[0], p.moreTests[1:]
+	}
+}
+
+// addVersion adds a new version of a command if its stored events would no longer be readable.
+func (ch *changer) addVersion(ctx context.Context) error {
+	record, err := ch.engine.readContract(newPlan(actionChange))
+	if err != nil {
+		return err
+	}
+	recorded, known := record.Commands[ch.c.EventType]
+	edited := *ch.engine // the same project, with the edits
+	edited.before = ch.engine.before.With(ch.plan.texts)
+	now, err := edited.findCommand(ctx, ch.c.EventType)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !known || !recorded.Versions[recorded.Version].Breaks(now.Stored()):
+		if len(ch.in.Default) > 0 {
+			return terminal.Usagef("change command %s: stored events stay readable, so default has no effect; remove it", ch.c.Name)
+		}
+		return nil
+	case now.Version() > recorded.Version:
+		return nil // the user is writing a new version
+	}
+	input, err := strictjson.Marshal(struct {
+		Name    string   `json:"name"`
+		Rename  []string `json:"rename,omitempty"`
+		Drop    []string `json:"drop,omitempty"`
+		Default []string `json:"default,omitempty"`
+		Body    string   `json:"body,omitempty"`
+	}{ch.c.EventType, ch.in.RenameFields, ch.in.RemoveFields, ch.in.Default, ch.in.Upgrade})
+	if err != nil {
+		return err
+	}
+	g, err := ch.engine.generator("version")
+	if err != nil {
+		return err
+	}
+	draft, err := edited.runGenerator(ctx, g, input)
+	if err != nil {
+		err = generatorError(g.Name, err)
+		if usage, ok := errors.AsType[*terminal.UsageError](err); ok {
+			text := strings.NewReplacer("or send a body that", "or set upgrade, a body that", "send a body", "set upgrade", "(rename ", "(rename_fields ", "(drop ", "(remove_fields ").Replace(usage.Error())
+			return terminal.Usagef("change command %s: %s", ch.c.Name, text)
+		}
+		return err
+	}
+	component := ch.plan.trial
+	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
+		return err
+	}
+	ch.engine.findConflicts(ch.plan, draft)
+	if component.Test != "" {
+		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
+	}
+	ch.plan.next = append(ch.plan.next, draft.Next[0])
+	return nil
+}
+
+// advise adds next steps and notices.
+func (ch *changer) advise() {
+	p := ch.plan
+	for _, file := range ch.unbuilt {
+		p.next = append(p.next, fmt.Sprintf("%s is not built on this system and may use an old name; rename it there by hand.", file))
+	}
+	if ch.newGo != ch.oldGo && ch.c.IsTool() && !ch.in.Alias {
+		p.next = append(p.next, fmt.Sprintf("Clients that call %s now fail. To keep the name as a deprecated alias, undo this and set alias.", ch.c.Name))
+	}
+	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Command && ch.c.EventType != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
+		p.notices = append(p.notices, fmt.Sprintf("The event log keeps the name %s, so that stored events stay readable (//petrock:event).", ch.c.EventType))
+	}
+	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
+		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
+	}
+	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
+		if users := ch.usersOf(edit); len(users) > 0 {
+			p.notices = append(p.notices, fmt.Sprintf("%s is also used by %s.", ch.nameOf(edit.t.Obj()), joinFew(users)))
+		}
+	}
+	if added := ch.addedFields(); len(added) > 0 && ch.in.Body == "" {
+		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
+	}
+	if ch.c.Kind == derive.Worker && ch.inputEdit != nil {
+		p.next = append(p.next, fmt.Sprintf("If the worker has run and does not start, discard its saved fields: %s workers reset %s. Its position stays.", ch.engine.project.Name, ch.c.Name))
+	}
+	p.name = ch.newWire
+	p.next = append(p.next, "go test ./"+path.Dir(ch.c.File))
+}
+
+// usersOf returns the other components whose input or output is the edited struct.
+func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
+	if edit == nil {
+		return nil
+	}
+	for _, c := range ch.others {
+		other := &changer{rewrite: ch.rewrite, c: c, pkg: ch.pkg}
+		if other.resolve() == nil && (other.input == edit.t || other.output == edit.t) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// notes is hand-written Go that uses components, by name and in Go.
+const notes = `package notes
+
+import (
+	"context"
+
+	"hello/features/posts"
+	"hello/tools"
+)
+
+// Names are tools.
+var Names = []string{"posts_create", "add"}
+
+// Post makes a post. Create is a word here.
+func Post(ctx context.Context) (posts.Create, float64) {
+	sum, _ := tools.Add(ctx, tools.AddInput{A: 1})
+	return posts.Create{Title: "x"}, sum
+}
+
+type wrapped struct{ posts.Create }
+
+func (w wrapped) title() string { return w.Create.Title + w.Title }
+`
+
+// A change renames references in all packages, keeps the names under which data is stored, and can be
+// undone.
+func TestChange(t *testing.T) {
+	b := open(t)
+	b.write("notes/notes.go", notes)
+	for _, test := range []struct {
+		change engine.Change
+		file   string   // to look at
+		has    []string // parts of it
+		says   string   // part of the result
+	}{
+		{
+			change: engine.Change{Name: "add", Rename: "sum_up", Alias: true, Description: "A sum of numbers."},
+			file:   "tools/sum_up.go",
+			has:    []string{"// SumUpInput is what add takes.\ntype SumUpInput struct", "// SumUp is a sum of numbers.\n//\n//petrock:alias add\nfunc SumUp(_ context.Context, in SumUpInput) (float64, error) { return in.A, nil }"},
+			says:   `notes/notes.go:11 has the text "add"; change it if it means the tool.`,
+		},
+		{
+			change: engine.Change{Name: "posts/create", Rename: "publish"},
+			file:   "features/posts/publish.go",
+			has:    []string{"// Publish writes a post.\n//\n//petrock:event create\ntype Publish struct", "type PublishOutput struct", "return PublishOutput{e.ID}"},
+			says:   "The event log keeps the name posts/create",
+		},
+		{
+			change: engine.Change{Name: "posts_create", Rename: "posts/publish", RenameFields: []string{"title=name"}, Kind: "command"},
+			says:   `generator "version" does not exist`, // stored events need a version
+		},
+		{
+			change: engine.Change{Name: "posts_create", Rename: "make", Fields: []string{`tags:[]string?:1..5 "Its tags"`, `due:time?`, `title "Its title"`}},
+			file:   "features/posts/make.go",
+			has: []string{
+				"\tTitle string     `json:\"title\" schema:\"default=New\"`         // Its title\n",
+				"\tTags  []string   `json:\"tags,omitzero\" schema:\"min=1,max=5\"` // Its tags\n",
+				"\tDue   *time.Time `json:\"due,omitempty\"`",
+				"\t\"time\"\n",
+			},
+			says: "Use Make.Tags, Make.Due in features/posts/make.go.",
+		},
+		{
+			change: engine.Change{Name: "posts/digest", Rename: "count"},
+			file:   "features/posts/count.go",
+			has:    []string{"// Count counts.\n//\n//petrock:from start\n//petrock:name digest\ntype Count struct{ N int }", "func (w *Count) OnCreate("},
+			says:   "The worker keeps the name posts/digest",
+		},
+		{
+			change: engine.Change{Name: "add", Fields: []string{"a:float:0..10", "mode:enum(exact,rough)"}},
+			file:   "tools/add.go",
+			has:    []string{"A    float64 `json:\"a\" schema:\"min=0,max=10\"` // First number\n", "Mode AddMode `json:\"mode\"`", "AddModeExact AddMode = \"exact\"\n"},
+			says:   "Set the required field Mode in notes/notes.go:15.",
+		},
+		{
+			change: engine.Change{Name: "add", RenameFields: []string{"a=first"}, Body: "return in.First * math.Pi, nil"},
+			file:   "tools/add.go",
+			has:    []string{"First float64 `json:\"first\"`", "\treturn in.First * math.Pi, nil\n", "\t\"math\"\n"},
+		},
+		{
+			change: engine.Change{Name: "posts/get", Body: "return strings.ToUpper(s.Titles[q.ID]), nil"},
+			file:   "features/posts/get.go",
+			has:    []string{"\treturn strings.ToUpper(s.Titles[q.ID]), nil\n", "\t\"strings\"\n"},
+		},
+		{
+			change: engine.Change{Name: "posts", Kind: "feature", Description: "All posts."},
+			file:   "features/posts/state.go",
+			has:    []string{"// State is all posts.\ntype State struct"},
+		},
+	} {
+		before := b.snapshot()
+		done, err := b.Change(t.Context(), test.change, engine.Options{})
+		if test.file == "" {
+			b.checkError(err, test.says)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", test.change, err)
+			continue
+		}
+		for _, part := range test.has {
+			if text := b.read(test.file); !strings.Contains(text, part) {
+				t.Errorf("%+v: %s has no %q:\n%s", test.change, test.file, part, text)
+			}
+		}
+		if !strings.Contains(done.String(), test.says) {
+			t.Errorf("%+v: got %s, want %q", test.change, done, test.says)
+		}
+		if len(done.Diagnostics)+len(done.Refused) > 0 {
+			t.Errorf("%+v: got %s", test.change, done)
+		}
+		if _, err := b.Undo(t.Context(), done.Operation, engine.Options{}); err != nil {
+			t.Errorf("%+v: undo: %v", test.change, err)
+		}
+		for file, text := range b.snapshot() {
+			if before[file] != text {
+				t.Errorf("%+v: after undo, %s is\n%s\nwant\n%s", test.change, file, text, before[file])
+			}
+		}
+	}
+}
+
+// A rename follows references of other packages, embedded fields and string literals of several words.
+func TestChangeRenamesReferences(t *testing.T) {
+	b := open(t)
+	b.write("notes/notes.go", notes)
+	if _, err := b.Change(t.Context(), engine.Change{Name: "posts/create", Rename: "publish"}, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer(`"posts_create"`, `"posts_publish"`, "posts.Create", "posts.Publish", "w.Create", "w.Publish").Replace(notes)
+	if text := b.read("notes/notes.go"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if text := b.read("features/posts/digest.go"); !strings.Contains(text, "// OnPublish counts posts.\nfunc (w *Digest) OnPublish(ctx context.Context, c Publish,") {
+		t.Errorf("the worker is\n%s", text)
+	}
+	if text := b.read("features/posts/posts_gen.go"); !strings.Contains(text, `app.CommandOf[Publish]("create", 1)`) {
+		t.Errorf("the derived file is\n%s", text)
+	}
+	if files := b.files("features/posts"); slices.Contains(files, "features/posts/create.go") || !slices.Contains(files, "features/posts/publish_test.go") {
+		t.Errorf("the files are %s", files)
+	}
+	again, err := b.Change(t.Context(), engine.Change{Name: "posts/create", Rename: "create"}, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := b.read("features/posts/create.go"); strings.Contains(text, "petrock:event") || strings.Contains(again.String(), "The event log keeps") {
+		t.Errorf("after renaming it back:\n%s\n%s", again, text)
+	}
+}
+
+// A change that is not possible is refused with the way out.
+func TestChangeRefuses(t *testing.T) {
+	b := open(t)
+	b.write("tools/other.go", "package tools\n\n// SumInput is taken.\ntype SumInput struct{}\n")
+	before := b.snapshot()
+	for want, change := range map[string]engine.Change{
+		`"gadget" is not a kind of component`:                  {Kind: "gadget", Name: "add"},
+		"nothing to change; set rename":                        {Name: "add"},
+		"tools/other.go already declares it; choose another":   {Name: "add", Rename: "sum"},
+		"it already has this name":                             {Name: "add", Rename: "Add"},
+		"invalid name":                                         {Name: "add", Rename: "a b"},
+		"alias needs rename":                                   {Name: "add", Alias: true, Description: "Adds."},
+		"stored under the name of their feature":               {Name: "posts", Kind: "feature", Rename: "items"},
+		"a feature has no fields":                              {Name: "posts", Kind: "feature", Fields: []string{"a"}},
+		"does not return a struct of the project":              {Name: "add", Output: []string{"sum:float"}},
+		"default sets values in stored events":                 {Name: "add", RenameFields: []string{"a=b"}, Default: []string{"b=1"}},
+		"only a command has a check":                           {Name: "posts/get", Check: "return nil"},
+		"rename x=y: AddInput has neither field":               {Name: "add", RenameFields: []string{"x=y"}},
+		`rename "a": write it as OLD=NEW`:                      {Name: "add", RenameFields: []string{"a"}},
+		"remove x: AddInput has no such field; it has a":       {Name: "add", RemoveFields: []string{"x"}},
+		"cannot use in.A (variable of type string) as float64": {Name: "add", Fields: []string{"a:string"}},
+		"the body has an unmatched }":                          {Name: "add", Body: "}\nfunc init() {"},
+		"the body does not parse":                              {Name: "add", Body: "return ("},
+		"several methods; edit them in features/posts/digest":  {Name: "posts/digest", Body: "return nil"},
+		"time.Now":         {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
+		"it is already so": {Name: "add", Description: "Adds two numbers."},
+	} {
+		_, err := b.Change(t.Context(), change, engine.Options{})
+		b.checkError(err, want)
+	}
+	for file, text := range b.snapshot() {
+		if before[file] != text {
+			t.Errorf("%s was changed:\n%s", file, text)
+		}
+	}
+}
