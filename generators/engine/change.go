@@ -65,7 +65,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics) > 0 {
+	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile && in.Body == "" {
 		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
 	}
 	return result, err
@@ -152,8 +152,9 @@ func (ch *changer) resolve() error {
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
 	case derive.Query:
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
-	case derive.Worker, derive.Feature:
-		ch.method = ch.trigger(t)
+	case derive.Worker:
+		ch.method = trigger(t)
+	case derive.Feature:
 	default:
 		ch.method = ch.object
 	}
@@ -172,13 +173,13 @@ func (ch *changer) resolve() error {
 }
 
 // trigger returns the method of a worker that does the work, or nil if it has several.
-func (ch *changer) trigger(t types.Type) (found types.Object) {
+func trigger(t types.Type) (found types.Object) {
 	named, ok := t.(*types.Named)
 	if !ok {
 		return nil
 	}
 	for method := range named.Methods() {
-		if name := method.Name(); name == "Every" || strings.HasPrefix(name, "On") {
+		if name := method.Name(); name == "Every" || startsWithWord(name, "On") {
 			if found != nil {
 				return nil
 			}

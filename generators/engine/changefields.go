@@ -32,6 +32,8 @@ type fieldEdit struct {
 	removed  map[token.Pos]bool        // removed fields, by the position of their declaration
 	pointers map[token.Pos]pointerEdit // fields that are pointers now, or no longer
 	missing  map[token.Pos]gen.Field   // required fields with an old declaration, by its position
+	retyped  map[token.Pos]gen.Field   // fields with another type, by the position of their declaration
+	enums    map[token.Pos]string      // the enum types of these
 }
 
 type fieldSpec struct {
@@ -79,7 +81,7 @@ func (ch *changer) newFieldEdit(t *types.Named, prefix string, specs, renames, r
 	}
 	edit := &fieldEdit{
 		t: t, code: gen.StructCode{Prefix: prefix, Logged: ch.c.Feature != ""}, rename: map[string]string{}, remove: removes,
-		removed: map[token.Pos]bool{}, pointers: map[token.Pos]pointerEdit{}, missing: map[token.Pos]gen.Field{},
+		removed: map[token.Pos]bool{}, pointers: map[token.Pos]pointerEdit{}, missing: map[token.Pos]gen.Field{}, retyped: map[token.Pos]gen.Field{}, enums: map[token.Pos]string{},
 	}
 	fields, err := gen.ParseFields(specs)
 	if err != nil {
@@ -220,6 +222,10 @@ func (ch *changer) replaceField(edit *fieldEdit, spec fieldSpec, v *types.Var, o
 		dropped := []string{"min", "max", "description"}
 		if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
 			dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
+			edit.retyped[v.Pos()] = f
+			if f.Type.Kind == gen.KindEnum {
+				edit.enums[v.Pos()] = strings.TrimPrefix(typ, "*")
+			}
 		}
 		kept := settings(tag, dropped...)
 		wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")

@@ -133,7 +133,7 @@ func (ch *changer) isComponent(name string) bool {
 		return false
 	}
 	for method := range named.Methods() {
-		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || strings.HasPrefix(method.Name(), "On") {
+		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || startsWithWord(method.Name(), "On") {
 			return true
 		}
 	}

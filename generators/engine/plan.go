@@ -234,7 +234,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			remedy += " Correct the body and retry."
 		}
 		return &Refusal{
-			Reason:      "the change would not compile:",
+			Reason:      wouldNotCompile,
 			Diagnostics: withLines(verdict.New, p.texts),
 			Declares:    p.declares(verdict.New),
 			Remedy:      remedy,
@@ -260,6 +260,8 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	p.tried, err = e.try(ctx, p, o)
 	return err
 }
+
+const wouldNotCompile = "the change would not compile:"
 
 // explainMissing replaces the error of a package that was not imported by the reason.
 func (p *plan) explainMissing(found []typecheck.Diagnostic) {
