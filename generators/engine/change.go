@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"maps"
@@ -214,12 +215,9 @@ func (r *rewrite) fileAt(pos token.Pos) *typecheck.File {
 
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
-	if err := ch.check(); err != nil {
-		return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
-	}
-	for _, step := range []func() error{ch.planRename, ch.planFields, ch.planBodies} {
+	for _, step := range []func() error{ch.check, ch.planRename, ch.planFields, ch.planBodies} {
 		if err := step(); err != nil {
-			return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
+			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}
 	}
 	ch.planDoc()
@@ -275,22 +273,24 @@ func (ch *changer) places() []derive.Place {
 
 // planBodies plans the new bodies of functions.
 func (ch *changer) planBodies() error {
-	bodies := map[types.Object]string{}
-	if ch.in.Body != "" {
-		bodies[ch.method] = ch.in.Body
-	}
-	if ch.in.Check != "" {
-		check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
-		bodies[check] = ch.in.Check
-	}
-	for object, body := range bodies {
-		if err := checkBody(body); err != nil {
+	check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
+	for _, new := range []struct {
+		field, body string
+		object      types.Object
+	}{{"body", ch.in.Body, ch.method}, {"check", ch.in.Check, check}} {
+		if new.body == "" {
+			continue
+		}
+		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := ch.fileAt(object.Pos())
-		decl := enclosing[*ast.FuncDecl](file, object.Pos())
+		file := ch.fileAt(new.object.Pos())
+		if file == nil {
+			return fmt.Errorf("%s is not declared in the project", new.object.Name())
+		}
+		decl, body := enclosing[*ast.FuncDecl](file, new.object.Pos()), new.body
 		if decl == nil || decl.Body == nil {
-			return fmt.Errorf("%s has no body in the project", object.Name())
+			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
 		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(body, "\n")+"\n}")
 		ch.noteRemoved(file, decl.Body)
@@ -299,16 +299,21 @@ func (ch *changer) planBodies() error {
 	return nil
 }
 
-// checkBody refuses statements that would not stay inside of one function.
-func checkBody(text string) error {
+// checkBody refuses statements that would not stay inside of one function. field is the field of the input.
+func checkBody(field, text string) error {
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "body", before+text+after, parser.SkipObjectResolution)
-	if err != nil {
-		return fmt.Errorf("the body does not parse (%w, with the first line of the body as line 3); send only the statements between the braces of the function", err)
+	file, err := parser.ParseFile(fset, field, before+text+after, parser.SkipObjectResolution)
+	refuse := func(at token.Position, message string) error {
+		line := min(at.Line-strings.Count(before, "\n"), strings.Count(text, "\n")+1)
+		return &gen.SourceError{Field: field, Text: text, Line: line, Column: at.Column, Message: message + "; send only the statements between the braces of the function"}
 	}
-	if decl, ok := file.Decls[0].(*ast.FuncDecl); len(file.Decls) != 1 || !ok || fset.Position(decl.Body.Rbrace).Offset != len(before+text+after)-2 {
-		return fmt.Errorf("the body has an unmatched }; send only the statements between the braces of the function")
+	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
+		return refuse(list[0].Pos, "syntax error: "+list[0].Msg)
+	}
+	decl, ok := file.Decls[0].(*ast.FuncDecl)
+	if end := fset.Position(decl.Body.Rbrace); len(file.Decls) != 1 || !ok || end.Offset != len(before+text+after)-2 {
+		return refuse(end, "unmatched }")
 	}
 	return nil
 }
