@@ -10,12 +10,12 @@ import (
 // ChangeInput is the input of change.
 type ChangeInput struct {
 	engine.Change
-	DryRun bool   `json:"dry_run,omitempty"` // Only return the diff
+	DryRun bool   `json:"dry_run,omitempty"` // Only show the diff
 	Dir    string `json:"dir,omitempty"`     // Folder of the project
 }
 
-// Change renames or edits a component in place: name, description, fields, output, body. References and
-// tests follow, and stored events stay readable.
+// Change renames or edits a component in place. References and tests follow, and stored events stay
+// readable.
 //
 //petrock:hints destructive open-world
 func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {

@@ -27,20 +27,18 @@ import (
 // A Change describes what to change of a component. Empty fields change nothing.
 type Change struct {
 	Name         string   `json:"name"`                                 // Such as send_mail or posts/create
-	Kind         string   `json:"kind,omitempty"`                       // Only if the name is ambiguous
+	Kind         string   `json:"kind,omitempty"`                       // If the name is ambiguous
 	Rename       string   `json:"rename,omitempty"`                     // New name
 	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name as a deprecated alias
 	Description  string   `json:"description,omitempty"`                // New one
-	Fields       []string `json:"fields,omitempty"`                     // Input fields to add or replace, as for generate_tool; NAME "TEXT" changes only the description
-	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW
-	RemoveFields []string `json:"remove_fields,omitempty"`              // Names
-	Output       []string `json:"output,omitempty"`                     // Output fields to add or replace
-	RenameOutput []string `json:"rename_output,omitempty"`              // OLD=NEW
-	RemoveOutput []string `json:"remove_output,omitempty"`              // Names
-	Default      []string `json:"default,omitempty"`                    // Values of new required fields in stored events, FIELD=VALUE
-	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts stored events (old), if default cannot
-	Check        string   `json:"check,omitempty" schema:"format=go"`   // New body of Check
-	Body         string   `json:"body,omitempty" schema:"format=go"`    // New body of the function, Apply or Answer
+	Fields       []string `json:"fields,omitempty"`                     // To add or replace, as for generate_tool; NAME "TEXT" keeps the type
+	Output       []string `json:"output,omitempty"`                     // The same for the output
+	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW, or output.OLD=NEW
+	RemoveFields []string `json:"remove_fields,omitempty"`              // NAME, or output.NAME
+	Default      []string `json:"default,omitempty"`                    // FIELD=VALUE of new required fields in stored events
+	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts stored events (old)
+	Check        string   `json:"check,omitempty" schema:"format=go"`   // Body of Check
+	Body         string   `json:"body,omitempty" schema:"format=go"`    // Body of the function, Apply or Answer
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
@@ -236,8 +234,10 @@ func (ch *changer) check() error {
 	if _, err := gen.ParseDescription(in.Description); err != nil {
 		return err
 	}
-	hasFields := len(in.Fields)+len(in.RenameFields)+len(in.RemoveFields) > 0
-	hasOutput := len(in.Output)+len(in.RenameOutput)+len(in.RemoveOutput) > 0
+	renames, renamesOutput := splitOutput(in.RenameFields)
+	removes, removesOutput := splitOutput(in.RemoveFields)
+	hasFields := len(in.Fields)+len(renames)+len(removes) > 0
+	hasOutput := len(in.Output)+len(renamesOutput)+len(removesOutput) > 0
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
@@ -415,13 +415,15 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	case now.Version() > recorded.Version:
 		return nil // the user is writing a new version
 	}
+	renames, _ := splitOutput(ch.in.RenameFields)
+	removes, _ := splitOutput(ch.in.RemoveFields)
 	input, err := strictjson.Marshal(struct {
 		Name    string   `json:"name"`
 		Rename  []string `json:"rename,omitempty"`
 		Drop    []string `json:"drop,omitempty"`
 		Default []string `json:"default,omitempty"`
 		Body    string   `json:"body,omitempty"`
-	}{ch.c.EventType, ch.in.RenameFields, ch.in.RemoveFields, ch.in.Default, ch.in.Upgrade})
+	}{ch.c.EventType, renames, removes, ch.in.Default, ch.in.Upgrade})
 	if err != nil {
 		return err
 	}

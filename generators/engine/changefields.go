@@ -51,10 +51,12 @@ type pointerEdit struct {
 func (ch *changer) planFields() (err error) {
 	in := ch.in
 	prefix := ch.newGo
-	if ch.inputEdit, err = ch.newFieldEdit(ch.input, prefix, in.Fields, in.RenameFields, in.RemoveFields); err != nil {
+	renames, renamesOutput := splitOutput(in.RenameFields)
+	removes, removesOutput := splitOutput(in.RemoveFields)
+	if ch.inputEdit, err = ch.newFieldEdit(ch.input, prefix, in.Fields, renames, removes); err != nil {
 		return err
 	}
-	if ch.outputEdit, err = ch.newFieldEdit(ch.output, prefix+"Output", in.Output, in.RenameOutput, in.RemoveOutput); err != nil {
+	if ch.outputEdit, err = ch.newFieldEdit(ch.output, prefix+"Output", in.Output, renamesOutput, removesOutput); err != nil {
 		return err
 	}
 	if ch.inputEdit != nil {
@@ -73,6 +75,18 @@ func (ch *changer) planFields() (err error) {
 		ch.editTestJSON()
 	}
 	return nil
+}
+
+// splitOutput separates fields of the input from those of the output, which have the prefix "output.".
+func splitOutput(fields []string) (input, output []string) {
+	for _, field := range fields {
+		if name, ok := strings.CutPrefix(field, "output."); ok {
+			output = append(output, strings.Replace(name, "=output.", "=", 1))
+		} else {
+			input = append(input, field)
+		}
+	}
+	return input, output
 }
 
 func (ch *changer) newFieldEdit(t *types.Named, prefix string, specs, renames, removes []string) (*fieldEdit, error) {
