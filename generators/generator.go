@@ -18,7 +18,7 @@ import (
 type GeneratorInput struct {
 	Name        string   `json:"name"`                                    // Name, and kind of what it creates, such as handler
 	Fields      []string `json:"fields,omitempty"`                        // Further inputs, as for a tool
-	Description string   `json:"description,omitempty"`                   // Such as: Creates an HTTP handler.
+	Description string   `json:"description,omitempty"`                   // Such as: Creates a handler.
 	Template    string   `json:"template,omitempty" schema:"format=text"` // Go text/template of the new file: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and fields. Package and imports are added
 	Test        string   `json:"test,omitempty" schema:"format=text"`     // Template of its test
 	Path        string   `json:"path,omitempty"`                          // Such as docs/*.md; default: handlers/*.go

@@ -19,8 +19,8 @@ import (
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		for _, article := range []string{"a ", "an ", "the "} {
-			if strings.HasPrefix(rest, "is "+article) {
+		for _, word := range []string{"a ", "an ", "the ", "all ", "every ", "each ", "one "} { // see gen.DocSentence
+			if strings.HasPrefix(rest, "is "+word) {
 				rest = strings.TrimPrefix(rest, "is ")
 			}
 		}

@@ -13,8 +13,8 @@ type ChangeInput struct {
 	Common
 }
 
-// Change renames or edits a component in place: name, description, fields, output, body. References and
-// tests follow, and stored events stay readable.
+// Change renames or edits a component in place. References and tests follow, and stored events stay
+// readable.
 //
 //petrock:hints open-world
 func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {

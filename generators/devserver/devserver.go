@@ -164,7 +164,7 @@ Use the tools of the petrock server, in this order.
 type ListComponentsInput struct {
 	Kind   string `json:"kind,omitempty"`   // Only this kind, such as command
 	Limit  int    `json:"limit,omitempty"`  // Default 50
-	Offset int    `json:"offset,omitempty"` // Entries to skip
+	Offset int    `json:"offset,omitempty"` // Skip so many
 	Common
 }
 
@@ -188,7 +188,7 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 // HistoryInput is the input of history.
 type HistoryInput struct {
 	Limit  int `json:"limit,omitempty"`  // Default 20
-	Offset int `json:"offset,omitempty"` // Entries to skip
+	Offset int `json:"offset,omitempty"` // Skip so many
 	Common
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"maps"
@@ -28,18 +29,16 @@ type Change struct {
 	Name         string   `json:"name"`                                 // Such as send_mail or posts/create
 	Kind         string   `json:"kind,omitempty"`                       // If ambiguous
 	Rename       string   `json:"rename,omitempty"`                     // New name
-	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name too
+	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name too, deprecated
 	Description  string   `json:"description,omitempty"`                // New text
-	Fields       []string `json:"fields,omitempty"`                     // To add or replace, as for a tool; NAME "TEXT" changes the description
-	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW
-	RemoveFields []string `json:"remove_fields,omitempty"`              // Names
-	Output       []string `json:"output,omitempty"`                     // As fields
-	RenameOutput []string `json:"rename_output,omitempty"`              // OLD=NEW
-	RemoveOutput []string `json:"remove_output,omitempty"`              // Names
-	Default      []string `json:"default,omitempty"`                    // FIELD=VALUE for new fields of stored events
-	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Go statements that convert a stored event, old
-	Check        string   `json:"check,omitempty" schema:"format=go"`   // New body of Check
-	Body         string   `json:"body,omitempty" schema:"format=go"`    // New body of the function
+	Fields       []string `json:"fields,omitempty"`                     // To add or replace, as for a tool; NAME "TEXT" keeps the type
+	Output       []string `json:"output,omitempty"`                     // The same for the output
+	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW, or output.OLD=NEW
+	RemoveFields []string `json:"remove_fields,omitempty"`              // NAME, or output.NAME
+	Default      []string `json:"default,omitempty"`                    // FIELD=VALUE of new required fields in stored events
+	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts a stored event, old
+	Check        string   `json:"check,omitempty" schema:"format=go"`   // Body of Check
+	Body         string   `json:"body,omitempty" schema:"format=go"`    // Body of the function, Apply or Answer
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
@@ -65,7 +64,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && !refusal.existedBefore && in.Body == "" && len(refusal.Diagnostics) > 0 {
+	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile && in.Body == "" {
 		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
 	}
 	return result, err
@@ -152,8 +151,9 @@ func (ch *changer) resolve() error {
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
 	case derive.Query:
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
-	case derive.Worker, derive.Feature:
-		ch.method = ch.trigger(t)
+	case derive.Worker:
+		ch.method = trigger(t)
+	case derive.Feature:
 	default:
 		ch.method = ch.object
 	}
@@ -172,13 +172,13 @@ func (ch *changer) resolve() error {
 }
 
 // trigger returns the method of a worker that does the work, or nil if it has several.
-func (ch *changer) trigger(t types.Type) (found types.Object) {
+func trigger(t types.Type) (found types.Object) {
 	named, ok := t.(*types.Named)
 	if !ok {
 		return nil
 	}
 	for method := range named.Methods() {
-		if name := method.Name(); name == "Every" || strings.HasPrefix(name, "On") {
+		if name := method.Name(); name == "Every" || startsWithWord(name, "On") {
 			if found != nil {
 				return nil
 			}
@@ -213,12 +213,9 @@ func (r *rewrite) fileAt(pos token.Pos) *typecheck.File {
 
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
-	if err := ch.check(); err != nil {
-		return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
-	}
-	for _, step := range []func() error{ch.planRename, ch.planFields, ch.planBodies} {
+	for _, step := range []func() error{ch.check, ch.planRename, ch.planFields, ch.planBodies} {
 		if err := step(); err != nil {
-			return terminal.Usagef("change %s %s: %w", ch.c.Kind, ch.c.Name, err)
+			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}
 	}
 	ch.planDoc()
@@ -237,8 +234,10 @@ func (ch *changer) check() error {
 	if _, err := gen.ParseDescription(in.Description); err != nil {
 		return err
 	}
-	hasFields := len(in.Fields)+len(in.RenameFields)+len(in.RemoveFields) > 0
-	hasOutput := len(in.Output)+len(in.RenameOutput)+len(in.RemoveOutput) > 0
+	renames, renamesOutput := splitOutput(in.RenameFields)
+	removes, removesOutput := splitOutput(in.RemoveFields)
+	hasFields := len(in.Fields)+len(renames)+len(removes) > 0
+	hasOutput := len(in.Output)+len(renamesOutput)+len(removesOutput) > 0
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
@@ -274,22 +273,24 @@ func (ch *changer) places() []derive.Place {
 
 // planBodies plans the new bodies of functions.
 func (ch *changer) planBodies() error {
-	bodies := map[types.Object]string{}
-	if ch.in.Body != "" {
-		bodies[ch.method] = ch.in.Body
-	}
-	if ch.in.Check != "" {
-		check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
-		bodies[check] = ch.in.Check
-	}
-	for object, body := range bodies {
-		if err := checkBody(body); err != nil {
+	check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
+	for _, new := range []struct {
+		field, body string
+		object      types.Object
+	}{{"body", ch.in.Body, ch.method}, {"check", ch.in.Check, check}} {
+		if new.body == "" {
+			continue
+		}
+		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := ch.fileAt(object.Pos())
-		decl := enclosing[*ast.FuncDecl](file, object.Pos())
+		file := ch.fileAt(new.object.Pos())
+		if file == nil {
+			return fmt.Errorf("%s is not declared in the project", new.object.Name())
+		}
+		decl, body := enclosing[*ast.FuncDecl](file, new.object.Pos()), new.body
 		if decl == nil || decl.Body == nil {
-			return fmt.Errorf("%s has no body in the project", object.Name())
+			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
 		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(body, "\n")+"\n}")
 		ch.noteRemoved(file, decl.Body)
@@ -298,16 +299,21 @@ func (ch *changer) planBodies() error {
 	return nil
 }
 
-// checkBody refuses statements that would not stay inside of one function.
-func checkBody(text string) error {
+// checkBody refuses statements that would not stay inside of one function. field is the field of the input.
+func checkBody(field, text string) error {
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "body", before+text+after, parser.SkipObjectResolution)
-	if err != nil {
-		return fmt.Errorf("the body does not parse (%w, with the first line of the body as line 3); send only the statements between the braces of the function", err)
+	file, err := parser.ParseFile(fset, field, before+text+after, parser.SkipObjectResolution)
+	refuse := func(at token.Position, message string) error {
+		line := min(at.Line-strings.Count(before, "\n"), strings.Count(text, "\n")+1)
+		return &gen.SourceError{Field: field, Text: text, Line: line, Column: at.Column, Message: message + "; send only the statements between the braces of the function"}
 	}
-	if decl, ok := file.Decls[0].(*ast.FuncDecl); len(file.Decls) != 1 || !ok || fset.Position(decl.Body.Rbrace).Offset != len(before+text+after)-2 {
-		return fmt.Errorf("the body has an unmatched }; send only the statements between the braces of the function")
+	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
+		return refuse(list[0].Pos, "syntax error: "+list[0].Msg)
+	}
+	decl, ok := file.Decls[0].(*ast.FuncDecl)
+	if end := fset.Position(decl.Body.Rbrace); len(file.Decls) != 1 || !ok || end.Offset != len(before+text+after)-2 {
+		return refuse(end, "unmatched }")
 	}
 	return nil
 }
@@ -409,13 +415,15 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	case now.Version() > recorded.Version:
 		return nil // the user is writing a new version
 	}
+	renames, _ := splitOutput(ch.in.RenameFields)
+	removes, _ := splitOutput(ch.in.RemoveFields)
 	input, err := strictjson.Marshal(struct {
 		Name    string   `json:"name"`
 		Rename  []string `json:"rename,omitempty"`
 		Drop    []string `json:"drop,omitempty"`
 		Default []string `json:"default,omitempty"`
 		Body    string   `json:"body,omitempty"`
-	}{ch.c.EventType, ch.in.RenameFields, ch.in.RemoveFields, ch.in.Default, ch.in.Upgrade})
+	}{ch.c.EventType, renames, removes, ch.in.Default, ch.in.Upgrade})
 	if err != nil {
 		return err
 	}

@@ -180,8 +180,8 @@ func TestChangeRefuses(t *testing.T) {
 		`rename "a": write it as OLD=NEW`:                      {Name: "add", RenameFields: []string{"a"}},
 		"remove x: AddInput has no such field; it has a":       {Name: "add", RemoveFields: []string{"x"}},
 		"cannot use in.A (variable of type string) as float64": {Name: "add", Fields: []string{"a:string"}},
-		"the body has an unmatched }":                          {Name: "add", Body: "}\nfunc init() {"},
-		"the body does not parse":                              {Name: "add", Body: "return ("},
+		"unmatched }; send only the statements":                {Name: "add", Body: "}\nfunc init() {"},
+		"body:1:1: syntax error: expected operand":             {Name: "add", Body: "return ("},
 		"several methods; edit them in features/posts/digest":  {Name: "posts/digest", Body: "return nil"},
 		"time.Now":         {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
 		"it is already so": {Name: "add", Description: "Adds two numbers."},
@@ -192,6 +192,57 @@ func TestChangeRefuses(t *testing.T) {
 	for file, text := range b.snapshot() {
 		if before[file] != text {
 			t.Errorf("%s was changed:\n%s", file, text)
+		}
+	}
+}
+
+// Literals and JSON in tests follow the fields of a component.
+func TestChangeEditsTests(t *testing.T) {
+	const source = `package tools
+
+var calls = []any{
+	AddInput{A: 1},
+	&AddInput{},
+	[]*AddInput{{A: 2}},
+}
+
+func example(call func(string, any)) {
+	call("add", ` + "`" + `{"a":1}` + "`" + `)
+	call("add", map[string]any{"a": 1})
+	call("other", ` + "`" + `{"a":1}` + "`" + `)
+}
+`
+	for _, test := range []struct {
+		change engine.Change
+		want   []string
+	}{
+		{
+			engine.Change{Name: "add", RenameFields: []string{"a=first"}},
+			[]string{"AddInput{First: 1},", "&AddInput{},", "{{First: 2}}", "call(\"add\", `{\"first\":1}`)", `map[string]any{"first": 1}`, "call(\"other\", `{\"a\":1}`)"},
+		},
+		{
+			engine.Change{Name: "add", RemoveFields: []string{"a"}, Body: "return 0, nil"},
+			[]string{"AddInput{},\n\t&AddInput{},\n\t[]*AddInput{{}},", "call(\"add\", `{}`)", `map[string]any{}`},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:float?"}, Body: "return *in.A, nil"},
+			[]string{"AddInput{A: new(float64(1))},", "{{A: new(float64(2))}}"},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:string:3..3", "b:int:5..9"}, Body: "return float64(len(in.A)), nil"},
+			[]string{`AddInput{A: "exa", B: 5},`, "&AddInput{B: 5},", "call(\"add\", `{\"a\":1,\"b\":5}`)", `map[string]any{"a": 1, "b": 5}`},
+		},
+	} {
+		b := open(t)
+		b.write("tools/add_test.go", source)
+		if _, err := b.Change(t.Context(), test.change, engine.Options{}); err != nil {
+			t.Errorf("%+v: %v", test.change, err)
+			continue
+		}
+		for _, part := range test.want {
+			if text := b.read("tools/add_test.go"); !strings.Contains(text, part) {
+				t.Errorf("%+v: no %s in\n%s", test.change, part, text)
+			}
 		}
 	}
 }

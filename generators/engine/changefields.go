@@ -32,6 +32,8 @@ type fieldEdit struct {
 	removed  map[token.Pos]bool        // removed fields, by the position of their declaration
 	pointers map[token.Pos]pointerEdit // fields that are pointers now, or no longer
 	missing  map[token.Pos]gen.Field   // required fields with an old declaration, by its position
+	retyped  map[token.Pos]gen.Field   // fields with another type, by the position of their declaration
+	enums    map[token.Pos]string      // the enum types of these
 }
 
 type fieldSpec struct {
@@ -49,10 +51,12 @@ type pointerEdit struct {
 func (ch *changer) planFields() (err error) {
 	in := ch.in
 	prefix := ch.newGo
-	if ch.inputEdit, err = ch.newFieldEdit(ch.input, prefix, in.Fields, in.RenameFields, in.RemoveFields); err != nil {
+	renames, renamesOutput := splitOutput(in.RenameFields)
+	removes, removesOutput := splitOutput(in.RemoveFields)
+	if ch.inputEdit, err = ch.newFieldEdit(ch.input, prefix, in.Fields, renames, removes); err != nil {
 		return err
 	}
-	if ch.outputEdit, err = ch.newFieldEdit(ch.output, prefix+"Output", in.Output, in.RenameOutput, in.RemoveOutput); err != nil {
+	if ch.outputEdit, err = ch.newFieldEdit(ch.output, prefix+"Output", in.Output, renamesOutput, removesOutput); err != nil {
 		return err
 	}
 	if ch.inputEdit != nil {
@@ -73,13 +77,25 @@ func (ch *changer) planFields() (err error) {
 	return nil
 }
 
+// splitOutput separates fields of the input from those of the output, which have the prefix "output.".
+func splitOutput(fields []string) (input, output []string) {
+	for _, field := range fields {
+		if name, ok := strings.CutPrefix(field, "output."); ok {
+			output = append(output, strings.Replace(name, "=output.", "=", 1))
+		} else {
+			input = append(input, field)
+		}
+	}
+	return input, output
+}
+
 func (ch *changer) newFieldEdit(t *types.Named, prefix string, specs, renames, removes []string) (*fieldEdit, error) {
 	if len(specs)+len(renames)+len(removes) == 0 {
 		return nil, nil
 	}
 	edit := &fieldEdit{
 		t: t, code: gen.StructCode{Prefix: prefix, Logged: ch.c.Feature != ""}, rename: map[string]string{}, remove: removes,
-		removed: map[token.Pos]bool{}, pointers: map[token.Pos]pointerEdit{}, missing: map[token.Pos]gen.Field{},
+		removed: map[token.Pos]bool{}, pointers: map[token.Pos]pointerEdit{}, missing: map[token.Pos]gen.Field{}, retyped: map[token.Pos]gen.Field{}, enums: map[token.Pos]string{},
 	}
 	fields, err := gen.ParseFields(specs)
 	if err != nil {
@@ -220,6 +236,10 @@ func (ch *changer) replaceField(edit *fieldEdit, spec fieldSpec, v *types.Var, o
 		dropped := []string{"min", "max", "description"}
 		if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
 			dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
+			edit.retyped[v.Pos()] = f
+			if f.Type.Kind == gen.KindEnum {
+				edit.enums[v.Pos()] = strings.TrimPrefix(typ, "*")
+			}
 		}
 		kept := settings(tag, dropped...)
 		wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -89,8 +90,9 @@ func (ch *changer) renameDeclarations() error {
 		}
 	}
 	for _, inspected := range ch.inspect(dir) {
-		for ident, object := range inspected.Info.Defs {
-			file := ch.fileAt(ident.Pos())
+		defined := slices.SortedFunc(maps.Keys(inspected.Info.Defs), func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+		for _, ident := range defined {
+			file, object := ch.fileAt(ident.Pos()), inspected.Info.Defs[ident]
 			if object == nil || object.Parent() == nil || object.Parent() != object.Pkg().Scope() || file.IsDerived() || !ch.owns(file) {
 				continue
 			}
@@ -133,7 +135,7 @@ func (ch *changer) isComponent(name string) bool {
 		return false
 	}
 	for method := range named.Methods() {
-		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || strings.HasPrefix(method.Name(), "On") {
+		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || startsWithWord(method.Name(), "On") {
 			return true
 		}
 	}

@@ -60,6 +60,8 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 		switch conversion, isPointer := edit.pointers[pos]; {
 		case edit.removed[pos]:
 			ch.removeElement(file, pair)
+		case edit.isInput && edit.retyped[pos].Name != "":
+			ch.retype(file, pair.Value, edit.retyped[pos], qualified(literal, edit.enums[pos]))
 		case isPointer && conversion.wrap:
 			open, shut := "new(", ")"
 			if conversion.typ != "" {
@@ -97,8 +99,28 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 	}
 }
 
+// retype plans a value of the new type for a field, in tests. Other code is for the caller to change. named is
+// the type if it is an enum.
+func (ch *changer) retype(file *typecheck.File, value ast.Expr, f gen.Field, named string) {
+	sample, ok := ch.sampleCode(f)
+	if !ok || !file.IsTest() {
+		return
+	}
+	switch {
+	case f.Optional && named != "":
+		sample = "new(" + named + "(" + sample + "))"
+	case f.Optional:
+		sample = "new(" + sample + ")"
+	}
+	ch.replace(file, value.Pos(), value.End(), sample)
+	ch.noteRemoved(file, value)
+}
+
 // qualified returns a type of the package of a literal's type, as the literal's file names it.
 func qualified(literal *ast.CompositeLit, name string) string {
+	if name == "" {
+		return ""
+	}
 	if selector, ok := literal.Type.(*ast.SelectorExpr); ok && types.Universe.Lookup(name) == nil && !strings.Contains(name, ".") {
 		return types.ExprString(selector.X) + "." + name
 	}

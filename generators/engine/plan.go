@@ -235,7 +235,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			remedy += " Correct the body and retry."
 		}
 		return &Refusal{
-			Reason:      "the change would not compile:",
+			Reason:      wouldNotCompile,
 			Diagnostics: e.withLines(verdict.New, p),
 			Declares:    p.declares(verdict.New),
 			Remedy:      remedy,
@@ -263,6 +263,8 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	}
 	return e.testPlan(ctx, p)
 }
+
+const wouldNotCompile = "the change would not compile:"
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
 // imported.

@@ -97,7 +97,8 @@ func DocSentence(description string) string {
 		return description
 	}
 	text := string(unicode.ToLower(first)) + description[size:]
-	if word, _, _ := strings.Cut(text, " "); word == "a" || word == "an" || word == "the" {
+	switch word, _, _ := strings.Cut(text, " "); word {
+	case "a", "an", "the", "all", "every", "each", "one": // not a verb
 		return "is " + text
 	}
 	return text

@@ -369,12 +369,10 @@ func endsPlural(part []rune, start, i int) bool {
 // of existing identifiers with its plural, such as GetRAMs.
 func isInitialism(word string) bool {
 	switch word {
-	case "acl", "amqp", "api", "ascii", "aws", "cdn", "cli", "cpu", "css", "csv", "db", "dhcp", "dns",
-		"eof", "faq", "ftp", "gid", "gpu", "guid", "html", "http", "https", "id", "imap", "ip", "isbn",
-		"json", "jwt", "kpi", "ldap", "llm", "mcp", "mfa", "pdf", "qps", "rpc", "rss", "sdk", "sla",
-		"sms", "smtp", "sql", "sse", "ssh", "sso", "svg", "tcp", "tls", "toml", "ttl", "udp", "ui",
-		"uid", "uri", "url", "usb", "utc", "utf8", "uuid", "vat", "vm", "vpn", "xml", "xmpp", "xsrf",
-		"xss", "yaml":
+	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",
+		"html", "http", "https", "id", "ip", "json", "jwt", "llm", "mcp", "pdf", "qps", "rpc", "sdk",
+		"sla", "smtp", "sql", "sse", "ssh", "svg", "tcp", "tls", "ttl", "udp", "ui", "uid", "uri",
+		"url", "utf8", "uuid", "vm", "vpn", "xml", "xmpp", "xsrf", "xss", "yaml":
 		return true
 	}
 	return false

@@ -33,11 +33,11 @@ func TestChange(t *testing.T) {
 		{"name": "tickets/open", "fields": []string{"source:enum(mail,web)"}, "default": []string{"source=web"}},
 		{"name": "tickets/assign", "rename_fields": []string{"assignee=owner"}},
 		{"name": "tickets/assign", "rename": "hand_over", "fields": []string{"reason:string?"}},
-		{"name": "tickets/get", "rename_output": []string{"assignee=owner"}},
+		{"name": "tickets/get", "rename_fields": []string{"output.assignee=owner"}},
 		{"name": "tickets/escalate", "rename": "raise"},
 		{"name": "triage", "rename": "sort_out", "rename_fields": []string{"ticket=issue"}},
 		{"name": "ticket", "rename": "issue", "description": "An issue with its comments."},
-		{"name": "add", "fields": []string{`a "The first one"`, "c:float?"}, "rename_output": []string{"sum=total"}},
+		{"name": "add", "fields": []string{`a "The first one"`, "c:float?"}, "rename_fields": []string{"output.sum=total"}},
 		{"name": "tickets", "kind": "feature", "description": "The tickets of the helpdesk."},
 	} {
 		done := mustCall[engine.Result](w, client, "change", change)
