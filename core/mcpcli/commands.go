@@ -18,8 +18,7 @@ import (
 )
 
 func newCall(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:   "call TOOL [name=value…|-]",
 		Short: "Call a tool",
 		Long: `Call a tool. Arguments are name=value pairs. The tool's schema determines their types; lists and
@@ -31,16 +30,8 @@ Text is printed. Images, audio and other files are written to the folder --out; 
 overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C cancels the call.`,
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, NameArgs, completeCall, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		return s.call(ctx, env.In, args[0], args[1:])
 	})
-	addOut(cmd, &out)
-	return cmd
-}
-
-func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVar(out, "out", ".", "folder for images, audio and other files")
-	cmd.MarkFlagDirname("out")
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
@@ -274,15 +265,13 @@ func newResources(env Env) *cobra.Command {
 }
 
 func newRead(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
 		Long: `Read a resource. Text is printed. Other contents are written to a file in the folder --out; existing
 files are not overwritten.`,
 		Example: "read note://1",
 	}, Name, completeRead, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		s.progress.Begin("reading " + terminal.Plain(args[0]))
 		var raw json.RawMessage
 		contents, err := s.ReadResource(ctx, args[0], client.KeepResult(&raw))
@@ -300,8 +289,6 @@ files are not overwritten.`,
 		}
 		return nil
 	})
-	addOut(cmd, &out)
-	return cmd
 }
 
 func (p *Printer) address(uri, mimeType, name, description string) error {
@@ -346,18 +333,14 @@ func promptUsage(p mcp.Prompt) string {
 }
 
 func newPrompt(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:     "prompt NAME [name=value…]",
 		Short:   "Get a prompt",
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
 	}, NameArgs, completePrompt, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		return s.prompt(ctx, args[0], args[1:])
 	})
-	addOut(cmd, &out)
-	return cmd
 }
 
 func listPrompts(ctx context.Context, c catalog) ([]mcp.Prompt, error) {

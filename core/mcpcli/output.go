@@ -26,7 +26,7 @@ type Printer struct {
 
 // NewPrinter returns a printer to env.Out.
 func NewPrinter(env Env, flags *Flags) *Printer {
-	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), dir: env.Dir, base: "output"}
+	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), base: "output"}
 }
 
 // Text prints text and a line break. On a terminal, it escapes text with [terminal.Plain].
@@ -104,23 +104,12 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, terminal.Plain(mimeType), len(data)))
 }
 
-// writeFilesTo sets the folder for files, relative to the working directory.
-func (p *Printer) writeFilesTo(env Env, dir string) {
-	p.dir = dir
-	if !filepath.IsAbs(dir) {
-		p.dir = filepath.Join(env.Dir, dir)
-	}
-}
-
 const maxSameName = 10_000 // files of one name in a folder
 
 // save writes data to a new file in a folder, which it creates if needed, and returns the path. The
 // file's name is derived from name and the MIME type. save does not overwrite files, and does not follow
 // links out of the folder: fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
-	if dir == "" {
-		dir = "."
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("save a file of the server: %w", err)
 	}
