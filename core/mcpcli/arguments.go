@@ -2,6 +2,7 @@ package mcpcli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -92,7 +93,7 @@ func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, er
 func (in *input) add(given map[string]*argument, name, text string) error {
 	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
 	if at < 0 && !in.open {
-		return fmt.Errorf("unknown argument %q; %s", name, in.usage())
+		return fmt.Errorf("unknown argument %q; the tool takes %s", name, cmp.Or(in.arguments(), "no arguments"))
 	}
 	p := &property{name: name}
 	if at >= 0 {
@@ -201,21 +202,14 @@ func kindOf(raw json.RawMessage) string {
 }
 
 func describeKinds(kinds []string) string {
+	names := map[string]string{
+		"number": "a number", "string": "a string", "integer": "an integer", "boolean": "true or false",
+		"object": "a JSON object", "array": "a JSON list", "null": "null",
+	}
 	var all []string
 	for _, kind := range kinds {
-		switch kind {
-		case "number", "string":
-			all = append(all, "a "+kind)
-		case "integer":
-			all = append(all, "an integer")
-		case "boolean":
-			all = append(all, "true or false")
-		case "object":
-			all = append(all, "a JSON object")
-		case "array":
-			all = append(all, "a JSON list")
-		case "null":
-			all = append(all, "null")
+		if name, ok := names[kind]; ok {
+			all = append(all, name)
 		}
 	}
 	return strings.Join(all, " or ")
@@ -240,13 +234,11 @@ func (in *input) checkRequired(given map[string]*argument) error {
 	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
 }
 
-func (in *input) usage() string {
-	if len(in.properties) == 0 {
-		return "the tool takes no arguments"
-	}
+// arguments returns all arguments as on a command line.
+func (in *input) arguments() string {
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
 	}
-	return "the tool takes " + strings.Join(all, " ")
+	return strings.Join(all, " ")
 }

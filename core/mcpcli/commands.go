@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,9 +127,9 @@ func newTools(env Env) *cobra.Command {
 		Long:    "List the tools with their arguments. Optional arguments are in brackets.",
 		Example: "tools",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"tools/list", "tools", "tools", func(entries []json.RawMessage) error {
-			return s.printer.Tools("", decode[mcp.Tool](entries))
-		}})
+		return s.list(ctx, list{"tools/list", "tools", "tools", printEach(s.printer, func(t mcp.Tool) (string, string) {
+			return toolUsage(t), t.Description
+		})})
 	})
 }
 
@@ -180,7 +181,10 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 			return err
 		}
 		if l.field == "tools" {
-			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return s.server.refuse(nameOf(raw)) != nil })
+			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
+				name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
+				return s.server.refuse(name) != nil
+			})
 		}
 		object[l.field] = append([]json.RawMessage{}, entries...)
 		n += len(entries)
@@ -199,12 +203,16 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 	return nil
 }
 
-func nameOf(raw json.RawMessage) string {
-	var named struct {
-		Name string `json:"name"`
+// printEach returns a function that prints the entries of a list. text returns their texts.
+func printEach[T any](p *Printer, text func(T) (head, description string)) func([]json.RawMessage) error {
+	return func(entries []json.RawMessage) error {
+		for _, one := range decode[T](entries) {
+			if err := p.entry(text(one)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	_ = json.Unmarshal(raw, &named)
-	return named.Name
 }
 
 // decode decodes the entries of a list, without those that are invalid.
@@ -222,19 +230,16 @@ func decode[T any](entries []json.RawMessage) []T {
 // Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	for _, t := range tools {
-		call := []string{terminal.Line(t.Name)}
-		if server != "" {
-			call = []string{server, terminal.Line(t.Name)}
-		}
-		in := readInput(t.InputSchema)
-		for _, property := range in.properties {
-			call = append(call, property.usage())
-		}
-		if err := p.entry(strings.Join(call, " "), t.Description); err != nil {
+		if err := p.entry(strings.TrimSpace(server+" "+toolUsage(t)), t.Description); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func toolUsage(t mcp.Tool) string {
+	in := readInput(t.InputSchema)
+	return strings.TrimSpace(terminal.Line(t.Name) + " " + in.arguments())
 }
 
 func newResources(env Env) *cobra.Command {
@@ -245,22 +250,12 @@ func newResources(env Env) *cobra.Command {
 		Example: "resources",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx,
-			list{"resources/list", "resources", "resources", func(entries []json.RawMessage) error {
-				for _, r := range decode[mcp.Resource](entries) {
-					if err := s.printer.address(r.URI, r.MIMEType, r.Name, r.Description); err != nil {
-						return err
-					}
-				}
-				return nil
-			}},
-			list{"resources/templates/list", "resourceTemplates", "resources", func(entries []json.RawMessage) error {
-				for _, r := range decode[mcp.ResourceTemplate](entries) {
-					if err := s.printer.address(r.URITemplate, r.MIMEType, r.Name, r.Description); err != nil {
-						return err
-					}
-				}
-				return nil
-			}})
+			list{"resources/list", "resources", "resources", printEach(s.printer, func(r mcp.Resource) (string, string) {
+				return address(r.URI, r.MIMEType), cmp.Or(r.Description, r.Name)
+			})},
+			list{"resources/templates/list", "resourceTemplates", "resources", printEach(s.printer, func(r mcp.ResourceTemplate) (string, string) {
+				return address(r.URITemplate, r.MIMEType), cmp.Or(r.Description, r.Name)
+			})})
 	})
 }
 
@@ -291,15 +286,11 @@ files are not overwritten.`,
 	})
 }
 
-func (p *Printer) address(uri, mimeType, name, description string) error {
-	head := terminal.Line(uri)
-	if mimeType != "" {
-		head += " (" + terminal.Line(mimeType) + ")"
+func address(uri, mimeType string) string {
+	if mimeType == "" {
+		return terminal.Line(uri)
 	}
-	if description == "" {
-		description = name
-	}
-	return p.entry(head, description)
+	return terminal.Line(uri) + " (" + terminal.Line(mimeType) + ")"
 }
 
 func newPrompts(env Env) *cobra.Command {
@@ -309,14 +300,9 @@ func newPrompts(env Env) *cobra.Command {
 		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
 		Example: "prompts",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
-			for _, p := range decode[mcp.Prompt](entries) {
-				if err := s.printer.entry(strings.TrimSpace(terminal.Line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
-					return err
-				}
-			}
-			return nil
-		}})
+		return s.list(ctx, list{"prompts/list", "prompts", "prompts", printEach(s.printer, func(p mcp.Prompt) (string, string) {
+			return strings.TrimSpace(terminal.Line(p.Name) + " " + promptUsage(p)), p.Description
+		})})
 	})
 }
 
@@ -397,11 +383,7 @@ func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error
 		case repeated:
 			return nil, terminal.Usagef("%s is given twice", name)
 		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
-			usage := "the prompt takes no arguments"
-			if len(p.Arguments) > 0 {
-				usage = "the prompt takes " + promptUsage(p)
-			}
-			return nil, terminal.Usagef("unknown argument %q; %s", name, usage)
+			return nil, terminal.Usagef("unknown argument %q; the prompt takes %s", name, cmp.Or(promptUsage(p), "no arguments"))
 		}
 		given[name] = value
 	}
