@@ -172,33 +172,15 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 		return strictjson.AppendString(nil, text), nil
 	}
 	raw := json.RawMessage(strings.TrimSpace(text))
-	if kind := kindOf(raw); kind != "string" && (slices.Contains(p.kinds, kind) || kind == "number" && slices.Contains(p.kinds, "integer")) {
+	kind := strictjson.TypeName(raw)
+	allowed := slices.Contains(p.kinds, kind) || kind == "number" && slices.Contains(p.kinds, "integer")
+	if allowed && kind != "string" && strictjson.Check(raw) == nil {
 		return raw, nil
 	}
 	if slices.Contains(p.kinds, "string") {
 		return strictjson.AppendString(nil, text), nil
 	}
 	return nil, fmt.Errorf("must be %s, got %q", describeKinds(p.kinds), strictjson.Clip(text, maxShown))
-}
-
-// kindOf returns the JSON type of a text, or "" if it is not valid JSON.
-func kindOf(raw json.RawMessage) string {
-	if strictjson.Check(raw) != nil {
-		return ""
-	}
-	switch strictjson.First(raw) {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
 }
 
 func describeKinds(kinds []string) string {

@@ -281,33 +281,21 @@ func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 				all[key] = value
 			}
 		}
-		reference, ok := strictjson.Unquote(members["$ref"])
-		if !ok {
-			return all
-		}
-		if raw = lookUp(document, reference); raw == nil {
-			return all
-		}
+		reference, _ := strictjson.Unquote(members["$ref"])
+		raw = lookUp(document, reference)
 	}
 	return all
 }
 
+// lookUp returns the part of a document that a reference such as #/$defs/a names, or nil.
 func lookUp(document json.RawMessage, reference string) json.RawMessage {
-	path, ok := strings.CutPrefix(reference, "#")
-	if !ok {
+	keys := strings.Split(reference, "/")
+	if keys[0] != "#" {
 		return nil
 	}
 	at := document
-	for _, key := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if path == "" {
-			break
-		}
-		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
-		var members map[string]json.RawMessage
-		if strictjson.First(at) != '{' || strictjson.Unmarshal(at, &members) != nil {
-			return nil
-		}
-		at = members[key]
+	for _, key := range keys[1:] {
+		at = strictjson.Member(at, strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~"))
 	}
 	return at
 }

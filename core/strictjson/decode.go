@@ -284,17 +284,29 @@ func asTypeError(err error) error {
 
 // Describe returns the kind of a JSON value for a message, such as "a string" or "null".
 func Describe(raw []byte) string {
+	switch name := TypeName(raw); name {
+	case "null":
+		return name
+	case "object", "array":
+		return "an " + name
+	default:
+		return "a " + name
+	}
+}
+
+// TypeName returns the name of the type of a JSON value: string, number, boolean, object, array or null.
+func TypeName(raw []byte) string {
 	switch First(raw) {
 	case '"':
-		return "a string"
+		return "string"
 	case '{':
-		return "an object"
+		return "object"
 	case '[':
-		return "an array"
+		return "array"
 	case 't', 'f':
-		return "a boolean"
+		return "boolean"
 	case 'n':
 		return "null"
 	}
-	return "a number"
+	return "number"
 }
