@@ -15,6 +15,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,18 +164,10 @@ func newClient(o Options) *Client {
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcp-client", Version: "1"}
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = time.Minute
-	}
-	if o.MaxTimeout <= 0 {
-		o.MaxTimeout = 10 * time.Minute
-	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 30 * time.Second
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = 64 << 20
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), time.Minute)
+	o.MaxTimeout = cmp.Or(max(o.MaxTimeout, 0), 10*time.Minute)
+	o.ConnectTimeout = cmp.Or(max(o.ConnectTimeout, 0), 30*time.Second)
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), 64<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -164,11 +164,14 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	if c.o.Notification != nil {
 		c.o.Notification(ctx, req.Method, req.Params)
 	}
+	call := func(f func(context.Context)) {
+		if f != nil {
+			c.callFunction(req, func() { f(ctx) })
+		}
+	}
 	switch req.Method {
 	case "notifications/progress":
-		if err := c.handleProgress(req); err != nil {
-			return err
-		}
+		return c.handleProgress(req)
 	case "notifications/cancelled":
 		var p struct {
 			RequestID jsonrpc.ID `json:"requestId"`
@@ -189,17 +192,6 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 			return err
 		}
 		c.acknowledge(p.Meta.ID)
-	}
-	return c.deliver(ctx, req)
-}
-
-func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
-	call := func(f func(context.Context)) {
-		if f != nil {
-			c.callFunction(req, func() { f(ctx) })
-		}
-	}
-	switch req.Method {
 	case "notifications/tools/list_changed":
 		call(c.o.ToolsChanged)
 	case "notifications/prompts/list_changed":

@@ -112,11 +112,8 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	if err != nil {
 		return nil, err
 	}
-	var result mcp.PromptResult
-	if err := decodeResult("prompts/get", raw, &result); err != nil {
-		return nil, err
-	}
-	return &result, nil
+	result := new(mcp.PromptResult)
+	return result, decodeResult("prompts/get", raw, result)
 }
 
 // CompletePrompt returns completions of prefix for an argument of a prompt. known has the values of

@@ -71,11 +71,9 @@ type processTransport struct {
 }
 
 // An earlyExitError means that the server exited before the session started.
-type earlyExitError struct{ err error }
+type earlyExitError struct{ error }
 
-func (e *earlyExitError) Error() string { return e.err.Error() }
-
-func (e *earlyExitError) Unwrap() error { return e.err }
+func (e *earlyExitError) Unwrap() error { return e.error }
 
 // onInvalid logs a line of standard output that is not a message, and keeps the first one.
 func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
@@ -127,11 +125,10 @@ type process struct {
 	in  io.WriteCloser // standard input
 	out io.ReadCloser  // standard output
 
-	cmd     *exec.Cmd
-	grace   time.Duration // for each step of close
-	stderr  *tail
-	exited  chan struct{}
-	closing sync.Once
+	cmd    *exec.Cmd
+	grace  time.Duration // for each step of close
+	stderr *tail
+	exited chan struct{}
 }
 
 // startProcess starts a program, which is looked up in PATH.
@@ -168,7 +165,11 @@ func startProcess(c Command) (*process, error) {
 		out.Close()
 		return nil, startError(c.Program, c.Dir, err)
 	}
-	go p.wait(out)
+	go func() {
+		_ = p.cmd.Wait() // see exitState
+		close(p.exited)
+		time.AfterFunc(orphanDelay, func() { out.Close() })
+	}()
 	return p, nil
 }
 
@@ -192,25 +193,16 @@ func startError(program, dir string, err error) error {
 // standard output and standard error open.
 const orphanDelay = 500 * time.Millisecond
 
-func (p *process) wait(out *os.File) {
-	_ = p.cmd.Wait() // see exitState
-	close(p.exited)
-	time.AfterFunc(orphanDelay, func() { out.Close() })
-}
-
 // close closes the standard input of the process and waits until it exits. If it does not exit within
-// the grace period, close sends SIGTERM and then SIGKILL to it and its children. close may be called
-// concurrently and repeatedly.
+// the grace period, close sends SIGTERM and then SIGKILL to it and its children.
 func (p *process) close() {
-	p.closing.Do(func() {
-		p.in.Close()
-		for _, signal := range []func(*exec.Cmd){terminate, kill} {
-			if p.exitsWithin(p.grace) {
-				return
-			}
-			signal(p.cmd)
+	p.in.Close()
+	for _, signal := range []func(*exec.Cmd){terminate, kill} {
+		if p.exitsWithin(p.grace) {
+			break
 		}
-	})
+		signal(p.cmd)
+	}
 	<-p.exited
 	p.out.Close()
 }
