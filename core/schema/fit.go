@@ -165,30 +165,23 @@ func (f *typeChecker) checkAlternatives(branches []*node, form kinds, t reflect.
 }
 
 func (f *typeChecker) checkObject(r *objectRules, t reflect.Type, at fieldLocation, branch bool) error {
-	fields := strictjson.Fields(t, f.direction == Output)
-	find := func(key string) *strictjson.Field {
-		for i := range fields {
-			if fields[i].Key == key {
-				return &fields[i]
-			}
-		}
-		return nil
-	}
+	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
+	fields := map[string]*strictjson.Field{}
 	var extra, missing []string
+	for _, field := range strictjson.Fields(t, f.direction == Output) {
+		fields[field.Key] = &field
+		if closed && r.properties[field.Key] == nil {
+			missing = append(missing, strconv.Quote(field.Key))
+		}
+	}
 	for _, key := range r.propertyOrder {
-		if find(key) == nil && !r.properties[key].rejectsAll {
+		if fields[key] == nil && !r.properties[key].rejectsAll {
 			extra = append(extra, strconv.Quote(key))
 		}
 	}
 	for _, key := range r.required {
-		if find(key) == nil && r.properties[key] == nil {
+		if fields[key] == nil && r.properties[key] == nil {
 			extra = append(extra, strconv.Quote(key))
-		}
-	}
-	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
-	for i := range fields {
-		if closed && r.properties[fields[i].Key] == nil {
-			missing = append(missing, strconv.Quote(fields[i].Key))
 		}
 	}
 	name, has, lacks := cmp.Or(t.Name(), at.String()), strings.Join(missing, ", "), strings.Join(extra, ", ")
@@ -201,7 +194,7 @@ func (f *typeChecker) checkObject(r *objectRules, t reflect.Type, at fieldLocati
 		return fmt.Errorf("%s has %s, its %v schema does not", name, has, f.direction)
 	}
 	for _, key := range r.propertyOrder {
-		field, property := find(key), r.properties[key]
+		field, property := fields[key], r.properties[key]
 		if field == nil {
 			continue
 		}

@@ -88,7 +88,7 @@ func cutValue(text string) (value, rest string, err error) {
 func (t *Tag) set(name, value string) error {
 	switch name {
 	case "min", "max":
-		if !isNumber(value) {
+		if _, ok := parseNumber(value); !ok {
 			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
 		}
 		if name == "min" {
@@ -128,17 +128,13 @@ func (t *Tag) set(name, value string) error {
 // headerCharacters are the characters of a token in RFC 9110.
 const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
-// isNumber reports whether text is a JSON number without surrounding space.
-func isNumber(text string) bool {
-	raw := []byte(text)
-	return strictjson.Check(raw) == nil && kindOf(raw) == numberKind && strings.TrimSpace(text) == text
-}
-
+// parseNumber parses a JSON number without surrounding space.
 func parseNumber(text string) (strictjson.Decimal, bool) {
-	if !isNumber(text) {
+	raw := []byte(text)
+	if strictjson.Check(raw) != nil || kindOf(raw) != numberKind || strings.TrimSpace(text) != text {
 		return strictjson.Decimal{}, false
 	}
-	return strictjson.ParseDecimal(nil, []byte(text)), true
+	return strictjson.ParseDecimal(nil, raw), true
 }
 
 // AddLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
@@ -334,7 +330,7 @@ func setDefault(v reflect.Value, text string) error {
 // SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It also
 // sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
 func SetDefaults(v reflect.Value) error {
-	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
+	if v.Kind() != reflect.Struct {
 		return nil
 	}
 	for _, f := range strictjson.Fields(v.Type(), false) {
@@ -354,15 +350,4 @@ func SetDefaults(v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// hasDefault reports whether a field of a struct or of a nested struct may have a default.
-func hasDefault(t reflect.Type) bool {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if strings.Contains(string(f.Tag), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
-			return true
-		}
-	}
-	return false
 }
