@@ -153,7 +153,7 @@ func (g *keyGate) Authenticate(r *http.Request) (*Identity, error) {
 	}
 	bearer, hasBearer := "", false
 	if len(bearers) == 1 {
-		bearer, hasBearer = cutBearer(bearers[0])
+		bearer, hasBearer = CutBearer(bearers[0])
 	}
 	if len(tokens) == 0 {
 		if !hasBearer {
@@ -184,7 +184,8 @@ func (g *keyGate) find(text string) *Identity {
 	return g.keys[found].id
 }
 
-func cutBearer(value string) (token string, ok bool) {
+// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer.
+func CutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return "", false

@@ -128,14 +128,6 @@ func (c *Client) addPanic(err error) error {
 	return err
 }
 
-// Notify sends a notification.
-func (c *Client) Notify(method string, params any) {
-	c.t.Helper()
-	if err := c.client.Notify(c.t.Context(), method, params); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol error
 // fails the test; a result with IsError set does not.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {

@@ -183,13 +183,13 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	if !slices.ContainsFunc(c.Audience, func(aud string) bool { return slices.Contains(g.audience, aud) }) {
 		return nil, errInvalid("the token is for another server")
 	}
-	if err := g.checkTimes(c, now); err != nil {
+	if err := c.checkTimes(now); err != nil {
 		return nil, err
 	}
 	if c.isOtherToken() {
 		return nil, errInvalid("the token is not an access token")
 	}
-	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Expires: g.expiry(c), Claims: slices.Clone(payload)}
+	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Expires: c.expiry(), Claims: slices.Clone(payload)}
 	if id.Subject == "" && id.Client == "" {
 		return nil, errInvalid("the token has neither sub nor client_id")
 	}
@@ -199,8 +199,8 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	return id, nil
 }
 
-func (g *Gate) checkTimes(c claims, now time.Time) error {
-	at, leeway := float64(now.UnixMilli())/1000, g.leeway.Seconds()
+func (c claims) checkTimes(now time.Time) error {
+	at, skew := float64(now.UnixMilli())/1000, leeway.Seconds()
 	for _, date := range []*float64{c.Expires, c.Begins, c.Issued} {
 		if date != nil && (math.IsNaN(*date) || math.IsInf(*date, 0)) {
 			return errInvalid("a time in the token is invalid")
@@ -209,9 +209,9 @@ func (g *Gate) checkTimes(c claims, now time.Time) error {
 	switch {
 	case c.Expires == nil:
 		return errInvalid("the token has no expiry")
-	case at >= *c.Expires+leeway:
+	case at >= *c.Expires+skew:
 		return errInvalid("the token has expired")
-	case c.Begins != nil && at < *c.Begins-leeway, c.Issued != nil && at < *c.Issued-leeway:
+	case c.Begins != nil && at < *c.Begins-skew, c.Issued != nil && at < *c.Issued-skew:
 		return errInvalid("the token is not valid yet")
 	}
 	return nil
@@ -219,11 +219,11 @@ func (g *Gate) checkTimes(c claims, now time.Time) error {
 
 // expiry returns when the token expires, including the leeway; zero, which means never, if that is more
 // than about two thousand years from now.
-func (g *Gate) expiry(c claims) time.Time {
+func (c claims) expiry() time.Time {
 	if *c.Expires > 1<<36 {
 		return time.Time{}
 	}
-	return time.UnixMilli(int64(*c.Expires * 1000)).Add(g.leeway)
+	return time.UnixMilli(int64(*c.Expires * 1000)).Add(leeway)
 }
 
 // isOtherToken reports whether the claims are those of an ID token or refresh token.
