@@ -29,8 +29,8 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	if err != nil {
 		return nil, terminal.Usagef("%w", err)
 	}
-	if err := in.checkRequired(given); err != nil {
-		return nil, terminal.Usagef("%s: %w", terminal.Plain(tool.Name), err)
+	if err := checkRequired(tool.Name, in, given); err != nil {
+		return nil, err
 	}
 	raw, err := encode(given)
 	if err != nil {
@@ -91,13 +91,12 @@ func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, er
 }
 
 func (in *input) add(given map[string]*argument, name, text string) error {
-	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
-	if at < 0 && !in.open {
+	p := in.find(name)
+	if p == nil && !in.open {
 		return fmt.Errorf("unknown argument %q; the tool takes %s", name, cmp.Or(in.arguments(), "no arguments"))
 	}
-	p := &property{name: name}
-	if at >= 0 {
-		p = &in.properties[at]
+	if p == nil {
+		p = &property{name: name}
 	}
 	earlier, repeated := given[name]
 	switch {
@@ -197,23 +196,28 @@ func describeKinds(kinds []string) string {
 	return strings.Join(all, " or ")
 }
 
-// checkRequired returns an error that lists the required arguments that are missing.
-func (in *input) checkRequired(given map[string]*argument) error {
+// checkRequired returns an error that lists the required arguments of a tool or prompt that are missing.
+func checkRequired[A any](name string, in input, given map[string]A) error {
 	var lines []string
 	for _, p := range in.properties {
-		if !p.required || given[p.name] != nil {
-			continue
+		if _, ok := given[p.name]; p.required && !ok {
+			lines = append(lines, strings.TrimRight("  "+p.usage()+"  "+terminal.Line(p.description), " "))
 		}
-		text := "  " + p.usage()
-		if p.description != "" {
-			text += "  " + terminal.Line(p.description)
-		}
-		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
+	return terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(name), strings.Join(lines, "\n"))
+}
+
+// find returns the property with this name, or nil.
+func (in *input) find(name string) *property {
+	for i := range in.properties {
+		if in.properties[i].name == name {
+			return &in.properties[i]
+		}
+	}
+	return nil
 }
 
 // arguments returns all arguments as on a command line.

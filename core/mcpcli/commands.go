@@ -128,7 +128,7 @@ func newTools(env Env) *cobra.Command {
 		Example: "tools",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx, list{"tools/list", "tools", "tools", printEach(s.printer, func(t mcp.Tool) (string, string) {
-			return toolUsage(t), t.Description
+			return usage(t.Name, readInput(t.InputSchema)), t.Description
 		})})
 	})
 }
@@ -230,16 +230,16 @@ func decode[T any](entries []json.RawMessage) []T {
 // Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	for _, t := range tools {
-		if err := p.entry(strings.TrimSpace(server+" "+toolUsage(t)), t.Description); err != nil {
+		if err := p.entry(strings.TrimSpace(server+" "+usage(t.Name, readInput(t.InputSchema))), t.Description); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func toolUsage(t mcp.Tool) string {
-	in := readInput(t.InputSchema)
-	return strings.TrimSpace(terminal.Line(t.Name) + " " + in.arguments())
+// usage returns the usage of a tool or prompt.
+func usage(name string, in input) string {
+	return strings.TrimSpace(terminal.Line(name) + " " + in.arguments())
 }
 
 func newResources(env Env) *cobra.Command {
@@ -301,21 +301,17 @@ func newPrompts(env Env) *cobra.Command {
 		Example: "prompts",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
 		return s.list(ctx, list{"prompts/list", "prompts", "prompts", printEach(s.printer, func(p mcp.Prompt) (string, string) {
-			return strings.TrimSpace(terminal.Line(p.Name) + " " + promptUsage(p)), p.Description
+			return usage(p.Name, promptInput(p)), p.Description
 		})})
 	})
 }
 
-func promptUsage(p mcp.Prompt) string {
-	var all []string
+// promptInput returns the arguments of a prompt, which are texts.
+func promptInput(p mcp.Prompt) (in input) {
 	for _, a := range p.Arguments {
-		text := terminal.Line(a.Name) + "=text"
-		if !a.Required {
-			text = "[" + text + "]"
-		}
-		all = append(all, text)
+		in.properties = append(in.properties, property{name: a.Name, kinds: []string{"text"}, description: a.Description, required: a.Required})
 	}
-	return strings.Join(all, " ")
+	return in
 }
 
 func newPrompt(env Env) *cobra.Command {
@@ -374,7 +370,7 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 }
 
 func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error) {
-	given := map[string]string{}
+	in, given := promptInput(p), map[string]string{}
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		switch _, repeated := given[name]; {
@@ -382,19 +378,10 @@ func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error
 			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
 		case repeated:
 			return nil, terminal.Usagef("%s is given twice", name)
-		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
-			return nil, terminal.Usagef("unknown argument %q; the prompt takes %s", name, cmp.Or(promptUsage(p), "no arguments"))
+		case in.find(name) == nil:
+			return nil, terminal.Usagef("unknown argument %q; the prompt takes %s", name, cmp.Or(in.arguments(), "no arguments"))
 		}
 		given[name] = value
 	}
-	var missing []string
-	for _, a := range p.Arguments {
-		if _, ok := given[a.Name]; a.Required && !ok {
-			missing = append(missing, strings.TrimRight(fmt.Sprintf("  %s=text  %s", terminal.Line(a.Name), terminal.Line(a.Description)), " "))
-		}
-	}
-	if len(missing) > 0 {
-		return nil, terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(p.Name), strings.Join(missing, "\n"))
-	}
-	return given, nil
+	return given, checkRequired(p.Name, in, given)
 }

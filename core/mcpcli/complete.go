@@ -123,15 +123,12 @@ func suggestArguments(in input, given []string, prefix string) []string {
 		if hasValue && p.name == name {
 			return p.suggestValues()
 		}
-		if !hasValue && (p.isList() || !isGiven(given, p.name)) {
+		isGiven := func(arg string) bool { return strings.HasPrefix(arg, p.name+"=") }
+		if !hasValue && (p.isList() || !slices.ContainsFunc(given, isGiven)) {
 			all = append(all, p.name+"=")
 		}
 	}
 	return all
-}
-
-func isGiven(args []string, name string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, name+"=") })
 }
 
 func (p *property) isList() bool { return slices.Contains(p.kinds, "array") }
@@ -178,24 +175,18 @@ func completePrompt(ctx context.Context, c catalog, words []string, prefix strin
 
 func suggestPromptArguments(ctx context.Context, c catalog, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, hasValue := strings.Cut(prefix, "=")
-	var all []string
-	if hasValue {
-		known := map[string]string{}
-		for _, word := range given {
-			if name, value, ok := strings.Cut(word, "="); ok {
-				known[name] = value
-			}
-		}
-		values, _ := c.CompletePrompt(ctx, p.Name, name, begun, known)
-		for _, value := range values {
-			all = append(all, name+"="+value)
-		}
-		return all
+	if !hasValue {
+		return suggestArguments(promptInput(p), given, prefix)
 	}
-	for _, a := range p.Arguments {
-		if !isGiven(given, a.Name) {
-			all = append(all, a.Name+"=")
+	known := map[string]string{}
+	for _, word := range given {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			known[name] = value
 		}
 	}
-	return all
+	values, _ := c.CompletePrompt(ctx, p.Name, name, begun, known)
+	for i := range values {
+		values[i] = name + "=" + values[i]
+	}
+	return values
 }

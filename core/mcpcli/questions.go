@@ -210,13 +210,13 @@ func consentQuestion(n int) string {
 	return fmt.Sprintf("Answer %d questions?", n)
 }
 
-// An input describes the arguments of a tool.
+// An input describes the arguments of a tool or prompt.
 type input struct {
 	properties []property
 	open       bool // other arguments are allowed
 }
 
-// A property is one argument of a tool.
+// A property is one argument of a tool or prompt.
 type property struct {
 	name         string
 	kinds        []string          // JSON types; none means any
@@ -338,32 +338,30 @@ func (r *reader) property(raw json.RawMessage, depth int) property {
 
 func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	closed := true
-	var kinds []string
-	var enum []json.RawMessage
-	var titles []string
+	var all property
 	_ = strictjson.Array(branches, func(raw []byte) error {
 		branch := r.property(raw, depth-1)
-		kinds = append(kinds, branch.kinds...)
+		all.kinds = append(all.kinds, branch.kinds...)
 		if branch.items != nil {
 			p.items = branch.items
 		}
 		if len(branch.enum) == 0 && !slices.Equal(branch.kinds, []string{"null"}) {
 			closed = false
 		}
-		enum = append(enum, branch.enum...)
-		if len(branch.enum) == 1 && len(titles) == len(enum)-1 {
-			titles = append(titles, branch.title)
+		all.enum = append(all.enum, branch.enum...)
+		if len(branch.enum) == 1 && len(all.titles) == len(all.enum)-1 {
+			all.titles = append(all.titles, branch.title)
 		}
 		return nil
 	})
 	if p.kinds == nil {
-		p.kinds = kinds
+		p.kinds = all.kinds
 	}
 	if closed && p.enum == nil {
-		if slices.Contains(kinds, "null") {
-			enum = append(enum, json.RawMessage("null"))
+		if slices.Contains(all.kinds, "null") {
+			all.enum = append(all.enum, json.RawMessage("null"))
 		}
-		p.enum, p.titles = enum, titles
+		p.enum, p.titles = all.enum, all.titles
 	}
 }
 
@@ -380,7 +378,7 @@ func kindsOf(raw json.RawMessage) []string {
 
 // usage returns the property as on a command line, in brackets if it is optional.
 func (p *property) usage() string {
-	text := terminal.Plain(p.name) + "=" + p.typeText()
+	text := terminal.Line(p.name) + "=" + p.typeText()
 	if !p.required {
 		return "[" + text + "]"
 	}
