@@ -32,7 +32,7 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	if err := checkRequired(tool.Name, in, given); err != nil {
 		return nil, err
 	}
-	raw, err := encode(given)
+	raw, err := strictjson.Marshal(given)
 	if err != nil {
 		return nil, err
 	}
@@ -46,27 +46,10 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	return raw, nil
 }
 
-// An argument is an argument of a tool. Several values are the elements of a list.
-type argument struct {
-	values  []json.RawMessage
-	isWhole bool // the first value is the argument, not an element
-}
-
-func encode(given map[string]*argument) (json.RawMessage, error) {
-	all := make(map[string]any, len(given))
-	for name, a := range given {
-		all[name] = a.values
-		if a.isWhole {
-			all[name] = a.values[0]
-		}
-	}
-	return strictjson.Marshal(all)
-}
-
 // parse parses arguments such as name=value, and - for a JSON object on standard input. name=value takes
-// precedence.
-func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, error) {
-	given := map[string]*argument{}
+// precedence. An argument is a [json.RawMessage], or a list of them if it may be repeated.
+func (in *input) parse(args []string, stdin io.Reader) (map[string]any, error) {
+	given := map[string]any{}
 	hasObject := false
 	for _, arg := range args {
 		if arg == "-" {
@@ -90,7 +73,7 @@ func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, er
 	return given, nil
 }
 
-func (in *input) add(given map[string]*argument, name, text string) error {
+func (in *input) add(given map[string]any, name, text string) error {
 	p := in.find(name)
 	if p == nil && !in.open {
 		return fmt.Errorf("unknown argument %q; the tool takes %s", name, cmp.Or(in.arguments(), "no arguments"))
@@ -99,37 +82,37 @@ func (in *input) add(given map[string]*argument, name, text string) error {
 		p = &property{name: name}
 	}
 	earlier, repeated := given[name]
+	elements, hasElements := earlier.([]json.RawMessage)
 	switch {
-	case repeated && len(p.kinds) > 0 && (earlier.isWhole || !p.isList()):
+	case repeated && len(p.kinds) > 0 && !hasElements:
 		return fmt.Errorf("%s is given twice, but is not a list", name)
 	case p.isList() && !repeated && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !repeated && text == "null" && slices.Contains(p.kinds, "null"):
 		value := json.RawMessage(text)
 		if err := strictjson.Check(value); err != nil {
 			return fmt.Errorf("%s: must be a JSON list such as [1,2], or repeated as %s=value: %w", name, name, err)
 		}
-		given[name] = &argument{[]json.RawMessage{value}, true}
+		given[name] = value
 		return nil
 	}
-	isElement := repeated || p.isList()
-	if p.isList() {
+	isList := p.isList()
+	if isList {
 		p = p.item()
 	}
 	value, err := p.parse(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
+	case isList || hasElements:
+		given[name] = append(elements, value)
+	case repeated:
+		given[name] = []json.RawMessage{earlier.(json.RawMessage), value}
+	default:
+		given[name] = value
 	}
-	if !repeated {
-		earlier = &argument{}
-		given[name] = earlier
-	}
-	earlier.values, earlier.isWhole = append(earlier.values, value), !isElement
 	return nil
 }
 
-func readObject(given map[string]*argument, stdin io.Reader) error {
-	if stdin == nil {
-		stdin = strings.NewReader("")
-	}
+func readObject(given map[string]any, stdin io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxStdin+1))
 	if err != nil {
 		return fmt.Errorf("read arguments from standard input: %w", err)
@@ -143,7 +126,7 @@ func readObject(given map[string]*argument, stdin io.Reader) error {
 	}
 	err = strictjson.Object(text, func(key, value []byte) error {
 		if name := string(key); given[name] == nil {
-			given[name] = &argument{[]json.RawMessage{bytes.Clone(value)}, true}
+			given[name] = json.RawMessage(value)
 		}
 		return nil
 	})
@@ -197,7 +180,7 @@ func describeKinds(kinds []string) string {
 }
 
 // checkRequired returns an error that lists the required arguments of a tool or prompt that are missing.
-func checkRequired[A any](name string, in input, given map[string]A) error {
+func checkRequired[T any](name string, in input, given map[string]T) error {
 	var lines []string
 	for _, p := range in.properties {
 		if _, ok := given[p.name]; p.required && !ok {

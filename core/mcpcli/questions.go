@@ -190,13 +190,7 @@ func (p *property) parseAnswer(text string) (json.RawMessage, error) {
 }
 
 func validateField(form json.RawMessage, name string, value json.RawMessage) error {
-	var parts struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if strictjson.Unmarshal(form, &parts) != nil {
-		return nil
-	}
-	compiled, err := schema.Compile(string(parts.Properties[name]))
+	compiled, err := schema.Compile(string(strictjson.Member(strictjson.Member(form, "properties"), name)))
 	if err != nil {
 		return nil // the server validates it
 	}
