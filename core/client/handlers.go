@@ -179,8 +179,8 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
-		if !c.conn.Cancel(p.RequestID) {
-			c.cancelListener(p.RequestID)
+		if l := c.listenerOf(p.RequestID); !c.conn.Cancel(p.RequestID) && l != nil {
+			l.endRequest(errCancelledByServer)
 		}
 	case "notifications/subscriptions/acknowledged":
 		var p struct {
@@ -191,7 +191,9 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
-		c.acknowledge(p.Meta.ID)
+		if l := c.listenerOf(p.Meta.ID); l != nil {
+			l.acknowledge()
+		}
 	case "notifications/tools/list_changed":
 		call(c.o.ToolsChanged)
 	case "notifications/prompts/list_changed":

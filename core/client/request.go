@@ -220,10 +220,7 @@ const cancelDelay = 200 * time.Millisecond
 // cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
 	timeout, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
-	switch {
-	case errors.Is(err, errCancelledByServer):
-		return
-	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.Revision == "", c.life.Err() != nil:
+	if !timedOut && ctx.Err() == nil || errors.Is(err, errCancelledByServer) || s.Revision == "" || c.life.Err() != nil {
 		return
 	}
 	reason := "cancelled by the caller"
