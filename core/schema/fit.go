@@ -27,7 +27,7 @@ import (
 // the type and, unless exact is true, other required properties than [Infer] would return. Types with
 // their own JSON encoding or a JSONSchema method, json.RawMessage and interfaces match every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
-	f := typeChecker{direction: d, exact: exact}
+	f := typeChecker{direction: d, exact: exact, done: map[comparison]bool{}}
 	return f.check(s.root, t, fieldLocation{}, false)
 }
 
@@ -58,12 +58,7 @@ func (f *typeChecker) check(n *node, t reflect.Type, at fieldLocation, branch bo
 	if n.rejectsAll || f.done[compared] {
 		return nil
 	}
-	if n.ref != nil {
-		if f.done == nil {
-			f.done = make(map[comparison]bool)
-		}
-		f.done[compared] = true
-	}
+	f.done[compared] = n.ref != nil
 	form := stringKind
 	if !at.quoted {
 		form = f.jsonKind(t)

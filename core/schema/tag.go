@@ -146,8 +146,8 @@ func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
 		return nil, errors.New(`limits do not apply to a field with the json option "string"; remove the limits or the option`)
 	}
 	isNumber := kind == "integer" || kind == "number"
-	suffix, counted := map[string]string{"string": "Length", "array": "Items", "object": "Properties"}[kind]
-	if !counted && !isNumber && t.Min+t.Max != "" {
+	suffix := map[string]string{"integer": "imum", "number": "imum", "string": "Length", "array": "Items", "object": "Properties"}[kind]
+	if suffix == "" && t.Min+t.Max != "" {
 		return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
 	}
 	switch {
@@ -160,28 +160,19 @@ func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
 	case t.Enum != nil && kind != "string" && !isNumber:
 		return nil, errors.New("enum applies to strings and numbers only")
 	}
-	bound := func(name, text string) (strictjson.Decimal, error) {
-		if text == "" {
-			return strictjson.Decimal{}, nil
+	for _, bound := range []struct{ name, text string }{{"min" + suffix, t.Min}, {"max" + suffix, t.Max}} {
+		if bound.text == "" {
+			continue
 		}
-		if isNumber {
-			name += "imum"
+		number, _ := parseNumber(bound.text)
+		if kind != "number" && !number.IsWhole() || !isNumber && number.Sign < 0 {
+			return nil, fmt.Errorf("%s cannot be %s", bound.name, bound.text)
 		}
-		number, _ := parseNumber(text)
-		if kind != "number" && !number.IsWhole() || counted && number.Sign < 0 {
-			return number, fmt.Errorf("%s cannot be %s", name+suffix, text)
-		}
-		k = k.Replace(name+suffix, text)
-		return number, nil
+		k = k.Replace(bound.name, bound.text)
 	}
-	low, lowErr := bound("min", t.Min)
-	high, highErr := bound("max", t.Max)
-	switch {
-	case lowErr != nil:
-		return nil, lowErr
-	case highErr != nil:
-		return nil, highErr
-	case t.Min != "" && t.Max != "" && low.Compare(high) > 0:
+	low, hasMin := parseNumber(t.Min)
+	high, hasMax := parseNumber(t.Max)
+	if hasMin && hasMax && low.Compare(high) > 0 {
 		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
 	}
 	if t.Pattern != "" {

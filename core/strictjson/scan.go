@@ -40,10 +40,8 @@ func Array(data []byte, element func(value []byte) error) error {
 // First returns the first byte of data that is not white space, or 0. It determines the kind of a
 // value.
 func First(data []byte) byte {
-	for _, c := range data {
-		if !isSpace(c) {
-			return c
-		}
+	if i := skipSpace(data, 0); i < len(data) {
+		return data[i]
 	}
 	return 0
 }
