@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -142,10 +142,8 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	if s.listen.BehindProxy {
 		s.handler.Client = mcphttp.ForwardedClient
 	}
-
-	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	context.AfterFunc(until, stop) // a second signal then ends the process
 	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
@@ -205,16 +203,8 @@ func remedy(err error) string {
 // explain adds the flag or the remedy to an error of package mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
-		flag := ""
-		switch option.Option { // check has refused negative sizes and times
-		case "Addr":
-			flag = "--addr"
-		case "Hosts":
-			flag = "--allow-host"
-		case "Origins":
-			flag = "--allow-origin"
-		}
-		if flag != "" {
+		flags := map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin"}
+		if flag := flags[option.Option]; flag != "" { // check has refused negative sizes and times
 			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
 		}
 	}
