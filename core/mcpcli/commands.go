@@ -91,33 +91,27 @@ func progressText(name string, r client.Progress) string {
 // result prints the result of a tool. raw is its JSON.
 func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if p.asJSON {
-		if err := terminal.PrintJSON(p.out, raw); err != nil {
-			return err
+		err := terminal.PrintJSON(p.out, raw)
+		if err == nil && r.IsError {
+			err = &terminal.ReportedError{Err: errors.New("the tool returned an error")}
 		}
-		if r.IsError {
-			return &terminal.ReportedError{Err: errors.New("the tool returned an error")}
-		}
-		return nil
-	}
-	if r.IsError {
-		text := strings.TrimSpace(terminal.Plain(r.Text()))
-		if text == "" {
-			text = "the tool returned an error without a message"
-		}
-		return errors.New(text)
-	}
-	if err := p.content(r.Content); err != nil {
 		return err
 	}
+	if r.IsError {
+		return errors.New(cmp.Or(strings.TrimSpace(terminal.Plain(r.Text())), "the tool returned an error without a message"))
+	}
+	hasText := false
 	for _, block := range r.Content {
-		if _, ok := block.(mcp.Text); ok {
-			return nil
+		if err := p.content(block); err != nil {
+			return err
 		}
+		_, isText := block.(mcp.Text)
+		hasText = hasText || isText
 	}
-	if r.StructuredContent != nil {
-		return p.structured(r.StructuredContent)
+	if hasText || r.StructuredContent == nil {
+		return nil
 	}
-	return nil
+	return p.structured(r.StructuredContent)
 }
 
 func newTools(env Env) *cobra.Command {
@@ -362,7 +356,7 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 		if err := s.printer.Text(string(m.Role) + ":"); err != nil {
 			return err
 		}
-		if err := s.printer.content([]mcp.Content{m.Content}); err != nil {
+		if err := s.printer.content(m.Content); err != nil {
 			return err
 		}
 	}

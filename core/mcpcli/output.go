@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,16 +50,7 @@ func (p *Printer) entry(head, description string) error {
 	return p.Text(head)
 }
 
-func (p *Printer) content(blocks []mcp.Content) error {
-	for _, block := range blocks {
-		if err := p.block(block); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *Printer) block(block mcp.Content) error {
+func (p *Printer) content(block mcp.Content) error {
 	switch b := block.(type) {
 	case mcp.Text:
 		return p.Text(b.Text)
@@ -98,10 +90,7 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if mimeType == "" {
-		mimeType = "unknown type"
-	}
-	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, terminal.Plain(mimeType), len(data)))
+	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
 }
 
 const maxSameName = 10_000 // files of one name in a folder
