@@ -216,9 +216,6 @@ func (c *Client) wrapError(err error) error {
 	if err == nil || serverError(err) != nil && !c.isEcho.Load() {
 		return err
 	}
-	if _, ok := errors.AsType[*ConnectionError](err); ok {
-		return err
-	}
 	if _, ok := errors.AsType[*argumentsError](err); ok {
 		return err
 	}
