@@ -232,20 +232,18 @@ func (c *Client) callFunction(req *jsonrpc.Request, f func()) {
 	f()
 }
 
-// addProgress returns a new progress token for a request.
-func (c *Client) addProgress(r *request) string {
+// addProgress gives a request a new progress token, which is valid until remove is called.
+func (c *Client) addProgress(r *request) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastToken++
-	token := strconv.FormatInt(c.lastToken, 10)
-	c.inProgress[token] = r
-	return token
-}
-
-func (c *Client) removeProgress(token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.inProgress, token)
+	r.progressToken = strconv.FormatInt(c.lastToken, 10)
+	c.inProgress[r.progressToken] = r
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.inProgress, r.progressToken)
+	}
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.

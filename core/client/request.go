@@ -198,8 +198,7 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 		}
 	}
 	if r.progress != nil {
-		r.progressToken = c.addProgress(r)
-		defer c.removeProgress(r.progressToken)
+		defer c.addProgress(r)()
 	}
 	if r.hasNoParams() {
 		r.out.Params = nil

@@ -88,7 +88,6 @@ type listener struct {
 	endRequest   context.CancelCauseFunc // ends the request; restoreListener sends a new one
 	acknowledge  func()                  // closes acknowledged
 	acknowledged chan struct{}           // closed when the server has acknowledged the request
-	current      chan struct{}           // closed when this is the client's listener
 }
 
 var errCancelledByServer = errors.New("cancelled by the server")
@@ -150,9 +149,6 @@ func (c *Client) updateListener(ctx context.Context, s *session) error {
 	old := c.listener
 	c.listener = next
 	c.mu.Unlock()
-	if next != nil {
-		close(next.current)
-	}
 	if old != nil {
 		old.stop()
 	}
@@ -167,7 +163,7 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	}
 	life, end := context.WithCancel(c.life)
 	requestLife, endRequest := context.WithCancelCause(life)
-	l := &listener{stop: end, endRequest: endRequest, acknowledged: make(chan struct{}), current: make(chan struct{})}
+	l := &listener{stop: end, endRequest: endRequest, acknowledged: make(chan struct{})}
 	l.acknowledge = sync.OnceFunc(func() { close(l.acknowledged) })
 	ended := make(chan error, 1)
 	r := &request{method: "subscriptions/listen"}
@@ -186,11 +182,7 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		c.mu.Unlock()
 		endRequest(nil)
 		ended <- err
-		select {
-		case <-l.current:
-			c.restoreListener(life, s, l, err)
-		case <-life.Done():
-		}
+		c.restoreListener(life, s, err)
 	}()
 	select {
 	case <-l.acknowledged:
@@ -220,16 +212,9 @@ func (c *Client) listenerOf(id jsonrpc.ID) *listener {
 	return c.listeners[id.String()]
 }
 
-// restoreListener replaces a listener whose request has ended, with retries.
-func (c *Client) restoreListener(life context.Context, s *session, l *listener, err error) {
-	for wait := time.Second; life.Err() == nil; wait = min(2*wait, time.Minute) {
-		c.mu.Lock()
-		isCurrent := c.listener == l
-		c.mu.Unlock()
-		if !isCurrent {
-			return
-		}
-		c.o.Logger.Warn("subscriptions/listen ended", "error", err, "retry in", wait)
+// restoreListener replaces a listener whose request has ended, with retries, until its life ends.
+func (c *Client) restoreListener(life context.Context, s *session, err error) {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
 		select {
 		case <-time.After(wait):
 		case <-life.Done():
@@ -237,6 +222,7 @@ func (c *Client) restoreListener(life context.Context, s *session, l *listener, 
 		case <-c.conn.Done():
 			return
 		}
+		c.o.Logger.Warn("subscriptions/listen ended; sending it again", "error", err, "after", wait)
 		ctx, cancel := context.WithTimeout(life, ackTimeout)
 		err = c.updateListener(ctx, s)
 		cancel()
