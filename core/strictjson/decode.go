@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -284,29 +285,23 @@ func asTypeError(err error) error {
 
 // Describe returns the kind of a JSON value for a message, such as "a string" or "null".
 func Describe(raw []byte) string {
-	switch name := TypeName(raw); name {
-	case "null":
-		return name
-	case "object", "array":
-		return "an " + name
-	default:
-		return "a " + name
+	switch First(raw) {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
 	}
+	return "a number"
 }
 
 // TypeName returns the name of the type of a JSON value: string, number, boolean, object, array or null.
 func TypeName(raw []byte) string {
-	switch First(raw) {
-	case '"':
-		return "string"
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
+	name := Describe(raw)
+	return name[strings.LastIndexByte(name, ' ')+1:]
 }
