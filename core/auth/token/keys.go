@@ -275,6 +275,9 @@ type jwk struct {
 	Y         string `json:"y,omitempty"`
 	N         string `json:"n,omitempty"`
 	E         string `json:"e,omitempty"`
+
+	Use        string   `json:"use,omitempty"`
+	Operations []string `json:"key_ops,omitempty"`
 }
 
 // parseKeys parses a JWKS. It skips unknown keys, and keys that are not for signatures. An empty set is
@@ -303,15 +306,11 @@ func parseKeys(text []byte) (*keySet, error) {
 
 // parseKey parses a key of a JWKS, and reports whether tokens may be signed with it.
 func parseKey(raw json.RawMessage) (key, bool) {
-	var use struct {
-		Use        string   `json:"use"`
-		Operations []string `json:"key_ops"`
-	}
 	var p jwk
-	if json.Unmarshal(raw, &use) != nil || json.Unmarshal(raw, &p) != nil {
+	if json.Unmarshal(raw, &p) != nil {
 		return key{}, false
 	}
-	if use.Use != "" && use.Use != "sig" || use.Operations != nil && !slices.Contains(use.Operations, "verify") {
+	if p.Use != "" && p.Use != "sig" || p.Operations != nil && !slices.Contains(p.Operations, "verify") {
 		return key{}, false
 	}
 	if p.Algorithm != "" && !slices.Contains(algorithms(), jose.SignatureAlgorithm(p.Algorithm)) {
