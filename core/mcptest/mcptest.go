@@ -51,7 +51,7 @@ type Client struct {
 	t             testing.TB
 	client        *client.Client
 	notifications *inbox
-	panics        *panicLog // nil unless Serve created the server
+	panics        *panicLog // empty unless Serve created the server
 }
 
 // Serve creates a server, calls each of register with it, and connects to it. An error of register
@@ -84,7 +84,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}}
+	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}, panics: &panicLog{}}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.notifications.put(Notification{method, params})
@@ -275,9 +275,6 @@ func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 
 // take returns and clears the last panic, or returns "".
 func (l *panicLog) take() string {
-	if l == nil {
-		return ""
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.last
