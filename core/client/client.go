@@ -99,10 +99,8 @@ type Client struct {
 	transport Transport
 	conn      *jsonrpc.Conn
 
-	life     context.Context // ends with Close
-	endLife  context.CancelFunc
-	closing  sync.Once
-	closeErr error
+	life  context.Context // ends with Close
+	close func() error    // may be called repeatedly
 
 	session              atomic.Pointer[session]
 	isEcho               atomic.Bool  // the server has sent our own request back
@@ -181,7 +179,12 @@ func newClient(o Options) *Client {
 		listeners:    map[string]*listener{},
 	}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
-	c.life, c.endLife = context.WithCancel(context.Background())
+	life, endLife := context.WithCancel(context.Background())
+	c.life = life
+	c.close = sync.OnceValue(func() error {
+		endLife()
+		return c.transport.Close()
+	})
 	return c
 }
 
@@ -261,13 +264,7 @@ func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported 
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
 // Close fails all requests in progress, ends the session, and stops the process that [Start] started.
-func (c *Client) Close() error {
-	c.closing.Do(func() {
-		c.endLife()
-		c.closeErr = c.transport.Close()
-	})
-	return c.closeErr
-}
+func (c *Client) Close() error { return c.close() }
 
 // short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }

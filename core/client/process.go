@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,9 +66,7 @@ func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 type processTransport struct {
 	streamTransport
 	process *process
-
-	mu    sync.Mutex
-	stray string // first line of standard output that was not a message
+	stray   atomic.Pointer[string] // first line of standard output that was not a message
 }
 
 // An earlyExitError means that the server exited before the session started.
@@ -79,11 +78,7 @@ func (e *earlyExitError) Unwrap() error { return e.error }
 func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
 	text := short(string(raw))
 	t.c.o.Logger.Warn("the server wrote a line to standard output that is not a message", "error", err, "text", text)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stray == "" {
-		t.stray = text
-	}
+	t.stray.CompareAndSwap(nil, &text)
 }
 
 // Explain adds the exit state of the process, and the end of its standard error.
@@ -99,11 +94,8 @@ func (t *processTransport) Explain(err error) error {
 		}
 		err = fmt.Errorf("%w: the server exited (%s)", err, state)
 	}
-	t.mu.Lock()
-	stray := t.stray
-	t.mu.Unlock()
-	if stray != "" {
-		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, stray)
+	if stray := t.stray.Load(); stray != nil {
+		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, *stray)
 	}
 	if text := t.process.stderr.String(); text != "" {
 		err = fmt.Errorf("%w\nIts standard error:\n%s", err, text)
