@@ -11,8 +11,8 @@
 //	err = s.Validate([]byte(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
 // [Compile] refuses keywords that this package cannot check: $dynamicRef, unevaluatedProperties, a
-// $ref to another document. It ignores annotations and unknown keywords, but [Schema.Text] keeps
-// them. The formats date and date-time are checked; other formats are annotations.
+// $ref to another document. It ignores annotations and unknown keywords. The formats date and
+// date-time are checked; other formats are annotations.
 //
 // Numbers of any size are compared exactly. Messages have the path, the expected value and the actual
 // value, so that a language model can correct its input.
@@ -31,10 +31,7 @@ import (
 )
 
 // A Schema is a compiled schema document. It is safe for concurrent use.
-type Schema struct {
-	text string
-	root *node
-}
+type Schema struct{ root *node }
 
 // Compile compiles a schema document. Its error has a line for each invalid part of the document, such
 // as "properties.age.minimum: must be a number, got a string".
@@ -52,11 +49,8 @@ func Compile(text string) (*Schema, error) {
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
 	}
-	return &Schema{text, root}, nil
+	return &Schema{root}, nil
 }
-
-// Text returns the document that was compiled.
-func (s *Schema) Text() string { return s.text }
 
 // RootIsObject reports whether "type" of the root is "object".
 func (s *Schema) RootIsObject() bool {
