@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,12 +153,12 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 		if err != nil {
 			return nil, c.wrapError(err)
 		}
-		kind := "complete"
+		kind := ""
 		if s.IsStateless() {
-			kind = resultType(raw)
+			kind, _ = strictjson.Unquote(strictjson.Member(raw, "resultType"))
 		}
 		switch kind {
-		case "complete":
+		case "", "complete":
 			if r.rawResult != nil {
 				*r.rawResult = raw
 			}
@@ -173,13 +174,6 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-func resultType(raw json.RawMessage) string {
-	if kind, ok := strictjson.Unquote(strictjson.Member(raw, "resultType")); ok {
-		return kind
-	}
-	return "complete"
-}
-
 // sendOnce sends a request and returns its result. If ctx ends or the timeout expires, it cancels the
 // request.
 func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
@@ -188,14 +182,10 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, IdleTimeout: r.timeout, MaxTimeout: r.maxTimeout, Via: via, OnID: r.onID}
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Via: via, OnID: r.onID}
 	if r.method != "subscriptions/listen" {
-		if r.out.IdleTimeout == 0 {
-			r.out.IdleTimeout = c.o.Timeout
-		}
-		if r.out.MaxTimeout == 0 {
-			r.out.MaxTimeout = max(c.o.MaxTimeout, r.out.IdleTimeout)
-		}
+		r.out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
+		r.out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, r.out.IdleTimeout))
 	}
 	if r.progress != nil {
 		defer c.addProgress(r)()
