@@ -243,13 +243,15 @@ func newResources(env Env) *cobra.Command {
 		Long:    "List the resources and the resource templates. The URIs of templates have variables such as {id}.",
 		Example: "resources",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
+		resources := printEach(s.printer, func(r mcp.Resource) (string, string) {
+			return address(r.URI, r.MIMEType), cmp.Or(r.Description, r.Name)
+		})
+		templates := printEach(s.printer, func(r mcp.ResourceTemplate) (string, string) {
+			return address(r.URITemplate, r.MIMEType), cmp.Or(r.Description, r.Name)
+		})
 		return s.list(ctx,
-			list{"resources/list", "resources", "resources", printEach(s.printer, func(r mcp.Resource) (string, string) {
-				return address(r.URI, r.MIMEType), cmp.Or(r.Description, r.Name)
-			})},
-			list{"resources/templates/list", "resourceTemplates", "resources", printEach(s.printer, func(r mcp.ResourceTemplate) (string, string) {
-				return address(r.URITemplate, r.MIMEType), cmp.Or(r.Description, r.Name)
-			})})
+			list{"resources/list", "resources", "resources", resources},
+			list{"resources/templates/list", "resourceTemplates", "resources", templates})
 	})
 }
 
@@ -303,7 +305,8 @@ func newPrompts(env Env) *cobra.Command {
 // promptInput returns the arguments of a prompt, which are texts.
 func promptInput(p mcp.Prompt) (in input) {
 	for _, a := range p.Arguments {
-		in.properties = append(in.properties, property{name: a.Name, kinds: []string{"text"}, description: a.Description, required: a.Required})
+		p := property{name: a.Name, kinds: []string{"text"}, description: a.Description, required: a.Required}
+		in.properties = append(in.properties, p)
 	}
 	return in
 }
