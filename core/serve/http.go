@@ -338,27 +338,9 @@ type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
 
-func (s sizeFlag[T]) Set(text string) error {
-	n, err := parseSize(text)
-	if err == nil && int64(T(n)) != n {
-		err = errors.New("too large")
-	}
-	if err == nil {
-		*s.to = T(n)
-	}
-	return err
-}
-
-func (s sizeFlag[T]) String() string {
-	if s.to == nil {
-		return "0"
-	}
-	return formatSize(int64(*s.to))
-}
-
 func (s sizeFlag[T]) Type() string { return "size" }
 
-func parseSize(text string) (int64, error) {
+func (s sizeFlag[T]) Set(text string) error {
 	number, shift := strings.ToLower(text), 0
 	for i, unit := range []string{"kib", "mib", "gib"} {
 		if before, ok := strings.CutSuffix(number, unit); ok {
@@ -369,19 +351,22 @@ func parseSize(text string) (int64, error) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	bytes := n << shift
 	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && bytes>>shift != n:
-		return 0, errors.New("too large")
+	case errors.Is(err, strconv.ErrRange), err == nil && (bytes>>shift != n || int64(T(bytes)) != bytes):
+		return errors.New("too large")
 	case err != nil:
-		return 0, errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
+		return errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
 	case n <= 0:
-		return 0, errors.New("a size must be more than 0")
+		return errors.New("a size must be more than 0")
 	}
-	return bytes, nil
+	*s.to = T(bytes)
+	return nil
 }
 
-func formatSize(n int64) string {
-	units := []string{"", "KiB", "MiB", "GiB"}
-	unit := 0
+func (s sizeFlag[T]) String() string {
+	if s.to == nil {
+		return "0"
+	}
+	n, unit, units := *s.to, 0, []string{"", "KiB", "MiB", "GiB"}
 	for n != 0 && n%1024 == 0 && unit < len(units)-1 {
 		n, unit = n/1024, unit+1
 	}
