@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"encoding/json"
@@ -204,10 +205,7 @@ const (
 // restrictRedirects returns a copy of a client that follows at most three redirects, to the same host
 // only, and stores no cookies.
 func restrictRedirects(given *http.Client) *http.Client {
-	c := &http.Client{}
-	if given != nil {
-		*c = *given
-	}
+	c := *cmp.Or(given, &http.Client{})
 	c.Jar = nil
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		switch first := via[0].URL; {
@@ -218,7 +216,7 @@ func restrictRedirects(given *http.Client) *http.Client {
 		}
 		return nil
 	}
-	return c
+	return &c
 }
 
 func fetchPage(ctx context.Context, client *http.Client, from string) ([]byte, error) {

@@ -148,7 +148,7 @@ func (g *Gate) verifyToken(ctx context.Context, text string) (*auth.Identity, er
 	if err != nil || t == nil {
 		return nil, err
 	}
-	iss, ok := g.issuers[t.issuer()]
+	iss, ok := g.issuers[claimedIssuer(t)]
 	if !ok {
 		return nil, errInvalid("the token is from an unknown issuer")
 	}

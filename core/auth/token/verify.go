@@ -25,26 +25,20 @@ func algorithms() []jose.SignatureAlgorithm {
 	}
 }
 
-// An unverified token has been parsed, but its signature has not been checked.
-type unverified struct {
-	jws    *jose.JSONWebSignature
-	header jose.Header
-}
-
-// parse parses a token. It returns nil if the text is not a JWT.
-func parse(text string) (*unverified, error) {
+// parse parses a token, but does not verify its signature. It returns nil if the text is not a JWT.
+func parse(text string) (*jose.JSONWebSignature, error) {
 	if strings.Count(text, ".") != 2 {
 		return nil, nil
 	}
-	jws, err := jose.ParseSignedCompact(text, algorithms())
+	t, err := jose.ParseSignedCompact(text, algorithms())
 	if err != nil {
 		return nil, errInvalid("the token is not a JWT with an accepted signature algorithm")
 	}
-	t := &unverified{jws, jws.Signatures[0].Protected}
-	if _, ok := t.header.ExtraHeaders["crit"]; ok {
+	headers := t.Signatures[0].Protected.ExtraHeaders
+	if _, ok := headers["crit"]; ok {
 		return nil, errInvalid("the token has critical headers that are not supported")
 	}
-	if typ, given := t.header.ExtraHeaders["typ"]; given && !isTokenType(typ) {
+	if typ, given := headers["typ"]; given && !isTokenType(typ) {
 		return nil, errInvalid("the typ header of the token is not that of an access token")
 	}
 	return t, nil
@@ -60,19 +54,19 @@ func isTokenType(typ any) bool {
 	return text == "application/at+jwt" || text == "application/jwt"
 }
 
-// issuer returns the issuer that the token claims, whose keys must verify it.
-func (t *unverified) issuer() string {
+// claimedIssuer returns the issuer that a token claims, whose keys must verify it.
+func claimedIssuer(t *jose.JSONWebSignature) string {
 	var payload struct {
 		Issuer string `json:"iss"`
 	}
-	if err := strict.Unmarshal(t.jws.UnsafePayloadWithoutVerification(), &payload); err != nil {
+	if err := strict.Unmarshal(t.UnsafePayloadWithoutVerification(), &payload); err != nil {
 		return ""
 	}
 	return payload.Issuer
 }
 
 // verify returns the payload of a token if one of the issuer's keys has signed it.
-func (iss *issuer) verify(ctx context.Context, t *unverified) ([]byte, error) {
+func (iss *issuer) verify(ctx context.Context, t *jose.JSONWebSignature) ([]byte, error) {
 	keys, err := iss.currentKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -92,15 +86,16 @@ func (iss *issuer) verify(ctx context.Context, t *unverified) ([]byte, error) {
 
 // verify returns the payload of a token if one of the keys has signed it. known reports whether the
 // set has the kid of the token; if it does, newer keys would not help.
-func (s *keySet) verify(t *unverified) (payload []byte, known bool) {
-	kid := t.header.KeyID
+func (s *keySet) verify(t *jose.JSONWebSignature) (payload []byte, known bool) {
+	header := t.Signatures[0].Protected
+	kid := header.KeyID
 	var candidates []key
 	for _, k := range s.keys {
 		if kid != "" && k.id != kid {
 			continue
 		}
 		known = known || kid != ""
-		if k.supports(t.header.Algorithm) {
+		if k.supports(header.Algorithm) {
 			candidates = append(candidates, k)
 		}
 	}
@@ -108,7 +103,7 @@ func (s *keySet) verify(t *unverified) (payload []byte, known bool) {
 		return nil, false
 	}
 	for _, k := range candidates {
-		if payload, err := t.jws.Verify(k.public); err == nil {
+		if payload, err := t.Verify(k.public); err == nil {
 			return payload, true
 		}
 	}
