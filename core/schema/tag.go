@@ -34,21 +34,17 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	var t Tag
 	rest := tag.Get("schema")
 	for rest != "" {
-		name, value := rest, ""
-		end := strings.IndexAny(rest, "=,")
-		switch {
-		case end < 0:
-			rest = ""
-		case rest[end] == ',':
-			name, rest = rest[:end], rest[end+1:]
-		default:
+		end := strings.IndexAny(rest+",", "=,")
+		name, value := strings.TrimSpace(rest[:end]), ""
+		after, hasValue := strings.CutPrefix(rest[end:], "=")
+		rest = strings.TrimPrefix(after, ",")
+		if hasValue {
 			var err error
-			name = rest[:end]
-			if value, rest, err = cutValue(rest[end+1:]); err != nil {
-				return t, fmt.Errorf("%s: %w", strings.TrimSpace(name), err)
+			if value, rest, err = cutValue(after); err != nil {
+				return t, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := t.set(strings.TrimSpace(name), value); err != nil {
+		if err := t.set(name, value); err != nil {
 			return t, err
 		}
 	}
