@@ -213,13 +213,9 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 	return c, nil
 }
 
-// wrapError wraps an error in a [*ConnectionError], unless the server answered with it or it is about
-// arguments.
+// wrapError wraps an error in a [*ConnectionError], unless the server answered with it.
 func (c *Client) wrapError(err error) error {
 	if err == nil || serverError(err) != nil && !c.isEcho.Load() {
-		return err
-	}
-	if _, ok := errors.AsType[*argumentsError](err); ok {
 		return err
 	}
 	switch {

@@ -42,10 +42,10 @@ type Progress struct {
 // A request is a request to the server. It encodes as its params.
 type request struct {
 	method    string
-	name      string // tool, prompt or resource; repeated in a header over HTTP
-	arguments any    // of a tool or prompt; may be nil
-	params    []byte // members of other params
-	meta      []byte // members of _meta given by the caller
+	name      string          // tool, prompt or resource; repeated in a header over HTTP
+	arguments json.RawMessage // of a tool or prompt; may be nil
+	params    []byte          // members of other params
+	meta      []byte          // members of _meta given by the caller
 
 	progress            func(Progress)
 	timeout, maxTimeout time.Duration
@@ -248,10 +248,7 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	case r.name != "":
 		dst = strictjson.AppendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
 		if r.arguments != nil {
-			var err error
-			if dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments); err != nil {
-				return nil, err
-			}
+			dst = strictjson.AppendMember(dst, "arguments", r.arguments)
 		}
 	}
 	if r.inputResponses != nil {
@@ -295,29 +292,21 @@ func (r *request) fullMeta() ([]byte, error) {
 	return meta, nil
 }
 
-// An argumentsError means that the arguments of a tool or prompt are invalid. The request was not
-// sent.
-type argumentsError struct{ err error }
-
-func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
-
-func (e *argumentsError) Unwrap() error { return e.err }
-
-func appendArguments(dst []byte, arguments any) ([]byte, error) {
-	start := len(dst)
-	if raw, ok := arguments.(json.RawMessage); ok {
-		if err := strictjson.Check(raw); err != nil {
-			return nil, &argumentsError{err}
-		}
-		dst = append(dst, raw...)
-	} else {
-		var err error
-		if dst, err = strictjson.Append(dst, arguments); err != nil {
-			return nil, &argumentsError{err}
-		}
+// encodeArguments returns the arguments of a tool or prompt as JSON, or nil.
+func encodeArguments(arguments any) (raw json.RawMessage, err error) {
+	switch given := arguments.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		raw, err = given, strictjson.Check(given)
+	default:
+		raw, err = strictjson.Marshal(arguments)
 	}
-	if strictjson.First(dst[start:]) != '{' {
-		return nil, &argumentsError{fmt.Errorf("must be an object, got %s", strictjson.Describe(dst[start:]))}
+	if err == nil && strictjson.First(raw) != '{' {
+		err = fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	return dst, nil
+	if err != nil {
+		return nil, fmt.Errorf("invalid arguments: %w", err)
+	}
+	return raw, nil
 }
