@@ -151,17 +151,13 @@ func (g *keyGate) Authenticate(r *http.Request) (*Identity, error) {
 	if len(tokens) > 1 || len(bearers) > 1 {
 		return nil, &Refusal{"invalid_request", "send X-Api-Token or Authorization once"}
 	}
-	bearer, hasBearer := "", false
-	if len(bearers) == 1 {
-		bearer, hasBearer = cutBearer(bearers[0])
-	}
-	if len(tokens) == 0 {
-		if !hasBearer {
-			return nil, nil
-		}
+	bearer, hasBearer := CutBearer(r.Header.Get("Authorization"))
+	switch {
+	case len(tokens) == 0 && !hasBearer:
+		return nil, nil
+	case len(tokens) == 0:
 		return g.find(bearer), nil
-	}
-	if hasBearer && subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(bearer)) == 0 {
+	case hasBearer && subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(bearer)) == 0:
 		return nil, &Refusal{"invalid_request", "X-Api-Token and Authorization differ; send one of them"}
 	}
 	id := g.find(tokens[0])
@@ -184,7 +180,8 @@ func (g *keyGate) find(text string) *Identity {
 	return g.keys[found].id
 }
 
-func cutBearer(value string) (token string, ok bool) {
+// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer.
+func CutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return "", false

@@ -15,6 +15,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,10 +99,8 @@ type Client struct {
 	transport Transport
 	conn      *jsonrpc.Conn
 
-	life     context.Context // ends with Close
-	endLife  context.CancelFunc
-	closing  sync.Once
-	closeErr error
+	life  context.Context // ends with Close
+	close func() error    // may be called repeatedly
 
 	session              atomic.Pointer[session]
 	isEcho               atomic.Bool  // the server has sent our own request back
@@ -163,18 +162,10 @@ func newClient(o Options) *Client {
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcp-client", Version: "1"}
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = time.Minute
-	}
-	if o.MaxTimeout <= 0 {
-		o.MaxTimeout = 10 * time.Minute
-	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 30 * time.Second
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = 64 << 20
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), time.Minute)
+	o.MaxTimeout = cmp.Or(max(o.MaxTimeout, 0), 10*time.Minute)
+	o.ConnectTimeout = cmp.Or(max(o.ConnectTimeout, 0), 30*time.Second)
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), 64<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -188,7 +179,12 @@ func newClient(o Options) *Client {
 		listeners:    map[string]*listener{},
 	}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
-	c.life, c.endLife = context.WithCancel(context.Background())
+	life, endLife := context.WithCancel(context.Background())
+	c.life = life
+	c.close = sync.OnceValue(func() error {
+		endLife()
+		return c.transport.Close()
+	})
 	return c
 }
 
@@ -217,16 +213,9 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 	return c, nil
 }
 
-// wrapError wraps an error in a [*ConnectionError], unless the server answered with it or it is about
-// arguments.
+// wrapError wraps an error in a [*ConnectionError], unless the server answered with it.
 func (c *Client) wrapError(err error) error {
 	if err == nil || serverError(err) != nil && !c.isEcho.Load() {
-		return err
-	}
-	if _, ok := errors.AsType[*ConnectionError](err); ok {
-		return err
-	}
-	if _, ok := errors.AsType[*argumentsError](err); ok {
 		return err
 	}
 	switch {
@@ -271,13 +260,7 @@ func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported 
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
 // Close fails all requests in progress, ends the session, and stops the process that [Start] started.
-func (c *Client) Close() error {
-	c.closing.Do(func() {
-		c.endLife()
-		c.closeErr = c.transport.Close()
-	})
-	return c.closeErr
-}
+func (c *Client) Close() error { return c.close() }
 
 // short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }

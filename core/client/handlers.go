@@ -164,11 +164,14 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	if c.o.Notification != nil {
 		c.o.Notification(ctx, req.Method, req.Params)
 	}
+	call := func(f func(context.Context)) {
+		if f != nil {
+			c.callFunction(req, func() { f(ctx) })
+		}
+	}
 	switch req.Method {
 	case "notifications/progress":
-		if err := c.handleProgress(req); err != nil {
-			return err
-		}
+		return c.handleProgress(req)
 	case "notifications/cancelled":
 		var p struct {
 			RequestID jsonrpc.ID `json:"requestId"`
@@ -176,8 +179,8 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
-		if !c.conn.Cancel(p.RequestID) {
-			c.cancelListener(p.RequestID)
+		if l := c.listenerOf(p.RequestID); !c.conn.Cancel(p.RequestID) && l != nil {
+			l.endRequest(errCancelledByServer)
 		}
 	case "notifications/subscriptions/acknowledged":
 		var p struct {
@@ -188,18 +191,9 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 		if err := unmarshalParams(req.Params, &p); err != nil {
 			return err
 		}
-		c.acknowledge(p.Meta.ID)
-	}
-	return c.deliver(ctx, req)
-}
-
-func (c *Client) deliver(ctx context.Context, req *jsonrpc.Request) error {
-	call := func(f func(context.Context)) {
-		if f != nil {
-			c.callFunction(req, func() { f(ctx) })
+		if l := c.listenerOf(p.Meta.ID); l != nil {
+			l.acknowledge()
 		}
-	}
-	switch req.Method {
 	case "notifications/tools/list_changed":
 		call(c.o.ToolsChanged)
 	case "notifications/prompts/list_changed":
@@ -238,20 +232,18 @@ func (c *Client) callFunction(req *jsonrpc.Request, f func()) {
 	f()
 }
 
-// addProgress returns a new progress token for a request.
-func (c *Client) addProgress(r *request) string {
+// addProgress gives a request a new progress token, which is valid until remove is called.
+func (c *Client) addProgress(r *request) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastToken++
-	token := strconv.FormatInt(c.lastToken, 10)
-	c.inProgress[token] = r
-	return token
-}
-
-func (c *Client) removeProgress(token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.inProgress, token)
+	r.progressToken = strconv.FormatInt(c.lastToken, 10)
+	c.inProgress[r.progressToken] = r
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.inProgress, r.progressToken)
+	}
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.

@@ -15,12 +15,16 @@ import (
 // CallTool calls a tool. arguments must encode to a JSON object; nil omits them, and a
 // [json.RawMessage] is sent unchanged. A result with IsError set is not a Go error.
 func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
-	r := &request{method: "tools/call", name: name, arguments: arguments}
+	encoded, err := encodeArguments(arguments)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{method: "tools/call", name: name, arguments: encoded}
 	raw, err := c.do(ctx, r, options)
 	if errors.Is(err, mcp.HeaderMismatch) {
 		// The tool repeats arguments in headers. Tools fetches which ones.
 		if _, listErr := c.Tools(ctx); listErr == nil {
-			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: arguments}, options)
+			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: encoded}, options)
 		}
 	}
 	if err != nil {
@@ -106,17 +110,17 @@ func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOp
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*mcp.PromptResult, error) {
 	r := &request{method: "prompts/get", name: name}
 	if arguments != nil {
-		r.arguments = arguments
+		var err error
+		if r.arguments, err = encodeArguments(arguments); err != nil {
+			return nil, err
+		}
 	}
 	raw, err := c.do(ctx, r, options)
 	if err != nil {
 		return nil, err
 	}
-	var result mcp.PromptResult
-	if err := decodeResult("prompts/get", raw, &result); err != nil {
-		return nil, err
-	}
-	return &result, nil
+	result := new(mcp.PromptResult)
+	return result, decodeResult("prompts/get", raw, result)
 }
 
 // CompletePrompt returns completions of prefix for an argument of a prompt. known has the values of

@@ -133,19 +133,15 @@ var errInvalidDiscover = errors.New("the result of server/discover has no suppor
 
 // discover requests the revisions and capabilities of a stateless server.
 func (c *Client) discover(ctx context.Context) (*session, error) {
-	send := func(r mcp.Revision) (json.RawMessage, error) {
-		return c.sendOnce(ctx, &session{Session: Session{Revision: r}}, &request{method: "server/discover"})
-	}
-	raw, err := send(mcp.Latest)
-	if e := serverError(err); e != nil && e.Code == mcp.UnsupportedVersion {
-		revision, choiceErr := chooseRevision(e)
-		switch {
-		case choiceErr != nil:
-			return nil, choiceErr
-		case !isStateless(revision):
-			return c.initialize(ctx)
+	s := &session{Session: Session{Revision: mcp.Latest}}
+	raw, err := c.sendOnce(ctx, s, &request{method: "server/discover"})
+	if e := serverError(err); e != nil && e.Code == mcp.UnsupportedVersion && e.Data != nil {
+		var data struct {
+			Supported []mcp.Revision `json:"supported"`
 		}
-		raw, err = send(revision)
+		if strictjson.Unmarshal(e.Data, &data) == nil && len(data.Supported) > 0 {
+			return c.fallBack(ctx, data.Supported)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -163,12 +159,9 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		return nil, errInvalidDiscover
 	}
 	if !slices.Contains(*result.Supported, mcp.Latest) {
-		if c.o.Revision == "" && slices.ContainsFunc(*result.Supported, isHandshake) {
-			return c.initialize(ctx)
-		}
-		return nil, noCommonRevision(*result.Supported)
+		return c.fallBack(ctx, *result.Supported)
 	}
-	s := &session{Session: Session{Revision: mcp.Latest}, capabilities: result.Capabilities, instructions: result.Instructions, supported: *result.Supported}
+	s.capabilities, s.instructions, s.supported = result.Capabilities, result.Instructions, *result.Supported
 	if s.server = parseInfo(result.Meta.Server); s.server.Name == "" {
 		s.server = parseInfo(result.Server)
 	}
@@ -186,29 +179,16 @@ func parseInfo(raw json.RawMessage) (info mcp.Implementation) {
 
 func isHandshake(r mcp.Revision) bool { return slices.Contains(mcp.HandshakeRevisions(), r) }
 
-// chooseRevision returns the newest revision that both sides support, according to an
-// UnsupportedVersion error of the server.
-func chooseRevision(e *jsonrpc.Error) (mcp.Revision, error) {
-	var data struct {
-		Supported []mcp.Revision `json:"supported"`
+// fallBack starts a session with a server that does not support the latest revision.
+func (c *Client) fallBack(ctx context.Context, supported []mcp.Revision) (*session, error) {
+	if c.o.Revision == "" && slices.ContainsFunc(supported, isHandshake) {
+		return c.initialize(ctx)
 	}
-	if e.Data == nil || strictjson.Unmarshal(e.Data, &data) != nil || len(data.Supported) == 0 {
-		return "", e
-	}
-	for _, r := range mcp.Revisions() {
-		if slices.Contains(data.Supported, r) {
-			return r, nil
-		}
-	}
-	return "", noCommonRevision(data.Supported)
-}
-
-func noCommonRevision(supported []mcp.Revision) error {
 	var names []string
 	for _, r := range supported {
 		names = append(names, string(r))
 	}
-	return fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
+	return nil, fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
 }
 
 func (c *Client) initialize(ctx context.Context) (*session, error) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,27 +66,19 @@ func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 type processTransport struct {
 	streamTransport
 	process *process
-
-	mu    sync.Mutex
-	stray string // first line of standard output that was not a message
+	stray   atomic.Pointer[string] // first line of standard output that was not a message
 }
 
 // An earlyExitError means that the server exited before the session started.
-type earlyExitError struct{ err error }
+type earlyExitError struct{ error }
 
-func (e *earlyExitError) Error() string { return e.err.Error() }
-
-func (e *earlyExitError) Unwrap() error { return e.err }
+func (e *earlyExitError) Unwrap() error { return e.error }
 
 // onInvalid logs a line of standard output that is not a message, and keeps the first one.
 func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
 	text := short(string(raw))
 	t.c.o.Logger.Warn("the server wrote a line to standard output that is not a message", "error", err, "text", text)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stray == "" {
-		t.stray = text
-	}
+	t.stray.CompareAndSwap(nil, &text)
 }
 
 // Explain adds the exit state of the process, and the end of its standard error.
@@ -101,11 +94,8 @@ func (t *processTransport) Explain(err error) error {
 		}
 		err = fmt.Errorf("%w: the server exited (%s)", err, state)
 	}
-	t.mu.Lock()
-	stray := t.stray
-	t.mu.Unlock()
-	if stray != "" {
-		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, stray)
+	if stray := t.stray.Load(); stray != nil {
+		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, *stray)
 	}
 	if text := t.process.stderr.String(); text != "" {
 		err = fmt.Errorf("%w\nIts standard error:\n%s", err, text)
@@ -127,11 +117,10 @@ type process struct {
 	in  io.WriteCloser // standard input
 	out io.ReadCloser  // standard output
 
-	cmd     *exec.Cmd
-	grace   time.Duration // for each step of close
-	stderr  *tail
-	exited  chan struct{}
-	closing sync.Once
+	cmd    *exec.Cmd
+	grace  time.Duration // for each step of close
+	stderr *tail
+	exited chan struct{}
 }
 
 // startProcess starts a program, which is looked up in PATH.
@@ -168,7 +157,11 @@ func startProcess(c Command) (*process, error) {
 		out.Close()
 		return nil, startError(c.Program, c.Dir, err)
 	}
-	go p.wait(out)
+	go func() {
+		_ = p.cmd.Wait() // see exitState
+		close(p.exited)
+		time.AfterFunc(orphanDelay, func() { out.Close() })
+	}()
 	return p, nil
 }
 
@@ -192,25 +185,16 @@ func startError(program, dir string, err error) error {
 // standard output and standard error open.
 const orphanDelay = 500 * time.Millisecond
 
-func (p *process) wait(out *os.File) {
-	_ = p.cmd.Wait() // see exitState
-	close(p.exited)
-	time.AfterFunc(orphanDelay, func() { out.Close() })
-}
-
 // close closes the standard input of the process and waits until it exits. If it does not exit within
-// the grace period, close sends SIGTERM and then SIGKILL to it and its children. close may be called
-// concurrently and repeatedly.
+// the grace period, close sends SIGTERM and then SIGKILL to it and its children.
 func (p *process) close() {
-	p.closing.Do(func() {
-		p.in.Close()
-		for _, signal := range []func(*exec.Cmd){terminate, kill} {
-			if p.exitsWithin(p.grace) {
-				return
-			}
-			signal(p.cmd)
+	p.in.Close()
+	for _, signal := range []func(*exec.Cmd){terminate, kill} {
+		if p.exitsWithin(p.grace) {
+			break
 		}
-	})
+		signal(p.cmd)
+	}
 	<-p.exited
 	p.out.Close()
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -78,11 +77,7 @@ func TestProcessClose(t *testing.T) {
 			if p.exitState() != "" {
 				t.Errorf("exited early: %s", p.exitState())
 			}
-			var closed sync.WaitGroup
-			for range 2 {
-				closed.Go(p.close)
-			}
-			closed.Wait()
+			p.close()
 			if p.exitState() != test.state {
 				t.Errorf("exit state %s", p.exitState())
 			}

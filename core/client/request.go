@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,10 +42,10 @@ type Progress struct {
 // A request is a request to the server. It encodes as its params.
 type request struct {
 	method    string
-	name      string // tool, prompt or resource; repeated in a header over HTTP
-	arguments any    // of a tool or prompt; may be nil
-	params    []byte // members of other params
-	meta      []byte // members of _meta given by the caller
+	name      string          // tool, prompt or resource; repeated in a header over HTTP
+	arguments json.RawMessage // of a tool or prompt; may be nil
+	params    []byte          // members of other params
+	meta      []byte          // members of _meta given by the caller
 
 	progress            func(Progress)
 	timeout, maxTimeout time.Duration
@@ -152,12 +153,12 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 		if err != nil {
 			return nil, c.wrapError(err)
 		}
-		kind := "complete"
+		kind := ""
 		if s.IsStateless() {
-			kind = resultType(raw)
+			kind, _ = strictjson.Unquote(strictjson.Member(raw, "resultType"))
 		}
 		switch kind {
-		case "complete":
+		case "", "complete":
 			if r.rawResult != nil {
 				*r.rawResult = raw
 			}
@@ -173,13 +174,6 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-func resultType(raw json.RawMessage) string {
-	if kind, ok := strictjson.Unquote(strictjson.Member(raw, "resultType")); ok {
-		return kind
-	}
-	return "complete"
-}
-
 // sendOnce sends a request and returns its result. If ctx ends or the timeout expires, it cancels the
 // request.
 func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
@@ -188,18 +182,13 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, IdleTimeout: r.timeout, MaxTimeout: r.maxTimeout, Via: via, OnID: r.onID}
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Via: via, OnID: r.onID}
 	if r.method != "subscriptions/listen" {
-		if r.out.IdleTimeout == 0 {
-			r.out.IdleTimeout = c.o.Timeout
-		}
-		if r.out.MaxTimeout == 0 {
-			r.out.MaxTimeout = max(c.o.MaxTimeout, r.out.IdleTimeout)
-		}
+		r.out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
+		r.out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, r.out.IdleTimeout))
 	}
 	if r.progress != nil {
-		r.progressToken = c.addProgress(r)
-		defer c.removeProgress(r.progressToken)
+		defer c.addProgress(r)()
 	}
 	if r.hasNoParams() {
 		r.out.Params = nil
@@ -220,10 +209,7 @@ const cancelDelay = 200 * time.Millisecond
 // cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
 	timeout, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
-	switch {
-	case errors.Is(err, errCancelledByServer):
-		return
-	case !timedOut && ctx.Err() == nil, r.method == "initialize", s.Revision == "", c.life.Err() != nil:
+	if !timedOut && ctx.Err() == nil || errors.Is(err, errCancelledByServer) || s.Revision == "" || c.life.Err() != nil {
 		return
 	}
 	reason := "cancelled by the caller"
@@ -262,10 +248,7 @@ func (r *request) AppendJSON(dst []byte) ([]byte, error) {
 	case r.name != "":
 		dst = strictjson.AppendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
 		if r.arguments != nil {
-			var err error
-			if dst, err = appendArguments(append(dst, `,"arguments":`...), r.arguments); err != nil {
-				return nil, err
-			}
+			dst = strictjson.AppendMember(dst, "arguments", r.arguments)
 		}
 	}
 	if r.inputResponses != nil {
@@ -309,29 +292,21 @@ func (r *request) fullMeta() ([]byte, error) {
 	return meta, nil
 }
 
-// An argumentsError means that the arguments of a tool or prompt are invalid. The request was not
-// sent.
-type argumentsError struct{ err error }
-
-func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
-
-func (e *argumentsError) Unwrap() error { return e.err }
-
-func appendArguments(dst []byte, arguments any) ([]byte, error) {
-	start := len(dst)
-	if raw, ok := arguments.(json.RawMessage); ok {
-		if err := strictjson.Check(raw); err != nil {
-			return nil, &argumentsError{err}
-		}
-		dst = append(dst, raw...)
-	} else {
-		var err error
-		if dst, err = strictjson.Append(dst, arguments); err != nil {
-			return nil, &argumentsError{err}
-		}
+// encodeArguments returns the arguments of a tool or prompt as JSON, or nil.
+func encodeArguments(arguments any) (raw json.RawMessage, err error) {
+	switch given := arguments.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		raw, err = given, strictjson.Check(given)
+	default:
+		raw, err = strictjson.Marshal(arguments)
 	}
-	if strictjson.First(dst[start:]) != '{' {
-		return nil, &argumentsError{fmt.Errorf("must be an object, got %s", strictjson.Describe(dst[start:]))}
+	if err == nil && strictjson.First(raw) != '{' {
+		err = fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	return dst, nil
+	if err != nil {
+		return nil, fmt.Errorf("invalid arguments: %w", err)
+	}
+	return raw, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -45,9 +46,7 @@ func (c *Client) setSubscribed(uri string, on bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.subscribed[uri] != on
-	if on {
-		c.subscribed[uri] = true
-	} else {
+	if c.subscribed[uri] = on; !on {
 		delete(c.subscribed, uri)
 	}
 	return changed
@@ -87,8 +86,8 @@ func (c *Client) currentLogLevel() mcp.Level {
 type listener struct {
 	stop         context.CancelFunc      // ends the listener
 	endRequest   context.CancelCauseFunc // ends the request; restoreListener sends a new one
+	acknowledge  func()                  // closes acknowledged
 	acknowledged chan struct{}           // closed when the server has acknowledged the request
-	current      chan struct{}           // closed when this is the client's listener
 }
 
 var errCancelledByServer = errors.New("cancelled by the server")
@@ -122,9 +121,8 @@ func (c *Client) wantedChanges(s *session) changeFilter {
 // updateListener replaces the listener with one for the current subscriptions. In a session, which may
 // be new, it sends resources/subscribe for each of them instead.
 func (c *Client) updateListener(ctx context.Context, s *session) error {
-	wanted := c.wantedChanges(s)
 	if !s.IsStateless() {
-		for _, uri := range wanted.URIs {
+		for _, uri := range c.wantedChanges(s).URIs {
 			r := &request{method: "resources/subscribe"}
 			r.setParam("uri", strictjson.AppendString(nil, uri))
 			if _, err := c.sendOnce(ctx, s, r); err != nil {
@@ -139,7 +137,7 @@ func (c *Client) updateListener(ctx context.Context, s *session) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	wanted = c.wantedChanges(s) // may have changed before the lock was acquired
+	wanted := c.wantedChanges(s)
 	var next *listener
 	if wanted.Tools || wanted.Prompts || wanted.Resources || len(wanted.URIs) > 0 {
 		var err error
@@ -151,9 +149,6 @@ func (c *Client) updateListener(ctx context.Context, s *session) error {
 	old := c.listener
 	c.listener = next
 	c.mu.Unlock()
-	if next != nil {
-		close(next.current)
-	}
 	if old != nil {
 		old.stop()
 	}
@@ -168,7 +163,8 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	}
 	life, end := context.WithCancel(c.life)
 	requestLife, endRequest := context.WithCancelCause(life)
-	l := &listener{stop: end, endRequest: endRequest, acknowledged: make(chan struct{}), current: make(chan struct{})}
+	l := &listener{stop: end, endRequest: endRequest, acknowledged: make(chan struct{})}
+	l.acknowledge = sync.OnceFunc(func() { close(l.acknowledged) })
 	ended := make(chan error, 1)
 	r := &request{method: "subscriptions/listen"}
 	r.setParam("notifications", raw)
@@ -186,11 +182,7 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 		c.mu.Unlock()
 		endRequest(nil)
 		ended <- err
-		select {
-		case <-l.current:
-			c.restoreListener(life, s, l, err)
-		case <-life.Done():
-		}
+		c.restoreListener(life, s, err)
 	}()
 	select {
 	case <-l.acknowledged:
@@ -213,39 +205,16 @@ func (c *Client) listen(ctx context.Context, s *session, wanted changeFilter) (*
 	return nil, err
 }
 
-func (c *Client) acknowledge(id jsonrpc.ID) {
+// listenerOf returns the listener with a request id, or nil.
+func (c *Client) listenerOf(id jsonrpc.ID) *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l, ok := c.listeners[id.String()]
-	if !ok {
-		return
-	}
-	select {
-	case <-l.acknowledged:
-	default:
-		close(l.acknowledged)
-	}
+	return c.listeners[id.String()]
 }
 
-// cancelListener ends the listener with a request id, which the server has cancelled.
-func (c *Client) cancelListener(id jsonrpc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if l, ok := c.listeners[id.String()]; ok {
-		l.endRequest(errCancelledByServer)
-	}
-}
-
-// restoreListener replaces a listener whose request has ended, with retries.
-func (c *Client) restoreListener(life context.Context, s *session, l *listener, err error) {
-	for wait := time.Second; life.Err() == nil; wait = min(2*wait, time.Minute) {
-		c.mu.Lock()
-		isCurrent := c.listener == l
-		c.mu.Unlock()
-		if !isCurrent {
-			return
-		}
-		c.o.Logger.Warn("subscriptions/listen ended", "error", err, "retry in", wait)
+// restoreListener replaces a listener whose request has ended, with retries, until its life ends.
+func (c *Client) restoreListener(life context.Context, s *session, err error) {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
 		select {
 		case <-time.After(wait):
 		case <-life.Done():
@@ -253,6 +222,7 @@ func (c *Client) restoreListener(life context.Context, s *session, l *listener, 
 		case <-c.conn.Done():
 			return
 		}
+		c.o.Logger.Warn("subscriptions/listen ended; sending it again", "error", err, "after", wait)
 		ctx, cancel := context.WithTimeout(life, ackTimeout)
 		err = c.updateListener(ctx, s)
 		cancel()

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -55,8 +56,8 @@ func (s *Session) IsStateless() bool { return isStateless(s.Revision) }
 // A Call describes a request to a [Transport].
 type Call struct {
 	Method    string
-	Name      string // tool, prompt or resource; may be empty
-	Arguments any    // of a tool or prompt; may be nil
+	Name      string          // tool, prompt or resource; may be empty
+	Arguments json.RawMessage // of a tool or prompt; may be nil
 }
 
 // A Link connects a [Transport] to its client.

@@ -2,6 +2,7 @@ package mcpcli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,10 +29,10 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	if err != nil {
 		return nil, terminal.Usagef("%w", err)
 	}
-	if err := in.checkRequired(given); err != nil {
-		return nil, terminal.Usagef("%s: %w", terminal.Plain(tool.Name), err)
+	if err := checkRequired(tool.Name, in, given); err != nil {
+		return nil, err
 	}
-	raw, err := encode(given)
+	raw, err := strictjson.Marshal(given)
 	if err != nil {
 		return nil, err
 	}
@@ -45,27 +46,10 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	return raw, nil
 }
 
-// An argument is an argument of a tool. Several values are the elements of a list.
-type argument struct {
-	values  []json.RawMessage
-	isWhole bool // the first value is the argument, not an element
-}
-
-func encode(given map[string]*argument) (json.RawMessage, error) {
-	all := make(map[string]any, len(given))
-	for name, a := range given {
-		all[name] = a.values
-		if a.isWhole {
-			all[name] = a.values[0]
-		}
-	}
-	return strictjson.Marshal(all)
-}
-
 // parse parses arguments such as name=value, and - for a JSON object on standard input. name=value takes
-// precedence.
-func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, error) {
-	given := map[string]*argument{}
+// precedence. An argument is a [json.RawMessage], or a list of them if it may be repeated.
+func (in *input) parse(args []string, stdin io.Reader) (map[string]any, error) {
+	given := map[string]any{}
 	hasObject := false
 	for _, arg := range args {
 		if arg == "-" {
@@ -89,47 +73,46 @@ func (in *input) parse(args []string, stdin io.Reader) (map[string]*argument, er
 	return given, nil
 }
 
-func (in *input) add(given map[string]*argument, name, text string) error {
-	at := slices.IndexFunc(in.properties, func(p property) bool { return p.name == name })
-	if at < 0 && !in.open {
-		return fmt.Errorf("unknown argument %q; %s", name, in.usage())
+func (in *input) add(given map[string]any, name, text string) error {
+	p := in.find(name)
+	if p == nil && !in.open {
+		return fmt.Errorf("unknown argument %q; the tool takes %s", name, cmp.Or(in.arguments(), "no arguments"))
 	}
-	p := &property{name: name}
-	if at >= 0 {
-		p = &in.properties[at]
+	if p == nil {
+		p = &property{name: name}
 	}
 	earlier, repeated := given[name]
+	elements, hasElements := earlier.([]json.RawMessage)
 	switch {
-	case repeated && len(p.kinds) > 0 && (earlier.isWhole || !p.isList()):
+	case repeated && len(p.kinds) > 0 && !hasElements:
 		return fmt.Errorf("%s is given twice, but is not a list", name)
 	case p.isList() && !repeated && strings.HasPrefix(strings.TrimSpace(text), "["), len(p.kinds) > 1 && !repeated && text == "null" && slices.Contains(p.kinds, "null"):
 		value := json.RawMessage(text)
 		if err := strictjson.Check(value); err != nil {
 			return fmt.Errorf("%s: must be a JSON list such as [1,2], or repeated as %s=value: %w", name, name, err)
 		}
-		given[name] = &argument{[]json.RawMessage{value}, true}
+		given[name] = value
 		return nil
 	}
-	isElement := repeated || p.isList()
-	if p.isList() {
+	isList := p.isList()
+	if isList {
 		p = p.item()
 	}
 	value, err := p.parse(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
+	case isList || hasElements:
+		given[name] = append(elements, value)
+	case repeated:
+		given[name] = []json.RawMessage{earlier.(json.RawMessage), value}
+	default:
+		given[name] = value
 	}
-	if !repeated {
-		earlier = &argument{}
-		given[name] = earlier
-	}
-	earlier.values, earlier.isWhole = append(earlier.values, value), !isElement
 	return nil
 }
 
-func readObject(given map[string]*argument, stdin io.Reader) error {
-	if stdin == nil {
-		stdin = strings.NewReader("")
-	}
+func readObject(given map[string]any, stdin io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxStdin+1))
 	if err != nil {
 		return fmt.Errorf("read arguments from standard input: %w", err)
@@ -143,7 +126,7 @@ func readObject(given map[string]*argument, stdin io.Reader) error {
 	}
 	err = strictjson.Object(text, func(key, value []byte) error {
 		if name := string(key); given[name] == nil {
-			given[name] = &argument{[]json.RawMessage{bytes.Clone(value)}, true}
+			given[name] = json.RawMessage(value)
 		}
 		return nil
 	})
@@ -171,7 +154,9 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 		return strictjson.AppendString(nil, text), nil
 	}
 	raw := json.RawMessage(strings.TrimSpace(text))
-	if kind := kindOf(raw); kind != "string" && (slices.Contains(p.kinds, kind) || kind == "number" && slices.Contains(p.kinds, "integer")) {
+	kind := strictjson.TypeName(raw)
+	allowed := slices.Contains(p.kinds, kind) || kind == "number" && slices.Contains(p.kinds, "integer")
+	if allowed && kind != "string" && strictjson.Check(raw) == nil {
 		return raw, nil
 	}
 	if slices.Contains(p.kinds, "string") {
@@ -180,73 +165,49 @@ func (p *property) parse(text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("must be %s, got %q", describeKinds(p.kinds), strictjson.Clip(text, maxShown))
 }
 
-// kindOf returns the JSON type of a text, or "" if it is not valid JSON.
-func kindOf(raw json.RawMessage) string {
-	if strictjson.Check(raw) != nil {
-		return ""
-	}
-	switch strictjson.First(raw) {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
-}
-
 func describeKinds(kinds []string) string {
+	names := map[string]string{
+		"number": "a number", "string": "a string", "integer": "an integer", "boolean": "true or false",
+		"object": "a JSON object", "array": "a JSON list", "null": "null",
+	}
 	var all []string
 	for _, kind := range kinds {
-		switch kind {
-		case "number", "string":
-			all = append(all, "a "+kind)
-		case "integer":
-			all = append(all, "an integer")
-		case "boolean":
-			all = append(all, "true or false")
-		case "object":
-			all = append(all, "a JSON object")
-		case "array":
-			all = append(all, "a JSON list")
-		case "null":
-			all = append(all, "null")
+		if name, ok := names[kind]; ok {
+			all = append(all, name)
 		}
 	}
 	return strings.Join(all, " or ")
 }
 
-// checkRequired returns an error that lists the required arguments that are missing.
-func (in *input) checkRequired(given map[string]*argument) error {
+// checkRequired returns an error that lists the required arguments of a tool or prompt that are missing.
+func checkRequired[T any](name string, in input, given map[string]T) error {
 	var lines []string
 	for _, p := range in.properties {
-		if !p.required || given[p.name] != nil {
-			continue
+		if _, ok := given[p.name]; p.required && !ok {
+			lines = append(lines, strings.TrimRight("  "+p.usage()+"  "+terminal.Line(p.description), " "))
 		}
-		text := "  " + p.usage()
-		if p.description != "" {
-			text += "  " + terminal.Line(p.description)
-		}
-		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return fmt.Errorf("missing arguments:\n%s", strings.Join(lines, "\n"))
+	return terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(name), strings.Join(lines, "\n"))
 }
 
-func (in *input) usage() string {
-	if len(in.properties) == 0 {
-		return "the tool takes no arguments"
+// find returns the property with this name, or nil.
+func (in *input) find(name string) *property {
+	for i := range in.properties {
+		if in.properties[i].name == name {
+			return &in.properties[i]
+		}
 	}
+	return nil
+}
+
+// arguments returns all arguments as on a command line.
+func (in *input) arguments() string {
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
 	}
-	return "the tool takes " + strings.Join(all, " ")
+	return strings.Join(all, " ")
 }

@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +19,7 @@ import (
 )
 
 func newCall(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:   "call TOOL [name=value…|-]",
 		Short: "Call a tool",
 		Long: `Call a tool. Arguments are name=value pairs. The tool's schema determines their types; lists and
@@ -31,16 +31,8 @@ Text is printed. Images, audio and other files are written to the folder --out; 
 overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C cancels the call.`,
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, NameArgs, completeCall, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		return s.call(ctx, env.In, args[0], args[1:])
 	})
-	addOut(cmd, &out)
-	return cmd
-}
-
-func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVar(out, "out", ".", "folder for images, audio and other files")
-	cmd.MarkFlagDirname("out")
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
@@ -99,33 +91,27 @@ func progressText(name string, r client.Progress) string {
 // result prints the result of a tool. raw is its JSON.
 func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if p.asJSON {
-		if err := terminal.PrintJSON(p.out, raw); err != nil {
-			return err
+		err := terminal.PrintJSON(p.out, raw)
+		if err == nil && r.IsError {
+			err = &terminal.ReportedError{Err: errors.New("the tool returned an error")}
 		}
-		if r.IsError {
-			return &terminal.ReportedError{Err: errors.New("the tool returned an error")}
-		}
-		return nil
-	}
-	if r.IsError {
-		text := strings.TrimSpace(terminal.Plain(r.Text()))
-		if text == "" {
-			text = "the tool returned an error without a message"
-		}
-		return errors.New(text)
-	}
-	if err := p.content(r.Content); err != nil {
 		return err
 	}
+	if r.IsError {
+		return errors.New(cmp.Or(strings.TrimSpace(terminal.Plain(r.Text())), "the tool returned an error without a message"))
+	}
+	hasText := false
 	for _, block := range r.Content {
-		if _, ok := block.(mcp.Text); ok {
-			return nil
+		if err := p.content(block); err != nil {
+			return err
 		}
+		_, isText := block.(mcp.Text)
+		hasText = hasText || isText
 	}
-	if r.StructuredContent != nil {
-		return p.structured(r.StructuredContent)
+	if hasText || r.StructuredContent == nil {
+		return nil
 	}
-	return nil
+	return p.structured(r.StructuredContent)
 }
 
 func newTools(env Env) *cobra.Command {
@@ -135,9 +121,9 @@ func newTools(env Env) *cobra.Command {
 		Long:    "List the tools with their arguments. Optional arguments are in brackets.",
 		Example: "tools",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"tools/list", "tools", "tools", func(entries []json.RawMessage) error {
-			return s.printer.Tools("", decode[mcp.Tool](entries))
-		}})
+		return s.list(ctx, list{"tools/list", "tools", "tools", printEach(s.printer, func(t mcp.Tool) (string, string) {
+			return usage(t.Name, readInput(t.InputSchema)), t.Description
+		})})
 	})
 }
 
@@ -189,7 +175,10 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 			return err
 		}
 		if l.field == "tools" {
-			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool { return s.server.refuse(nameOf(raw)) != nil })
+			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
+				name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
+				return s.server.refuse(name) != nil
+			})
 		}
 		object[l.field] = append([]json.RawMessage{}, entries...)
 		n += len(entries)
@@ -208,12 +197,16 @@ func (s *session) list(ctx context.Context, lists ...list) error {
 	return nil
 }
 
-func nameOf(raw json.RawMessage) string {
-	var named struct {
-		Name string `json:"name"`
+// printEach returns a function that prints the entries of a list. text returns their texts.
+func printEach[T any](p *Printer, text func(T) (head, description string)) func([]json.RawMessage) error {
+	return func(entries []json.RawMessage) error {
+		for _, one := range decode[T](entries) {
+			if err := p.entry(text(one)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	_ = json.Unmarshal(raw, &named)
-	return named.Name
 }
 
 // decode decodes the entries of a list, without those that are invalid.
@@ -231,19 +224,16 @@ func decode[T any](entries []json.RawMessage) []T {
 // Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	for _, t := range tools {
-		call := []string{terminal.Line(t.Name)}
-		if server != "" {
-			call = []string{server, terminal.Line(t.Name)}
-		}
-		in := readInput(t.InputSchema)
-		for _, property := range in.properties {
-			call = append(call, property.usage())
-		}
-		if err := p.entry(strings.Join(call, " "), t.Description); err != nil {
+		if err := p.entry(strings.TrimSpace(server+" "+usage(t.Name, readInput(t.InputSchema))), t.Description); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// usage returns the usage of a tool or prompt.
+func usage(name string, in input) string {
+	return strings.TrimSpace(terminal.Line(name) + " " + in.arguments())
 }
 
 func newResources(env Env) *cobra.Command {
@@ -253,36 +243,26 @@ func newResources(env Env) *cobra.Command {
 		Long:    "List the resources and the resource templates. The URIs of templates have variables such as {id}.",
 		Example: "resources",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
+		resources := printEach(s.printer, func(r mcp.Resource) (string, string) {
+			return address(r.URI, r.MIMEType), cmp.Or(r.Description, r.Name)
+		})
+		templates := printEach(s.printer, func(r mcp.ResourceTemplate) (string, string) {
+			return address(r.URITemplate, r.MIMEType), cmp.Or(r.Description, r.Name)
+		})
 		return s.list(ctx,
-			list{"resources/list", "resources", "resources", func(entries []json.RawMessage) error {
-				for _, r := range decode[mcp.Resource](entries) {
-					if err := s.printer.address(r.URI, r.MIMEType, r.Name, r.Description); err != nil {
-						return err
-					}
-				}
-				return nil
-			}},
-			list{"resources/templates/list", "resourceTemplates", "resources", func(entries []json.RawMessage) error {
-				for _, r := range decode[mcp.ResourceTemplate](entries) {
-					if err := s.printer.address(r.URITemplate, r.MIMEType, r.Name, r.Description); err != nil {
-						return err
-					}
-				}
-				return nil
-			}})
+			list{"resources/list", "resources", "resources", resources},
+			list{"resources/templates/list", "resourceTemplates", "resources", templates})
 	})
 }
 
 func newRead(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
 		Long: `Read a resource. Text is printed. Other contents are written to a file in the folder --out; existing
 files are not overwritten.`,
 		Example: "read note://1",
 	}, Name, completeRead, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		s.progress.Begin("reading " + terminal.Plain(args[0]))
 		var raw json.RawMessage
 		contents, err := s.ReadResource(ctx, args[0], client.KeepResult(&raw))
@@ -300,19 +280,13 @@ files are not overwritten.`,
 		}
 		return nil
 	})
-	addOut(cmd, &out)
-	return cmd
 }
 
-func (p *Printer) address(uri, mimeType, name, description string) error {
-	head := terminal.Line(uri)
-	if mimeType != "" {
-		head += " (" + terminal.Line(mimeType) + ")"
+func address(uri, mimeType string) string {
+	if mimeType == "" {
+		return terminal.Line(uri)
 	}
-	if description == "" {
-		description = name
-	}
-	return p.entry(head, description)
+	return terminal.Line(uri) + " (" + terminal.Line(mimeType) + ")"
 }
 
 func newPrompts(env Env) *cobra.Command {
@@ -322,42 +296,30 @@ func newPrompts(env Env) *cobra.Command {
 		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
 		Example: "prompts",
 	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"prompts/list", "prompts", "prompts", func(entries []json.RawMessage) error {
-			for _, p := range decode[mcp.Prompt](entries) {
-				if err := s.printer.entry(strings.TrimSpace(terminal.Line(p.Name)+" "+promptUsage(p)), p.Description); err != nil {
-					return err
-				}
-			}
-			return nil
-		}})
+		return s.list(ctx, list{"prompts/list", "prompts", "prompts", printEach(s.printer, func(p mcp.Prompt) (string, string) {
+			return usage(p.Name, promptInput(p)), p.Description
+		})})
 	})
 }
 
-func promptUsage(p mcp.Prompt) string {
-	var all []string
+// promptInput returns the arguments of a prompt, which are texts.
+func promptInput(p mcp.Prompt) (in input) {
 	for _, a := range p.Arguments {
-		text := terminal.Line(a.Name) + "=text"
-		if !a.Required {
-			text = "[" + text + "]"
-		}
-		all = append(all, text)
+		p := property{name: a.Name, kinds: []string{"text"}, description: a.Description, required: a.Required}
+		in.properties = append(in.properties, p)
 	}
-	return strings.Join(all, " ")
+	return in
 }
 
 func newPrompt(env Env) *cobra.Command {
-	out := ""
-	cmd := newCommand(env, &cobra.Command{
+	return newCommand(env, &cobra.Command{
 		Use:     "prompt NAME [name=value…]",
 		Short:   "Get a prompt",
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
 	}, NameArgs, completePrompt, func(ctx context.Context, s *session, args []string) error {
-		s.printer.writeFilesTo(env, out)
 		return s.prompt(ctx, args[0], args[1:])
 	})
-	addOut(cmd, &out)
-	return cmd
 }
 
 func listPrompts(ctx context.Context, c catalog) ([]mcp.Prompt, error) {
@@ -397,7 +359,7 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 		if err := s.printer.Text(string(m.Role) + ":"); err != nil {
 			return err
 		}
-		if err := s.printer.content([]mcp.Content{m.Content}); err != nil {
+		if err := s.printer.content(m.Content); err != nil {
 			return err
 		}
 	}
@@ -405,7 +367,7 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 }
 
 func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error) {
-	given := map[string]string{}
+	in, given := promptInput(p), map[string]string{}
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		switch _, repeated := given[name]; {
@@ -413,23 +375,10 @@ func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error
 			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
 		case repeated:
 			return nil, terminal.Usagef("%s is given twice", name)
-		case !slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }):
-			usage := "the prompt takes no arguments"
-			if len(p.Arguments) > 0 {
-				usage = "the prompt takes " + promptUsage(p)
-			}
-			return nil, terminal.Usagef("unknown argument %q; %s", name, usage)
+		case in.find(name) == nil:
+			return nil, terminal.Usagef("unknown argument %q; the prompt takes %s", name, cmp.Or(in.arguments(), "no arguments"))
 		}
 		given[name] = value
 	}
-	var missing []string
-	for _, a := range p.Arguments {
-		if _, ok := given[a.Name]; a.Required && !ok {
-			missing = append(missing, strings.TrimRight(fmt.Sprintf("  %s=text  %s", terminal.Line(a.Name), terminal.Line(a.Description)), " "))
-		}
-	}
-	if len(missing) > 0 {
-		return nil, terminal.Usagef("%s: missing arguments:\n%s", terminal.Plain(p.Name), strings.Join(missing, "\n"))
-	}
-	return given, nil
+	return given, checkRequired(p.Name, in, given)
 }

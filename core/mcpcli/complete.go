@@ -17,7 +17,8 @@ import (
 
 const completionTimeout = 2 * time.Second
 
-// A suggestion returns completions of prefix. args are the arguments before it, from the name on.
+// A suggestion returns completions of prefix. args are the arguments before it, from the name on. An
+// error of the catalog yields no completions.
 type suggestion func(ctx context.Context, c catalog, args []string, prefix string) []string
 
 // A catalog has the lists of a server, for completion: a [*client.Client] or [Lists].
@@ -36,8 +37,8 @@ func (l Lists) CompletePrompt(context.Context, string, string, string, map[strin
 	return nil, nil
 }
 
-// completer completes the arguments of a command: servers, and the completions of suggest. Errors yield
-// no completions. It leaves out completions with characters that are not safe on a terminal.
+// completer completes the arguments of a command: servers, and the completions of suggest. It leaves out
+// completions with characters that are not safe on a terminal.
 func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		var all []string
@@ -67,9 +68,6 @@ func (c *command) completer(suggest suggestion) cobra.CompletionFunc {
 }
 
 func (c *command) suggest(ctx context.Context, args []string, prefix string, suggest suggestion) []string {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	// Find gets the word being typed too: if it is a name, the word before it is the server.
@@ -104,10 +102,7 @@ func (c *command) suggest(ctx context.Context, args []string, prefix string, sug
 }
 
 func completeCall(ctx context.Context, c catalog, words []string, prefix string) []string {
-	entries, err := c.Entries(ctx, "tools/list", "tools", "tools")
-	if err != nil {
-		return nil
-	}
+	entries, _ := c.Entries(ctx, "tools/list", "tools", "tools")
 	var all []string
 	for _, t := range decode[mcp.Tool](entries) {
 		if len(words) == 0 {
@@ -128,23 +123,20 @@ func suggestArguments(in input, given []string, prefix string) []string {
 		if hasValue && p.name == name {
 			return p.suggestValues()
 		}
-		if !hasValue && (p.isList() || !isGiven(given, p.name)) {
+		isGiven := func(arg string) bool { return strings.HasPrefix(arg, p.name+"=") }
+		if !hasValue && (p.isList() || !slices.ContainsFunc(given, isGiven)) {
 			all = append(all, p.name+"=")
 		}
 	}
 	return all
 }
 
-func isGiven(args []string, name string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, name+"=") })
-}
-
 func (p *property) isList() bool { return slices.Contains(p.kinds, "array") }
 
 func (p *property) suggestValues() []string {
 	from := p
-	if p.isList() && p.items != nil {
-		from = p.items
+	if p.isList() {
+		from = p.item()
 	}
 	var all []string
 	for _, value := range from.enum {
@@ -160,10 +152,7 @@ func completeRead(ctx context.Context, c catalog, words []string, _ string) []st
 	if len(words) > 0 {
 		return nil
 	}
-	entries, err := c.Entries(ctx, "resources/list", "resources", "resources")
-	if err != nil {
-		return nil
-	}
+	entries, _ := c.Entries(ctx, "resources/list", "resources", "resources")
 	var all []string
 	for _, r := range decode[mcp.Resource](entries) {
 		all = append(all, r.URI)
@@ -172,10 +161,7 @@ func completeRead(ctx context.Context, c catalog, words []string, _ string) []st
 }
 
 func completePrompt(ctx context.Context, c catalog, words []string, prefix string) []string {
-	prompts, err := listPrompts(ctx, c)
-	if err != nil {
-		return nil
-	}
+	prompts, _ := listPrompts(ctx, c)
 	var all []string
 	for _, p := range prompts {
 		if len(words) == 0 {
@@ -189,27 +175,18 @@ func completePrompt(ctx context.Context, c catalog, words []string, prefix strin
 
 func suggestPromptArguments(ctx context.Context, c catalog, p mcp.Prompt, given []string, prefix string) []string {
 	name, begun, hasValue := strings.Cut(prefix, "=")
-	var all []string
-	if hasValue {
-		known := map[string]string{}
-		for _, word := range given {
-			if name, value, ok := strings.Cut(word, "="); ok {
-				known[name] = value
-			}
-		}
-		values, err := c.CompletePrompt(ctx, p.Name, name, begun, known)
-		if err != nil {
-			return nil
-		}
-		for _, value := range values {
-			all = append(all, name+"="+value)
-		}
-		return all
+	if !hasValue {
+		return suggestArguments(promptInput(p), given, prefix)
 	}
-	for _, a := range p.Arguments {
-		if !isGiven(given, a.Name) {
-			all = append(all, a.Name+"=")
+	known := map[string]string{}
+	for _, word := range given {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			known[name] = value
 		}
 	}
-	return all
+	values, _ := c.CompletePrompt(ctx, p.Name, name, begun, known)
+	for i := range values {
+		values[i] = name + "=" + values[i]
+	}
+	return values
 }

@@ -30,11 +30,7 @@ func TestInput(t *testing.T) {
 		{`{}`, "", true}, {`true`, "", true}, {`null`, "", true}, {``, "", true}, {`{"additionalProperties":false}`, "", false},
 	} {
 		in := readInput(json.RawMessage(test.schema))
-		var all []string
-		for _, p := range in.properties {
-			all = append(all, p.usage())
-		}
-		if got := strings.Join(all, " "); got != test.want || in.open != test.open {
+		if got := in.arguments(); got != test.want || in.open != test.open {
 			t.Errorf("%s takes %q, open %v", test.schema, got, in.open)
 		}
 	}

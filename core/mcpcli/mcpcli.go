@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -156,6 +157,7 @@ type command struct {
 	flags  Flags
 	target Target
 	shape  Shape
+	out    string // the folder for files
 }
 
 // newCommand completes cmd and makes it run do. The Use of cmd has the arguments after the server.
@@ -180,6 +182,10 @@ Exit codes: 0 success; 1 the server or the tool reports an error, or the command
 	cmd.Args = shape.Args(env.Many, firstExample)
 	cmd.ValidArgsFunction = c.completer(suggest)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }
+	if shape != NoArgs {
+		cmd.Flags().StringVar(&c.out, "out", ".", "folder for images, audio and other files")
+		cmd.MarkFlagDirname("out")
+	}
 	c.flags.Add(cmd)
 	c.target.Flags(cmd, &c.flags)
 	return cmd
@@ -213,6 +219,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 			}
 		}
 		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
+		if s.printer.dir = c.out; !filepath.IsAbs(c.out) {
+			s.printer.dir = filepath.Join(c.Dir, c.out)
+		}
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}

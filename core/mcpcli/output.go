@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ type Printer struct {
 
 // NewPrinter returns a printer to env.Out.
 func NewPrinter(env Env, flags *Flags) *Printer {
-	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), dir: env.Dir, base: "output"}
+	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), base: "output"}
 }
 
 // Text prints text and a line break. On a terminal, it escapes text with [terminal.Plain].
@@ -49,16 +50,7 @@ func (p *Printer) entry(head, description string) error {
 	return p.Text(head)
 }
 
-func (p *Printer) content(blocks []mcp.Content) error {
-	for _, block := range blocks {
-		if err := p.block(block); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *Printer) block(block mcp.Content) error {
+func (p *Printer) content(block mcp.Content) error {
 	switch b := block.(type) {
 	case mcp.Text:
 		return p.Text(b.Text)
@@ -98,18 +90,7 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if mimeType == "" {
-		mimeType = "unknown type"
-	}
-	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, terminal.Plain(mimeType), len(data)))
-}
-
-// writeFilesTo sets the folder for files, relative to the working directory.
-func (p *Printer) writeFilesTo(env Env, dir string) {
-	p.dir = dir
-	if !filepath.IsAbs(dir) {
-		p.dir = filepath.Join(env.Dir, dir)
-	}
+	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
 }
 
 const maxSameName = 10_000 // files of one name in a folder
@@ -118,9 +99,6 @@ const maxSameName = 10_000 // files of one name in a folder
 // file's name is derived from name and the MIME type. save does not overwrite files, and does not follow
 // links out of the folder: fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
-	if dir == "" {
-		dir = "."
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("save a file of the server: %w", err)
 	}

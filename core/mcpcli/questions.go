@@ -190,13 +190,7 @@ func (p *property) parseAnswer(text string) (json.RawMessage, error) {
 }
 
 func validateField(form json.RawMessage, name string, value json.RawMessage) error {
-	var parts struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if strictjson.Unmarshal(form, &parts) != nil {
-		return nil
-	}
-	compiled, err := schema.Compile(string(parts.Properties[name]))
+	compiled, err := schema.Compile(string(strictjson.Member(strictjson.Member(form, "properties"), name)))
 	if err != nil {
 		return nil // the server validates it
 	}
@@ -210,13 +204,13 @@ func consentQuestion(n int) string {
 	return fmt.Sprintf("Answer %d questions?", n)
 }
 
-// An input describes the arguments of a tool.
+// An input describes the arguments of a tool or prompt.
 type input struct {
 	properties []property
 	open       bool // other arguments are allowed
 }
 
-// A property is one argument of a tool.
+// A property is one argument of a tool or prompt.
 type property struct {
 	name         string
 	kinds        []string          // JSON types; none means any
@@ -281,33 +275,21 @@ func follow(document, raw json.RawMessage) map[string]json.RawMessage {
 				all[key] = value
 			}
 		}
-		reference, ok := strictjson.Unquote(members["$ref"])
-		if !ok {
-			return all
-		}
-		if raw = lookUp(document, reference); raw == nil {
-			return all
-		}
+		reference, _ := strictjson.Unquote(members["$ref"])
+		raw = lookUp(document, reference)
 	}
 	return all
 }
 
+// lookUp returns the part of a document that a reference such as #/$defs/a names, or nil.
 func lookUp(document json.RawMessage, reference string) json.RawMessage {
-	path, ok := strings.CutPrefix(reference, "#")
-	if !ok {
+	keys := strings.Split(reference, "/")
+	if keys[0] != "#" {
 		return nil
 	}
 	at := document
-	for _, key := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if path == "" {
-			break
-		}
-		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
-		var members map[string]json.RawMessage
-		if strictjson.First(at) != '{' || strictjson.Unmarshal(at, &members) != nil {
-			return nil
-		}
-		at = members[key]
+	for _, key := range keys[1:] {
+		at = strictjson.Member(at, strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~"))
 	}
 	return at
 }
@@ -350,32 +332,30 @@ func (r *reader) property(raw json.RawMessage, depth int) property {
 
 func (r *reader) choose(p *property, branches json.RawMessage, depth int) {
 	closed := true
-	var kinds []string
-	var enum []json.RawMessage
-	var titles []string
+	var all property
 	_ = strictjson.Array(branches, func(raw []byte) error {
 		branch := r.property(raw, depth-1)
-		kinds = append(kinds, branch.kinds...)
+		all.kinds = append(all.kinds, branch.kinds...)
 		if branch.items != nil {
 			p.items = branch.items
 		}
 		if len(branch.enum) == 0 && !slices.Equal(branch.kinds, []string{"null"}) {
 			closed = false
 		}
-		enum = append(enum, branch.enum...)
-		if len(branch.enum) == 1 && len(titles) == len(enum)-1 {
-			titles = append(titles, branch.title)
+		all.enum = append(all.enum, branch.enum...)
+		if len(branch.enum) == 1 && len(all.titles) == len(all.enum)-1 {
+			all.titles = append(all.titles, branch.title)
 		}
 		return nil
 	})
 	if p.kinds == nil {
-		p.kinds = kinds
+		p.kinds = all.kinds
 	}
 	if closed && p.enum == nil {
-		if slices.Contains(kinds, "null") {
-			enum = append(enum, json.RawMessage("null"))
+		if slices.Contains(all.kinds, "null") {
+			all.enum = append(all.enum, json.RawMessage("null"))
 		}
-		p.enum, p.titles = enum, titles
+		p.enum, p.titles = all.enum, all.titles
 	}
 }
 
@@ -392,7 +372,7 @@ func kindsOf(raw json.RawMessage) []string {
 
 // usage returns the property as on a command line, in brackets if it is optional.
 func (p *property) usage() string {
-	text := terminal.Plain(p.name) + "=" + p.typeText()
+	text := terminal.Line(p.name) + "=" + p.typeText()
 	if !p.required {
 		return "[" + text + "]"
 	}

@@ -22,6 +22,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,7 +51,7 @@ type Client struct {
 	t             testing.TB
 	client        *client.Client
 	notifications *inbox
-	panics        *panicLog // nil unless Serve created the server
+	panics        *panicLog // empty unless Serve created the server
 }
 
 // Serve creates a server, calls each of register with it, and connects to it. An error of register
@@ -78,16 +79,12 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 // ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
-	if o.Revision == "" {
-		o.Revision = mcp.LatestHandshake
-	}
+	o.Revision = cmp.Or(o.Revision, mcp.LatestHandshake)
+	o.Timeout = cmp.Or(o.Timeout, time.Hour) // go test has its own timeout
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	if o.Timeout == 0 {
-		o.Timeout = time.Hour // go test has its own timeout
-	}
-	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}}
+	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}, panics: &panicLog{}}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.notifications.put(Notification{method, params})
@@ -128,14 +125,6 @@ func (c *Client) addPanic(err error) error {
 	return err
 }
 
-// Notify sends a notification.
-func (c *Client) Notify(method string, params any) {
-	c.t.Helper()
-	if err := c.client.Notify(c.t.Context(), method, params); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol error
 // fails the test; a result with IsError set does not.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
@@ -150,48 +139,47 @@ func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 // ReadResource reads a resource.
 func (c *Client) ReadResource(uri string) []mcp.ResourceContents {
 	c.t.Helper()
-	contents, err := c.client.ReadResource(c.t.Context(), uri)
-	return noError(c, "resources/read", contents, err)
+	return noError(c, "resources/read", func(ctx context.Context) ([]mcp.ResourceContents, error) {
+		return c.client.ReadResource(ctx, uri)
+	})
 }
 
 // GetPrompt returns a prompt with its arguments filled in.
 func (c *Client) GetPrompt(name string, arguments map[string]string) *mcp.PromptResult {
 	c.t.Helper()
-	result, err := c.client.GetPrompt(c.t.Context(), name, arguments)
-	return noError(c, "prompts/get", result, err)
+	return noError(c, "prompts/get", func(ctx context.Context) (*mcp.PromptResult, error) {
+		return c.client.GetPrompt(ctx, name, arguments)
+	})
 }
 
 // Tools lists all tools.
 func (c *Client) Tools() []mcp.Tool {
 	c.t.Helper()
-	all, err := c.client.Tools(c.t.Context())
-	return noError(c, "tools/list", all, err)
+	return noError(c, "tools/list", c.client.Tools)
 }
 
 // Resources lists all resources.
 func (c *Client) Resources() []mcp.Resource {
 	c.t.Helper()
-	all, err := c.client.Resources(c.t.Context())
-	return noError(c, "resources/list", all, err)
+	return noError(c, "resources/list", c.client.Resources)
 }
 
 // ResourceTemplates lists all resource templates.
 func (c *Client) ResourceTemplates() []mcp.ResourceTemplate {
 	c.t.Helper()
-	all, err := c.client.ResourceTemplates(c.t.Context())
-	return noError(c, "resources/templates/list", all, err)
+	return noError(c, "resources/templates/list", c.client.ResourceTemplates)
 }
 
 // Prompts lists all prompts.
 func (c *Client) Prompts() []mcp.Prompt {
 	c.t.Helper()
-	all, err := c.client.Prompts(c.t.Context())
-	return noError(c, "prompts/list", all, err)
+	return noError(c, "prompts/list", c.client.Prompts)
 }
 
-// noError returns v. It fails the test if err is not nil.
-func noError[T any](c *Client, method string, v T, err error) T {
+// noError returns the result of call. An error fails the test.
+func noError[T any](c *Client, method string, call func(context.Context) (T, error)) T {
 	c.t.Helper()
+	v, err := call(c.t.Context())
 	if err := c.addPanic(err); err != nil {
 		c.t.Fatalf("%s: %v", method, err)
 	}
@@ -287,9 +275,6 @@ func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
 
 // take returns and clears the last panic, or returns "".
 func (l *panicLog) take() string {
-	if l == nil {
-		return ""
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.last

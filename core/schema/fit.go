@@ -27,7 +27,7 @@ import (
 // the type and, unless exact is true, other required properties than [Infer] would return. Types with
 // their own JSON encoding or a JSONSchema method, json.RawMessage and interfaces match every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
-	f := typeChecker{direction: d, exact: exact}
+	f := typeChecker{direction: d, exact: exact, done: map[comparison]bool{}}
 	return f.check(s.root, t, fieldLocation{}, false)
 }
 
@@ -58,12 +58,7 @@ func (f *typeChecker) check(n *node, t reflect.Type, at fieldLocation, branch bo
 	if n.rejectsAll || f.done[compared] {
 		return nil
 	}
-	if n.ref != nil {
-		if f.done == nil {
-			f.done = make(map[comparison]bool)
-		}
-		f.done[compared] = true
-	}
+	f.done[compared] = n.ref != nil
 	form := stringKind
 	if !at.quoted {
 		form = f.jsonKind(t)
@@ -165,30 +160,23 @@ func (f *typeChecker) checkAlternatives(branches []*node, form kinds, t reflect.
 }
 
 func (f *typeChecker) checkObject(r *objectRules, t reflect.Type, at fieldLocation, branch bool) error {
-	fields := strictjson.Fields(t, f.direction == Output)
-	find := func(key string) *strictjson.Field {
-		for i := range fields {
-			if fields[i].Key == key {
-				return &fields[i]
-			}
-		}
-		return nil
-	}
+	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
+	fields := map[string]*strictjson.Field{}
 	var extra, missing []string
+	for _, field := range strictjson.Fields(t, f.direction == Output) {
+		fields[field.Key] = &field
+		if closed && r.properties[field.Key] == nil {
+			missing = append(missing, strconv.Quote(field.Key))
+		}
+	}
 	for _, key := range r.propertyOrder {
-		if find(key) == nil && !r.properties[key].rejectsAll {
+		if fields[key] == nil && !r.properties[key].rejectsAll {
 			extra = append(extra, strconv.Quote(key))
 		}
 	}
 	for _, key := range r.required {
-		if find(key) == nil && r.properties[key] == nil {
+		if fields[key] == nil && r.properties[key] == nil {
 			extra = append(extra, strconv.Quote(key))
-		}
-	}
-	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
-	for i := range fields {
-		if closed && r.properties[fields[i].Key] == nil {
-			missing = append(missing, strconv.Quote(fields[i].Key))
 		}
 	}
 	name, has, lacks := cmp.Or(t.Name(), at.String()), strings.Join(missing, ", "), strings.Join(extra, ", ")
@@ -201,7 +189,7 @@ func (f *typeChecker) checkObject(r *objectRules, t reflect.Type, at fieldLocati
 		return fmt.Errorf("%s has %s, its %v schema does not", name, has, f.direction)
 	}
 	for _, key := range r.propertyOrder {
-		field, property := find(key), r.properties[key]
+		field, property := fields[key], r.properties[key]
 		if field == nil {
 			continue
 		}

@@ -41,7 +41,7 @@ func (d Direction) String() string {
 //   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string, and a
 //     type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
 //   - Recursive types are in $defs.
-//   - A type can implement [Schemer], [Enumerator] and [Describer].
+//   - A type can implement [Schemer] and [Enumerator].
 //
 // A type that JSON cannot represent is an error, and so is a type with MarshalJSON or UnmarshalJSON
 // that is not a [Schemer].

@@ -12,8 +12,7 @@ import (
 
 type level string
 
-func (level) SchemaEnum() []any         { return []any{level("low"), level("high")} }
-func (level) SchemaDescription() string { return "How loud" }
+func (level) SchemaEnum() []any { return []any{level("low"), level("high")} }
 
 type own struct{}
 
@@ -51,7 +50,7 @@ func TestInfer(t *testing.T) {
 		{struct{}{}, schema.Input, `{"type":"object","additionalProperties":false}`},
 		{struct {
 			Level level `json:"level"`
-		}{}, schema.Input, `{"type":"object","properties":{"level":{"type":"string","enum":["low","high"],"description":"How loud"}},"required":["level"],"additionalProperties":false}`},
+		}{}, schema.Input, `{"type":"object","properties":{"level":{"type":"string","enum":["low","high"]}},"required":["level"],"additionalProperties":false}`},
 		{struct {
 			Level *level `json:"level" schema:"description=Mine"`
 		}{}, schema.Input, `{"type":"object","properties":{"level":{"anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}],"description":"Mine"}},"additionalProperties":false}`},

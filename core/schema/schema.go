@@ -11,8 +11,8 @@
 //	err = s.Validate([]byte(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
 // [Compile] refuses keywords that this package cannot check: $dynamicRef, unevaluatedProperties, a
-// $ref to another document. It ignores annotations and unknown keywords, but [Schema.Text] keeps
-// them. The formats date and date-time are checked; other formats are annotations.
+// $ref to another document. It ignores annotations and unknown keywords. The formats date and
+// date-time are checked; other formats are annotations.
 //
 // Numbers of any size are compared exactly. Messages have the path, the expected value and the actual
 // value, so that a language model can correct its input.
@@ -31,11 +31,7 @@ import (
 )
 
 // A Schema is a compiled schema document. It is safe for concurrent use.
-type Schema struct {
-	text   string
-	object bool
-	root   *node
-}
+type Schema struct{ root *node }
 
 // Compile compiles a schema document. Its error has a line for each invalid part of the document, such
 // as "properties.age.minimum: must be a number, got a string".
@@ -53,15 +49,13 @@ func Compile(text string) (*Schema, error) {
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
 	}
-	object := root.types == objectKind && kindOf(c.document.child("type").raw) == stringKind
-	return &Schema{text, object, root}, nil
+	return &Schema{root}, nil
 }
 
-// Text returns the document that was compiled.
-func (s *Schema) Text() string { return s.text }
-
 // RootIsObject reports whether "type" of the root is "object".
-func (s *Schema) RootIsObject() bool { return s.object }
+func (s *Schema) RootIsObject() bool {
+	return s.root.types == objectKind && kindOf(s.root.part.child("type").raw) == stringKind
+}
 
 // A Property is a property of the root of a schema.
 type Property struct {
@@ -102,7 +96,7 @@ func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
 		return &ValidationError{Problems: []Problem{{Message: "parse JSON: " + err.Error()}}}
 	}
-	v := validation{work: workBudget(len(data))}
+	v := validation{work: 1<<25 + 64*len(data)}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {
 	case v.work <= 0:
@@ -228,6 +222,7 @@ func (c *compiler) schemas(p *part) []*node {
 	return all
 }
 
+// keyword compiles a keyword. Unknown keywords are annotations.
 func (c *compiler) keyword(n *node, p *part) {
 	switch p.name {
 	case "type":
@@ -278,14 +273,7 @@ func (c *compiler) keyword(n *node, p *part) {
 		c.addError(p, "is not supported; use $anchor")
 	case "dependencies":
 		c.addError(p, "is not supported; use dependentRequired or dependentSchemas")
-	default:
-		c.kindKeyword(n, p)
-	}
-}
 
-// kindKeyword compiles a keyword for values of one kind. Unknown keywords are annotations.
-func (c *compiler) kindKeyword(n *node, p *part) {
-	switch p.name {
 	case "properties":
 		r := ensure(&n.object)
 		r.properties = make(map[string]*node)
@@ -329,8 +317,7 @@ func (c *compiler) kindKeyword(n *node, p *part) {
 		r := ensure(&n.array)
 		r.contains = c.compile(p)
 		if r.matches.min == nil {
-			one := 1
-			r.matches.min = &one
+			r.matches.min = new(1)
 		}
 	case "minContains", "maxContains":
 		c.setBound(&ensure(&n.array).matches, p)

@@ -34,21 +34,17 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	var t Tag
 	rest := tag.Get("schema")
 	for rest != "" {
-		name, value := rest, ""
-		end := strings.IndexAny(rest, "=,")
-		switch {
-		case end < 0:
-			rest = ""
-		case rest[end] == ',':
-			name, rest = rest[:end], rest[end+1:]
-		default:
+		end := strings.IndexAny(rest+",", "=,")
+		name, value := strings.TrimSpace(rest[:end]), ""
+		after, hasValue := strings.CutPrefix(rest[end:], "=")
+		rest = strings.TrimPrefix(after, ",")
+		if hasValue {
 			var err error
-			name = rest[:end]
-			if value, rest, err = cutValue(rest[end+1:]); err != nil {
-				return t, fmt.Errorf("%s: %w", strings.TrimSpace(name), err)
+			if value, rest, err = cutValue(after); err != nil {
+				return t, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := t.set(strings.TrimSpace(name), value); err != nil {
+		if err := t.set(name, value); err != nil {
 			return t, err
 		}
 	}
@@ -88,7 +84,7 @@ func cutValue(text string) (value, rest string, err error) {
 func (t *Tag) set(name, value string) error {
 	switch name {
 	case "min", "max":
-		if !isNumber(value) {
+		if _, ok := parseNumber(value); !ok {
 			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
 		}
 		if name == "min" {
@@ -128,17 +124,13 @@ func (t *Tag) set(name, value string) error {
 // headerCharacters are the characters of a token in RFC 9110.
 const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
-// isNumber reports whether text is a JSON number without surrounding space.
-func isNumber(text string) bool {
-	raw := []byte(text)
-	return strictjson.Check(raw) == nil && kindOf(raw) == numberKind && strings.TrimSpace(text) == text
-}
-
+// parseNumber parses a JSON number without surrounding space.
 func parseNumber(text string) (strictjson.Decimal, bool) {
-	if !isNumber(text) {
+	raw := []byte(text)
+	if strictjson.Check(raw) != nil || kindOf(raw) != numberKind || strings.TrimSpace(text) != text {
 		return strictjson.Decimal{}, false
 	}
-	return strictjson.ParseDecimal(nil, []byte(text)), true
+	return strictjson.ParseDecimal(nil, raw), true
 }
 
 // AddLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
@@ -150,8 +142,8 @@ func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
 		return nil, errors.New(`limits do not apply to a field with the json option "string"; remove the limits or the option`)
 	}
 	isNumber := kind == "integer" || kind == "number"
-	suffix, counted := map[string]string{"string": "Length", "array": "Items", "object": "Properties"}[kind]
-	if !counted && !isNumber && t.Min+t.Max != "" {
+	suffix := map[string]string{"integer": "imum", "number": "imum", "string": "Length", "array": "Items", "object": "Properties"}[kind]
+	if suffix == "" && t.Min+t.Max != "" {
 		return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
 	}
 	switch {
@@ -164,28 +156,19 @@ func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
 	case t.Enum != nil && kind != "string" && !isNumber:
 		return nil, errors.New("enum applies to strings and numbers only")
 	}
-	bound := func(name, text string) (strictjson.Decimal, error) {
-		if text == "" {
-			return strictjson.Decimal{}, nil
+	for _, bound := range []struct{ name, text string }{{"min" + suffix, t.Min}, {"max" + suffix, t.Max}} {
+		if bound.text == "" {
+			continue
 		}
-		if isNumber {
-			name += "imum"
+		number, _ := parseNumber(bound.text)
+		if kind != "number" && !number.IsWhole() || !isNumber && number.Sign < 0 {
+			return nil, fmt.Errorf("%s cannot be %s", bound.name, bound.text)
 		}
-		number, _ := parseNumber(text)
-		if kind != "number" && !number.IsWhole() || counted && number.Sign < 0 {
-			return number, fmt.Errorf("%s cannot be %s", name+suffix, text)
-		}
-		k = k.Replace(name+suffix, text)
-		return number, nil
+		k = k.Replace(bound.name, bound.text)
 	}
-	low, lowErr := bound("min", t.Min)
-	high, highErr := bound("max", t.Max)
-	switch {
-	case lowErr != nil:
-		return nil, lowErr
-	case highErr != nil:
-		return nil, highErr
-	case t.Min != "" && t.Max != "" && low.Compare(high) > 0:
+	low, hasMin := parseNumber(t.Min)
+	high, hasMax := parseNumber(t.Max)
+	if hasMin && hasMax && low.Compare(high) > 0 {
 		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
 	}
 	if t.Pattern != "" {
@@ -334,7 +317,7 @@ func setDefault(v reflect.Value, text string) error {
 // SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It also
 // sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
 func SetDefaults(v reflect.Value) error {
-	if v.Kind() != reflect.Struct || !hasDefault(v.Type()) {
+	if v.Kind() != reflect.Struct {
 		return nil
 	}
 	for _, f := range strictjson.Fields(v.Type(), false) {
@@ -354,15 +337,4 @@ func SetDefaults(v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// hasDefault reports whether a field of a struct or of a nested struct may have a default.
-func hasDefault(t reflect.Type) bool {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if strings.Contains(string(f.Tag), "default") || f.Type.Kind() == reflect.Struct && hasDefault(f.Type) {
-			return true
-		}
-	}
-	return false
 }

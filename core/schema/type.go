@@ -50,10 +50,6 @@ type Schemer interface{ JSONSchema() string }
 // An Enumerator is a type that lists its values. The method is called on the zero value.
 type Enumerator interface{ SchemaEnum() []any }
 
-// A Describer is a type with a description for struct fields of that type. A description in the tag
-// of a field takes precedence. The method is called on the zero value.
-type Describer interface{ SchemaDescription() string }
-
 type reflected struct{ reflect.Type }
 
 func (t reflected) Reflect() reflect.Type { return t.Type }
@@ -80,15 +76,7 @@ func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 func (t reflected) Fields(output bool) []Field {
 	var fields []Field
 	for _, f := range strictjson.Fields(t.Type, output) {
-		field := Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}}
-		elem := f.Type
-		if elem.Kind() == reflect.Pointer {
-			elem = elem.Elem()
-		}
-		if describer, ok := zeroValue[Describer](elem); ok {
-			field.Description = describer.SchemaDescription()
-		}
-		fields = append(fields, field)
+		fields = append(fields, Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}})
 	}
 	return fields
 }

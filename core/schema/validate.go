@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,14 +20,10 @@ type validation struct {
 	failed   bool
 	problems []Problem
 	more     int
-	work     int         // remaining budget
+	work     int         // remaining budget, in bytes read; bounds the time that recursive schemas take
 	depth    int         // nesting depth in the value
 	expected expectation // set if the value itself is of the wrong kind
 }
-
-// workBudget limits the work of a validation, in bytes read. Without a limit, a recursive schema could
-// take time exponential in the depth of the value.
-func workBudget(size int) int { return 1<<25 + 64*size }
 
 // spend subtracts the cost of reading n bytes from the budget, and reports whether to continue.
 func (v *validation) spend(n int) bool {
@@ -38,14 +35,12 @@ func (v *validation) done() bool {
 	return v.work <= 0 || v.quiet && v.failed
 }
 
-// stop is returned to stop the iteration over an object or an array.
-type stop struct{}
-
-func (stop) Error() string { return "stopped" }
+// errStop stops the iteration over an object or an array.
+var errStop = errors.New("stopped")
 
 func (v *validation) stopIfDone() error {
 	if v.done() {
-		return stop{}
+		return errStop
 	}
 	return nil
 }
@@ -363,7 +358,7 @@ func (v *validation) checkUnique(raw []byte, at *location) {
 			v.fail(at, func() string {
 				return fmt.Sprintf("must not contain duplicate items (items %d and %d)", first, len(seen))
 			})
-			return stop{}
+			return errStop
 		}
 		seen[string(form)] = len(seen)
 		return v.stopIfDone()

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -142,10 +142,8 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	if s.listen.BehindProxy {
 		s.handler.Client = mcphttp.ForwardedClient
 	}
-
-	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	context.AfterFunc(until, stop) // a second signal then ends the process
 	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
@@ -205,16 +203,8 @@ func remedy(err error) string {
 // explain adds the flag or the remedy to an error of package mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
-		flag := ""
-		switch option.Option { // check has refused negative sizes and times
-		case "Addr":
-			flag = "--addr"
-		case "Hosts":
-			flag = "--allow-host"
-		case "Origins":
-			flag = "--allow-origin"
-		}
-		if flag != "" {
+		flags := map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin"}
+		if flag := flags[option.Option]; flag != "" { // check has refused negative sizes and times
 			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
 		}
 	}
@@ -348,27 +338,9 @@ type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
 
-func (s sizeFlag[T]) Set(text string) error {
-	n, err := parseSize(text)
-	if err == nil && int64(T(n)) != n {
-		err = errors.New("too large")
-	}
-	if err == nil {
-		*s.to = T(n)
-	}
-	return err
-}
-
-func (s sizeFlag[T]) String() string {
-	if s.to == nil {
-		return "0"
-	}
-	return formatSize(int64(*s.to))
-}
-
 func (s sizeFlag[T]) Type() string { return "size" }
 
-func parseSize(text string) (int64, error) {
+func (s sizeFlag[T]) Set(text string) error {
 	number, shift := strings.ToLower(text), 0
 	for i, unit := range []string{"kib", "mib", "gib"} {
 		if before, ok := strings.CutSuffix(number, unit); ok {
@@ -379,19 +351,22 @@ func parseSize(text string) (int64, error) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	bytes := n << shift
 	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && bytes>>shift != n:
-		return 0, errors.New("too large")
+	case errors.Is(err, strconv.ErrRange), err == nil && (bytes>>shift != n || int64(T(bytes)) != bytes):
+		return errors.New("too large")
 	case err != nil:
-		return 0, errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
+		return errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
 	case n <= 0:
-		return 0, errors.New("a size must be more than 0")
+		return errors.New("a size must be more than 0")
 	}
-	return bytes, nil
+	*s.to = T(bytes)
+	return nil
 }
 
-func formatSize(n int64) string {
-	units := []string{"", "KiB", "MiB", "GiB"}
-	unit := 0
+func (s sizeFlag[T]) String() string {
+	if s.to == nil {
+		return "0"
+	}
+	n, unit, units := *s.to, 0, []string{"", "KiB", "MiB", "GiB"}
 	for n != 0 && n%1024 == 0 && unit < len(units)-1 {
 		n, unit = n/1024, unit+1
 	}

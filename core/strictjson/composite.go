@@ -219,11 +219,8 @@ func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect
 		// An unexported embedded struct still promotes its exported fields, but a pointer to it
 		// cannot be set.
 		promotes := f.Anonymous && inner.Kind() == reflect.Struct
-		if !f.IsExported() && (!promotes || pointer && !encoding) {
-			continue
-		}
 		tag := f.Tag.Get("json")
-		if tag == "-" {
+		if tag == "-" || !f.IsExported() && (!promotes || pointer && !encoding) {
 			continue
 		}
 		f.Claim = ParseTag(tag, f.Name, isQuotable(inner.Kind()))
@@ -231,15 +228,13 @@ func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect
 		if len(outer.Index) > 0 {
 			f.Index = append(slices.Clip(outer.Index), i)
 		}
-		if promotes && !f.Tagged {
+		switch {
+		case promotes && !f.Tagged:
 			f.Indirect = f.Indirect || pointer
 			fields = appendFields(fields, inner, f, parents, encoding)
-			continue
+		case f.IsExported():
+			fields = append(fields, f)
 		}
-		if !f.IsExported() {
-			continue
-		}
-		fields = append(fields, f)
 	}
 	return fields
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -84,24 +85,24 @@ func (p decoders) forType(t reflect.Type) decodeFunc {
 }
 
 func hasUnmarshaler(t reflect.Type) bool {
-	ptr := reflect.PointerTo(t)
-	return ptr.Implements(reflect.TypeFor[json.Unmarshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return implements[json.Unmarshaler](t) || implements[encoding.TextUnmarshaler](t)
 }
 
-func hasMarshaler(t reflect.Type) bool {
-	ptr := reflect.PointerTo(t)
-	return ptr.Implements(reflect.TypeFor[json.Marshaler]()) || ptr.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+// implements reports whether a pointer to t implements I.
+func implements[I any](t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[I]())
 }
 
 func (p decoders) newFor(t reflect.Type) decodeFunc {
+	hasMarshaler := implements[json.Marshaler](t) || implements[encoding.TextMarshaler](t)
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return acceptNull(true, decodePointer(p.forType(t.Elem())))
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+	case implements[json.Unmarshaler](t):
 		return wholeValue(decodeUnmarshaler)
-	case p.exact && t.Kind() != reflect.Interface && hasMarshaler(t) && !hasUnmarshaler(t):
+	case p.exact && t.Kind() != reflect.Interface && hasMarshaler && !hasUnmarshaler(t):
 		return newDecoders(false).forType(t) // its keys are not known
-	case p.exact && hasUnmarshaler(t) && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()):
+	case p.exact && hasUnmarshaler(t) && implements[json.Marshaler](t):
 		return acceptNull(false, wholeValue(decodeText))
 	case hasUnmarshaler(t):
 		return p.nonNull(wholeValue(decodeText))
@@ -297,4 +298,10 @@ func Describe(raw []byte) string {
 		return "null"
 	}
 	return "a number"
+}
+
+// TypeName returns the name of the type of a JSON value: string, number, boolean, object, array or null.
+func TypeName(raw []byte) string {
+	name := Describe(raw)
+	return name[strings.LastIndexByte(name, ' ')+1:]
 }

@@ -40,10 +40,8 @@ func Array(data []byte, element func(value []byte) error) error {
 // First returns the first byte of data that is not white space, or 0. It determines the kind of a
 // value.
 func First(data []byte) byte {
-	for _, c := range data {
-		if !isSpace(c) {
-			return c
-		}
+	if i := skipSpace(data, 0); i < len(data) {
+		return data[i]
 	}
 	return 0
 }
@@ -126,10 +124,12 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 		if end == failed {
 			return s.explainString(i)
 		}
-		key := keySpan{i + 1, end - 1}
-		s.stack.hasEscapes = s.stack.hasEscapes || escaped
-		if !s.addKey(&seen, key) && s.dup == nil {
-			s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(s.text(key))}
+		key := s.data[i+1 : end-1]
+		if escaped {
+			key = appendUnescaped(nil, key)
+		}
+		if !s.stack.add(&seen, key) && s.dup == nil {
+			s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(key)}
 		}
 		if i = s.space(end); s.at(i) != ':' {
 			return s.expected(i, "a colon")
@@ -139,7 +139,7 @@ func (s *scanner) object(i int, member func(key, value []byte) error) int {
 			return failed
 		}
 		if member != nil {
-			if s.err = member(s.text(key), s.data[start:i]); s.err != nil {
+			if s.err = member(key, s.data[start:i]); s.err != nil {
 				return failed
 			}
 		}
@@ -355,15 +355,11 @@ func escapeLen(b []byte) int {
 // maxStackKeys limits the keys of nested objects in a keyStack. Further keys are hashed.
 const maxStackKeys = 32
 
-// A keySpan is the position of a key in the input, without its quotes.
-type keySpan struct{ start, end int }
-
 // A keyStack holds the keys of the objects that are being parsed, those of the innermost object on top.
 // It is allocated on the goroutine's stack.
 type keyStack struct {
-	keys       [maxStackKeys]keySpan
-	n          int
-	hasEscapes bool // some key contains an escape
+	keys [maxStackKeys][]byte
+	n    int
 }
 
 // A keySet holds the keys of one object: those in the keyStack from base on, or in hashed.
@@ -372,41 +368,31 @@ type keySet struct {
 	hashed map[string]struct{}
 }
 
-// addKey adds a key to the set, and reports whether it is new.
-func (s *scanner) addKey(k *keySet, key keySpan) bool {
+// add adds a key to the set, and reports whether it is new.
+func (s *keyStack) add(k *keySet, key []byte) bool {
 	const few = 8 // up to this number, comparing all keys is faster than hashing
-	text := s.text(key)
-	have := s.stack.keys[k.base:s.stack.n]
-	if k.hashed == nil && s.stack.n < maxStackKeys && len(have) < few {
+	have := s.keys[k.base:s.n]
+	if k.hashed == nil && s.n < maxStackKeys && len(have) < few {
 		for _, other := range have {
-			alike := other.end-other.start == key.end-key.start || s.stack.hasEscapes
-			if alike && string(s.text(other)) == string(text) {
+			if string(other) == string(key) {
 				return false
 			}
 		}
-		s.stack.keys[s.stack.n] = key
-		s.stack.n++
+		s.keys[s.n] = key
+		s.n++
 		return true
 	}
 	if k.hashed == nil {
 		k.hashed = make(map[string]struct{}, 2*few)
 		for _, other := range have {
-			k.hashed[string(s.text(other))] = struct{}{}
+			k.hashed[string(other)] = struct{}{}
 		}
 	}
-	if _, ok := k.hashed[string(text)]; ok {
+	if _, ok := k.hashed[string(key)]; ok {
 		return false
 	}
-	k.hashed[string(text)] = struct{}{}
+	k.hashed[string(key)] = struct{}{}
 	return true
-}
-
-func (s *scanner) text(key keySpan) []byte {
-	raw := s.data[key.start:key.end]
-	if s.stack.hasEscapes && bytes.IndexByte(raw, '\\') >= 0 {
-		return appendUnescaped(nil, raw)
-	}
-	return raw
 }
 
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may

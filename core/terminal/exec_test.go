@@ -34,8 +34,8 @@ func TestExec(t *testing.T) {
 	}{
 		{"greet", []string{"relative", folder, closed, program}, "hello an argument"},
 		{filepath.Join(program, "greet"), nil, "hello an argument"},
-		{"greet", []string{folder}, "exec greet: permission denied"},
-		{"greet", []string{t.TempDir()}, "exec greet: no such file or directory"},
+		{"greet", []string{folder}, `exec: "greet": executable file not found`},
+		{"greet", []string{t.TempDir()}, `exec: "greet": executable file not found`},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestExec$")
 		cmd.Env = append(os.Environ(), "TEST_EXEC="+test.program, "PATH="+strings.Join(test.path, ":"))

@@ -3,6 +3,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -86,31 +87,15 @@ func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages m
 }
 
 func (o *OAuth) options(resource string) (options token.Options, err error) {
-	options = token.Options{Resource: resource, JWKS: o.text(o.jwks, "jwks")}
-	for _, list := range []struct {
-		into *[]string
-		flag []string
-		name string
-	}{
-		{&options.Issuers, o.issuers, "issuer"},
-		{&options.Audience, o.audience, "audience"},
-		{&options.Required, o.scopes, "scopes"},
-	} {
-		if *list.into, err = o.list(list.flag, list.name); err != nil {
-			return token.Options{}, err
-		}
-	}
-	return options, nil
+	jwks := cmp.Or(o.jwks, strings.TrimSpace(os.Getenv(o.variable("jwks"))))
+	issuers, issuersErr := o.list(o.issuers, "issuer")
+	audience, audienceErr := o.list(o.audience, "audience")
+	required, requiredErr := o.list(o.scopes, "scopes")
+	options = token.Options{Resource: resource, JWKS: jwks, Issuers: issuers, Audience: audience, Required: required}
+	return options, cmp.Or(issuersErr, audienceErr, requiredErr)
 }
 
 func (o *OAuth) variable(flag string) string { return project.Variable(o.program, "oauth_"+flag) }
-
-func (o *OAuth) text(value, flag string) string {
-	if value != "" {
-		return value
-	}
-	return strings.TrimSpace(os.Getenv(o.variable(flag)))
-}
 
 // list returns the values of a flag, or of its environment variable, separated by spaces or commas.
 // It is nil if neither is set. A value that is set but empty is an error, because the operator

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"encoding/json"
@@ -204,10 +205,7 @@ const (
 // restrictRedirects returns a copy of a client that follows at most three redirects, to the same host
 // only, and stores no cookies.
 func restrictRedirects(given *http.Client) *http.Client {
-	c := &http.Client{}
-	if given != nil {
-		*c = *given
-	}
+	c := *cmp.Or(given, &http.Client{})
 	c.Jar = nil
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		switch first := via[0].URL; {
@@ -218,7 +216,7 @@ func restrictRedirects(given *http.Client) *http.Client {
 		}
 		return nil
 	}
-	return c
+	return &c
 }
 
 func fetchPage(ctx context.Context, client *http.Client, from string) ([]byte, error) {
@@ -275,6 +273,9 @@ type jwk struct {
 	Y         string `json:"y,omitempty"`
 	N         string `json:"n,omitempty"`
 	E         string `json:"e,omitempty"`
+
+	Use        string   `json:"use,omitempty"`
+	Operations []string `json:"key_ops,omitempty"`
 }
 
 // parseKeys parses a JWKS. It skips unknown keys, and keys that are not for signatures. An empty set is
@@ -303,15 +304,11 @@ func parseKeys(text []byte) (*keySet, error) {
 
 // parseKey parses a key of a JWKS, and reports whether tokens may be signed with it.
 func parseKey(raw json.RawMessage) (key, bool) {
-	var use struct {
-		Use        string   `json:"use"`
-		Operations []string `json:"key_ops"`
-	}
 	var p jwk
-	if json.Unmarshal(raw, &use) != nil || json.Unmarshal(raw, &p) != nil {
+	if json.Unmarshal(raw, &p) != nil {
 		return key{}, false
 	}
-	if use.Use != "" && use.Use != "sig" || use.Operations != nil && !slices.Contains(use.Operations, "verify") {
+	if p.Use != "" && p.Use != "sig" || p.Operations != nil && !slices.Contains(p.Operations, "verify") {
 		return key{}, false
 	}
 	if p.Algorithm != "" && !slices.Contains(algorithms(), jose.SignatureAlgorithm(p.Algorithm)) {

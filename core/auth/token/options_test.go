@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Invalid options are refused, with a remedy.
@@ -26,8 +25,7 @@ func TestNew(t *testing.T) {
 		"is for one issuer":                   func(o *Options) { o.JWKS, o.Issuers = jwksURL, []string{login, "https://l"} },
 		`invalid scope "a b"`:                 func(o *Options) { o.Required = []string{"a b"} },
 		"an audience is empty":                func(o *Options) { o.Audience = []string{""} },
-		`invalid scope "ä"`:                   func(o *Options) { o.Scopes = []string{"ä"} },
-		"leeway -1s must not be negative":     func(o *Options) { o.Leeway = -time.Second },
+		`invalid scope "ä"`:                   func(o *Options) { o.Required = []string{"ä"} },
 		`invalid issuer "http://localhost.e`:  func(o *Options) { o.Issuers = []string{"http://localhost.example.com"} },
 		`invalid issuer "http://127.0.0.1.ex`: func(o *Options) { o.Issuers = []string{"http://127.0.0.1.example.com"} },
 	} {
@@ -107,7 +105,7 @@ func TestMetadata(t *testing.T) {
 	}
 	w := newWorld(t)
 	g := w.gate(t, func(o *Options) {
-		o.Required, o.Scopes = []string{"mcp"}, []string{"notes:read", "mcp", "offline_access"}
+		o.Required = []string{"mcp", "notes:read", "mcp", "offline_access"}
 	})
 	path, page := g.Metadata()
 	answer := httptest.NewRecorder()

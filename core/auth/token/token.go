@@ -10,7 +10,7 @@
 //     with an alg is used only for that algorithm. A token without a kid is accepted if exactly one
 //     key of the issuer supports its algorithm.
 //   - iss must be one of the issuers, and aud must contain this server. exp is required. nbf and
-//     iat must not be in the future. Clocks may differ by the leeway.
+//     iat must not be in the future. Clocks may differ by a minute.
 //   - typ in the header must be at+jwt, JWT or missing. ID tokens and refresh tokens are refused;
 //     they are recognized by the claims at_hash, c_hash, token_use and typ.
 //   - sub or client_id is required. azp or cid replaces a missing client_id.
@@ -47,15 +47,13 @@ import (
 
 // Options configure a [Gate].
 type Options struct {
-	Resource string        // public URL of the MCP endpoint
-	Audience []string      // accepted audiences (default: Resource)
-	Issuers  []string      // accepted issuers, exactly as in their tokens
-	JWKS     string        // URL of the keys of a single issuer (default: from its metadata)
-	Scopes   []string      // scopes that clients may request; published in the metadata
-	Required []string      // scopes that every call requires
-	Leeway   time.Duration // allowed difference of clocks (default 1 minute)
-	Client   *http.Client  // for requests to issuers; its CheckRedirect and Jar are ignored (optional)
-	Logger   *slog.Logger  // default: slog.Default()
+	Resource string       // public URL of the MCP endpoint
+	Audience []string     // accepted audiences (default: Resource)
+	Issuers  []string     // accepted issuers, exactly as in their tokens
+	JWKS     string       // URL of the keys of a single issuer (default: from its metadata)
+	Required []string     // scopes that every call requires; published in the metadata
+	Client   *http.Client // for requests to issuers; its CheckRedirect and Jar are ignored (optional)
+	Logger   *slog.Logger // default: slog.Default()
 }
 
 // New returns a gate for the tokens of the issuers. It does not contact them; see [Gate.Prefetch].
@@ -71,10 +69,8 @@ func New(o Options) (*Gate, error) {
 		return nil, fmt.Errorf("JWKS %s is for one issuer, but %d are set; omit it to find the keys in the metadata of each issuer", o.JWKS, len(o.Issuers))
 	case slices.Contains(o.Audience, ""):
 		return nil, errors.New("an audience is empty; set it, or omit it to use the public URL")
-	case o.Leeway < 0:
-		return nil, fmt.Errorf("leeway %v must not be negative", o.Leeway)
 	}
-	for _, scope := range slices.Concat(o.Scopes, o.Required) {
+	for _, scope := range o.Required {
 		if !auth.IsScope(scope) {
 			return nil, fmt.Errorf("invalid scope %q; use printable ASCII characters without spaces, quotes and backslashes", scope)
 		}
@@ -89,7 +85,6 @@ func New(o Options) (*Gate, error) {
 		metadataURL: &url.URL{Scheme: resource.Scheme, Host: resource.Host, Path: WellKnown + strings.TrimSuffix(resource.Path, "/")},
 		audience:    o.Audience,
 		required:    slices.Clone(o.Required),
-		leeway:      cmp.Or(o.Leeway, time.Minute),
 		log:         cmp.Or(o.Logger, slog.Default()),
 		issuers:     map[string]*issuer{},
 	}
@@ -119,7 +114,10 @@ func checkURL(option, text string) (*url.URL, error) {
 	return u, nil
 }
 
-const maxToken = 16 << 10 // bytes
+const (
+	maxToken = 16 << 10    // bytes
+	leeway   = time.Minute // allowed difference of clocks
+)
 
 // A Gate authenticates callers by bearer tokens. It implements [auth.Gate].
 type Gate struct {
@@ -127,7 +125,6 @@ type Gate struct {
 	metadata    []byte
 	audience    []string
 	required    []string
-	leeway      time.Duration
 	log         *slog.Logger
 	issuers     map[string]*issuer // by name
 }
@@ -151,7 +148,7 @@ func (g *Gate) verifyToken(ctx context.Context, text string) (*auth.Identity, er
 	if err != nil || t == nil {
 		return nil, err
 	}
-	iss, ok := g.issuers[t.issuer()]
+	iss, ok := g.issuers[claimedIssuer(t)]
 	if !ok {
 		return nil, errInvalid("the token is from an unknown issuer")
 	}
@@ -183,11 +180,7 @@ func bearerToken(r *http.Request) (string, error) {
 	if len(given) > 1 {
 		return "", &auth.Refusal{Code: "invalid_request", Message: "more than one Authorization header; send one"}
 	}
-	scheme, text, _ := strings.Cut(given[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", nil
-	}
-	text = strings.Trim(text, " ")
+	text, _ := auth.CutBearer(given[0])
 	if len(text) > maxToken {
 		return "", errInvalid(fmt.Sprintf("the token is longer than %d bytes", maxToken))
 	}
@@ -244,17 +237,15 @@ func challengeParam(name, value string) string {
 // WellKnown is the path below which clients look for the metadata of a server.
 const WellKnown = "/.well-known/oauth-protected-resource"
 
-// resourceMetadata is the metadata of a protected resource (RFC 9728).
-type resourceMetadata struct {
-	Resource string   `json:"resource"`
-	Servers  []string `json:"authorization_servers"`
-	Scopes   []string `json:"scopes_supported,omitempty"`
-	Methods  []string `json:"bearer_methods_supported"`
-}
-
+// encodeMetadata returns the metadata of a protected resource (RFC 9728).
 func encodeMetadata(o Options) ([]byte, error) {
-	d := resourceMetadata{Resource: o.Resource, Servers: o.Issuers, Methods: []string{"header"}}
-	for _, scope := range slices.Concat(o.Required, o.Scopes) {
+	d := struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers"`
+		Scopes   []string `json:"scopes_supported,omitempty"`
+		Methods  []string `json:"bearer_methods_supported"`
+	}{Resource: o.Resource, Servers: o.Issuers, Methods: []string{"header"}}
+	for _, scope := range o.Required {
 		// offline_access is a matter between client and issuer, not a scope of this resource.
 		if scope != "offline_access" && !slices.Contains(d.Scopes, scope) {
 			d.Scopes = append(d.Scopes, scope)

@@ -7,7 +7,6 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,26 +25,20 @@ func algorithms() []jose.SignatureAlgorithm {
 	}
 }
 
-// An unverified token has been parsed, but its signature has not been checked.
-type unverified struct {
-	jws    *jose.JSONWebSignature
-	header jose.Header
-}
-
-// parse parses a token. It returns nil if the text is not a JWT.
-func parse(text string) (*unverified, error) {
+// parse parses a token, but does not verify its signature. It returns nil if the text is not a JWT.
+func parse(text string) (*jose.JSONWebSignature, error) {
 	if strings.Count(text, ".") != 2 {
 		return nil, nil
 	}
-	jws, err := jose.ParseSignedCompact(text, algorithms())
+	t, err := jose.ParseSignedCompact(text, algorithms())
 	if err != nil {
 		return nil, errInvalid("the token is not a JWT with an accepted signature algorithm")
 	}
-	t := &unverified{jws, jws.Signatures[0].Protected}
-	if _, ok := t.header.ExtraHeaders["crit"]; ok {
+	headers := t.Signatures[0].Protected.ExtraHeaders
+	if _, ok := headers["crit"]; ok {
 		return nil, errInvalid("the token has critical headers that are not supported")
 	}
-	if typ, given := t.header.ExtraHeaders["typ"]; given && !isTokenType(typ) {
+	if typ, given := headers["typ"]; given && !isTokenType(typ) {
 		return nil, errInvalid("the typ header of the token is not that of an access token")
 	}
 	return t, nil
@@ -61,19 +54,19 @@ func isTokenType(typ any) bool {
 	return text == "application/at+jwt" || text == "application/jwt"
 }
 
-// issuer returns the issuer that the token claims, whose keys must verify it.
-func (t *unverified) issuer() string {
+// claimedIssuer returns the issuer that a token claims, whose keys must verify it.
+func claimedIssuer(t *jose.JSONWebSignature) string {
 	var payload struct {
 		Issuer string `json:"iss"`
 	}
-	if err := strict.Unmarshal(t.jws.UnsafePayloadWithoutVerification(), &payload); err != nil {
+	if err := strict.Unmarshal(t.UnsafePayloadWithoutVerification(), &payload); err != nil {
 		return ""
 	}
 	return payload.Issuer
 }
 
 // verify returns the payload of a token if one of the issuer's keys has signed it.
-func (iss *issuer) verify(ctx context.Context, t *unverified) ([]byte, error) {
+func (iss *issuer) verify(ctx context.Context, t *jose.JSONWebSignature) ([]byte, error) {
 	keys, err := iss.currentKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -93,15 +86,16 @@ func (iss *issuer) verify(ctx context.Context, t *unverified) ([]byte, error) {
 
 // verify returns the payload of a token if one of the keys has signed it. known reports whether the
 // set has the kid of the token; if it does, newer keys would not help.
-func (s *keySet) verify(t *unverified) (payload []byte, known bool) {
-	kid := t.header.KeyID
+func (s *keySet) verify(t *jose.JSONWebSignature) (payload []byte, known bool) {
+	header := t.Signatures[0].Protected
+	kid := header.KeyID
 	var candidates []key
 	for _, k := range s.keys {
 		if kid != "" && k.id != kid {
 			continue
 		}
 		known = known || kid != ""
-		if k.supports(t.header.Algorithm) {
+		if k.supports(header.Algorithm) {
 			candidates = append(candidates, k)
 		}
 	}
@@ -109,7 +103,7 @@ func (s *keySet) verify(t *unverified) (payload []byte, known bool) {
 		return nil, false
 	}
 	for _, k := range candidates {
-		if payload, err := t.jws.Verify(k.public); err == nil {
+		if payload, err := t.Verify(k.public); err == nil {
 			return payload, true
 		}
 	}
@@ -183,13 +177,13 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	if !slices.ContainsFunc(c.Audience, func(aud string) bool { return slices.Contains(g.audience, aud) }) {
 		return nil, errInvalid("the token is for another server")
 	}
-	if err := g.checkTimes(c, now); err != nil {
+	if err := c.checkTimes(now); err != nil {
 		return nil, err
 	}
 	if c.isOtherToken() {
 		return nil, errInvalid("the token is not an access token")
 	}
-	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Expires: g.expiry(c), Claims: slices.Clone(payload)}
+	id := &auth.Identity{Subject: c.Subject, Issuer: c.Issuer, Client: c.client(), Scopes: scopes(c.Scope, c.Scp), Expires: c.expiry(), Claims: slices.Clone(payload)}
 	if id.Subject == "" && id.Client == "" {
 		return nil, errInvalid("the token has neither sub nor client_id")
 	}
@@ -199,19 +193,14 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	return id, nil
 }
 
-func (g *Gate) checkTimes(c claims, now time.Time) error {
-	at, leeway := float64(now.UnixMilli())/1000, g.leeway.Seconds()
-	for _, date := range []*float64{c.Expires, c.Begins, c.Issued} {
-		if date != nil && (math.IsNaN(*date) || math.IsInf(*date, 0)) {
-			return errInvalid("a time in the token is invalid")
-		}
-	}
+func (c claims) checkTimes(now time.Time) error {
+	at, skew := float64(now.UnixMilli())/1000, leeway.Seconds()
 	switch {
 	case c.Expires == nil:
 		return errInvalid("the token has no expiry")
-	case at >= *c.Expires+leeway:
+	case at >= *c.Expires+skew:
 		return errInvalid("the token has expired")
-	case c.Begins != nil && at < *c.Begins-leeway, c.Issued != nil && at < *c.Issued-leeway:
+	case c.Begins != nil && at < *c.Begins-skew, c.Issued != nil && at < *c.Issued-skew:
 		return errInvalid("the token is not valid yet")
 	}
 	return nil
@@ -219,11 +208,11 @@ func (g *Gate) checkTimes(c claims, now time.Time) error {
 
 // expiry returns when the token expires, including the leeway; zero, which means never, if that is more
 // than about two thousand years from now.
-func (g *Gate) expiry(c claims) time.Time {
+func (c claims) expiry() time.Time {
 	if *c.Expires > 1<<36 {
 		return time.Time{}
 	}
-	return time.UnixMilli(int64(*c.Expires * 1000)).Add(g.leeway)
+	return time.UnixMilli(int64(*c.Expires * 1000)).Add(leeway)
 }
 
 // isOtherToken reports whether the claims are those of an ID token or refresh token.
