@@ -67,7 +67,8 @@ func TestClientGivesUpQuestions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			if _, err := client.CallTool(ctx, "ask", nil); !errors.Is(err, context.Canceled) {
+			// An answer that is already there wins.
+			if _, err := client.CallTool(ctx, "ask", nil); err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("the call ends with %v", err)
 			}
 			select {
