@@ -120,7 +120,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		{"loops", "for {\n}", "did not end within 2 s"},
 		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},
 		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with exit code 3"},
-		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write to the folder that they run in"},
+		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write only to their working directory"},
 	}
 	// The cases are slow: pick some.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
