@@ -106,6 +106,7 @@ type Client struct {
 	isEcho               atomic.Bool  // the server has sent our own request back
 	notifications        atomic.Int64 // number of notifications, if limited
 	tooManyNotifications atomic.Bool
+	logLevel             atomic.Value           // an mcp.Level
 	renewLock            chan struct{}          // lock of renewSession
 	statelessMeta        func() ([]byte, error) // members of _meta that every stateless request has
 
@@ -114,8 +115,7 @@ type Client struct {
 	heldBytes    int                 // size of their params
 	inProgress   map[string]*request // requests with OnProgress, by progress token
 	lastToken    int64
-	subscribed   map[string]bool // URIs of resources
-	logLevel     mcp.Level
+	subscribed   map[string]bool      // URIs of resources
 	listener     *listener            // nil in sessions
 	listenerLock chan struct{}        // lock for changing listener
 	listeners    map[string]*listener // with requests in flight, by request id
@@ -171,13 +171,13 @@ func newClient(o Options) *Client {
 	}
 	c := &Client{
 		o:            o,
-		logLevel:     o.LogLevel,
 		renewLock:    make(chan struct{}, 1),
 		listenerLock: make(chan struct{}, 1),
 		inProgress:   map[string]*request{},
 		subscribed:   map[string]bool{},
 		listeners:    map[string]*listener{},
 	}
+	c.logLevel.Store(o.LogLevel)
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	life, endLife := context.WithCancel(context.Background())
 	c.life = life

@@ -145,8 +145,8 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	case "initialize", "server/discover":
 		c.isEcho.Store(true)
 	}
-	defer c.release(req)
-	if !c.hold(req) {
+	defer c.addHeld(-1, req)
+	if !c.addHeld(1, req) {
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight: the limit is %d requests and %d bytes", maxHeld, c.o.MaxMessage)
 	}
 	if err := checkValues(req.Method, req.Params); err != nil {
@@ -225,10 +225,10 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 // callFunction calls a function of [Options] for a notification. It does not block other messages,
 // unless too many functions are running.
 func (c *Client) callFunction(req *jsonrpc.Request, f func()) {
-	if c.hold(req) {
+	if c.addHeld(1, req) {
 		c.transport.MayTakeLong(req)
 	}
-	defer c.release(req)
+	defer c.addHeld(-1, req)
 	f()
 }
 

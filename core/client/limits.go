@@ -42,21 +42,14 @@ func checkValues(name string, raw []byte) error {
 	return nil
 }
 
-// hold counts a message that is being handled, until release. It reports whether the number and size of
-// such messages are within the limits.
-func (c *Client) hold(req *jsonrpc.Request) (ok bool) {
+// addHeld adds n, which is 1 or -1, to the count of messages being handled. It reports whether their
+// number and size are within the limits.
+func (c *Client) addHeld(n int, req *jsonrpc.Request) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held++
-	c.heldBytes += len(req.Params)
+	c.held += n
+	c.heldBytes += n * len(req.Params)
 	return c.held <= maxHeld && c.heldBytes <= c.o.MaxMessage
-}
-
-func (c *Client) release(req *jsonrpc.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.held--
-	c.heldBytes -= len(req.Params)
 }
 
 // countNotification closes the connection after [Options].MaxNotifications.

@@ -276,7 +276,7 @@ func (r *request) fullMeta() ([]byte, error) {
 			return nil, err
 		}
 		meta = append(meta, identity...)
-		if level := r.client.currentLogLevel(); level != "" {
+		if level := r.client.logLevel.Load().(mcp.Level); level != "" {
 			meta = strictjson.AppendMember(meta, mcp.MetaLogLevel, strictjson.AppendString(nil, string(level)))
 		}
 	}

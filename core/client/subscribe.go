@@ -57,15 +57,13 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.Level) error {
 	if !slices.Contains(mcp.Levels(), level) {
 		return fmt.Errorf("unknown log level %q; levels are %q", level, mcp.Levels())
 	}
-	c.mu.Lock()
-	c.logLevel = level
-	c.mu.Unlock()
+	c.logLevel.Store(level)
 	return c.wrapError(c.sendLogLevel(ctx, c.session.Load()))
 }
 
 // sendLogLevel sends logging/setLevel. In stateless revisions each request has the level instead.
 func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
-	level := c.currentLogLevel()
+	level := c.logLevel.Load().(mcp.Level)
 	if level == "" || s.IsStateless() || !s.capabilities.Has("logging") {
 		return nil
 	}
@@ -73,12 +71,6 @@ func (c *Client) sendLogLevel(ctx context.Context, s *session) error {
 	r.setParam("level", strictjson.AppendString(nil, string(level)))
 	_, err := c.sendOnce(ctx, s, r)
 	return err
-}
-
-func (c *Client) currentLogLevel() mcp.Level {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.logLevel
 }
 
 // A listener is a subscriptions/listen request of the stateless revisions. The server sends
