@@ -24,13 +24,13 @@ import (
 type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"`  // Default: show
 	Seq     int64                      `json:"seq,omitempty"`     // Number of the event; show lists without it
-	After   int64                      `json:"after,omitempty"`   // List events after this number
+	After   int64                      `json:"after,omitempty"`   // List later events
 	Limit   int                        `json:"limit,omitempty"`   // Default 20
 	Type    string                     `json:"type,omitempty"`    // show: only this type or feature; map: new type
 	Version int                        `json:"version,omitempty"` // map: its version
 	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
 	Reason  string                     `json:"reason,omitempty"`  // For skip, map and restore
-	Force   bool                       `json:"force,omitempty"`   // Although other events break
+	Force   bool                       `json:"force,omitempty"`   // Even if others break
 	Common
 }
 

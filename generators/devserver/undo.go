@@ -31,7 +31,7 @@ type RedoInput struct {
 	Common
 }
 
-// Redo restores what undo has reverted.
+// Redo restores an operation that undo reverted.
 //
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {

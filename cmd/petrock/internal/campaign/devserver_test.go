@@ -409,7 +409,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 		if tool.Name == "call" || tool.Name == "test" {
 			t.Errorf("there is a tool %s", tool.Name)
 		}
-		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && tool.Name != "apply" && tool.Name != "edit" {
+		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && !slices.Contains([]string{"apply", "change", "edit"}, tool.Name) {
 			t.Errorf("%s says that it runs code", tool.Name)
 		}
 	}
