@@ -2,6 +2,9 @@ package generators
 
 import (
 	"errors"
+	"go/ast"
+	"maps"
+	"slices"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -35,7 +38,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 			return gen.Draft{}, err
 		}
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
+	input, output, err := n.inputOutput(p, in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -54,7 +57,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 }
 
 // inputOutput returns the input and output types of a tool, command or query.
-func (n *component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
+func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string) (input, output structure, err error) {
 	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
 	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
@@ -67,12 +70,41 @@ func (n *component) inputOutput(inputFields, outputFields []string) (input, outp
 	if output.fields, err = gen.ParseFields(outputFields); err != nil {
 		return input, output, err
 	}
+	n.useDeclaredEnums(p, input.fields, output.fields)
 	result := map[string]string{"tool": "The result", "query": "The answer"}[n.kind]
 	if len(output.fields) == 0 && result != "" {
 		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}
 	n.setUndescribed(input.fields)
 	return input, output, n.checkEnumNames(input, output)
+}
+
+// useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
+// values of such types that fields name.
+func (n component) useDeclaredEnums(p gen.Project, lists ...[]gen.Field) {
+	if n.feature == "" {
+		return
+	}
+	known := n.knownFeature(p, n.feature)
+	if known == nil {
+		return
+	}
+	for _, fields := range lists {
+		for i := range fields {
+			t := &fields[i].Type
+			for t.Elem != nil {
+				t = t.Elem
+			}
+			if t.Kind == gen.KindGo {
+				t.Values = gen.EnumValues(known.Strings[t.Name])
+			}
+			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
+				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {
+					*t = gen.FieldType{Kind: gen.KindGo, Name: name, Values: t.Values}
+				}
+			}
+		}
+	}
 }
 
 func (n component) writeCommandMethods(p gen.Project, file gen.GoFile, output string) {
@@ -116,7 +148,7 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	if err := n.setSteps(in.Body, in.Examples); err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
+	input, output, err := n.inputOutput(p, in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -245,6 +245,16 @@ func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
+// knownFeature returns a feature of the project, or nil. It asks the project once.
+func (n component) knownFeature(p gen.Project, name string) *gen.Feature {
+	known, ok := n.features[name]
+	if !ok && p.Feature != nil {
+		known = p.Feature(name)
+		n.features[name] = known
+	}
+	return known
+}
+
 // label returns the name of the component in messages: posts/publish in a feature, else as clients use it.
 func (n component) label() string {
 	if n.feature != "" {
@@ -354,20 +364,16 @@ func (n component) inputOf(p gen.Project, tool string) shape {
 		return n.input
 	}
 	feature := featureOf(p, tool)
-	if feature == "" || p.Feature == nil {
+	if feature == "" {
 		return shape{}
 	}
-	known, ok := n.features[feature]
-	if !ok {
-		known = p.Feature(feature)
-		n.features[feature] = known
-	}
+	known := n.knownFeature(p, feature)
 	if known == nil {
 		return shape{}
 	}
 	for _, part := range slices.Concat(known.Commands, known.Queries) {
 		if part.Name == tool {
-			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: known.Strings}
+			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: slices.Collect(maps.Keys(known.Strings))}
 		}
 	}
 	return shape{}

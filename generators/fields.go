@@ -104,8 +104,10 @@ func (s structure) shape(path string) shape {
 	typ := shape{path: path, name: s.name}
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.fieldType(f), Tag: s.tags(f)})
-		if _, ok := f.Type.Enum(); ok {
+		if enum, ok := f.Type.Enum(); ok {
 			typ.strings = append(typ.strings, s.prefix+f.Go)
+		} else if enum.Values != nil {
+			typ.strings = append(typ.strings, enum.Name)
 		}
 	}
 	return typ

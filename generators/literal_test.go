@@ -225,7 +225,7 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 		create := gen.FeatureTool{Type: "Create", Name: name + "_create", Fields: []gen.StructField{
 			{Name: "Title", Type: "string", Tag: `json:"title"`}, {Name: "Mood", Type: "*Mood", Tag: `json:"mood,omitempty"`},
 		}}
-		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: []string{"Mood"}, Commands: []gen.FeatureTool{create}}
+		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: map[string][]string{"Mood": nil}, Commands: []gen.FeatureTool{create}}
 	}
 	draft, err := Command(p, CommandInput{Name: "posts/publish", Fields: []string{"id"}, Body: "return PublishOutput{}", Examples: []Step{
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"a"`)}},
@@ -255,5 +255,29 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 	}
 	if slices.Contains(strings.Fields(test), "client.Create{Title:") {
 		t.Error("a variable is in the way of a package")
+	}
+}
+
+// Fields have types of the package: those that they name, and string types with the values of an enum.
+func TestFieldsUseTypesOfTheFeature(t *testing.T) {
+	p := gen.Project{Name: "desk", Module: "desk", Feature: func(name string) *gen.Feature {
+		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: map[string][]string{"Priority": {"low", "high"}, "State": nil}}
+	}}
+	draft, err := Command(p, CommandInput{
+		Name:   "tickets/open",
+		Fields: []string{"priority:enum(high,low)", "mood:enum(good,bad)?", "first:Priority?"},
+		Output: []string{"ticket:Ticket", "others:[]Ticket?"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(draft.Files[0].Text)), " ")
+	for _, want := range []string{"Priority Priority `json:\"priority\"`", "Mood *OpenMood `", "First *Priority `", "Ticket Ticket `json:\"ticket\"`", "Others []Ticket `json:\"others,omitzero\"`"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in\n%s", want, draft.Files[0].Text)
+		}
+	}
+	if test := string(draft.Files[1].Text); !strings.Contains(test, `"high"`) && !strings.Contains(test, `"low"`) {
+		t.Errorf("the test has no priority:\n%s", test)
 	}
 }

@@ -45,7 +45,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err := n.setImplementation(in.Implementation, false); err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
+	input, output, err := n.inputOutput(p, in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -49,6 +49,7 @@ type Client struct {
 	Instructions string
 
 	t             testing.TB
+	server        *mcp.Server
 	client        *client.Client
 	notifications *inbox
 	panics        *panicLog // empty unless Serve created the server
@@ -76,6 +77,15 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 	return ConnectWith(t, s, Options{})
 }
 
+// Reconnect returns another client of the same server, which knows the capabilities that the server has gained
+// since.
+func (c *Client) Reconnect() *Client {
+	c.t.Helper()
+	next := Connect(c.t, c.server)
+	next.panics = c.panics
+	return next
+}
+
 // ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
@@ -84,7 +94,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, notifications: &inbox{more: make(chan struct{})}, panics: &panicLog{}}
+	c := &Client{t: t, server: s, notifications: &inbox{more: make(chan struct{})}, panics: &panicLog{}}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.notifications.put(Notification{method, params})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"path"
 	"path/filepath"
@@ -97,11 +98,11 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	if name == "" || !slices.Contains(derive.Places(e.before), place) {
 		return nil
 	}
-	feature := &gen.Feature{Name: name, Dir: place.Dir}
+	feature := &gen.Feature{Name: name, Dir: place.Dir, Strings: map[string][]string{}}
 	for _, file := range e.before.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
-			feature.Strings = append(feature.Strings, stringTypes(file.Syntax)...)
+			addStringTypes(feature.Strings, file.Syntax)
 		}
 	}
 	slices.Sort(feature.Declared)
@@ -121,21 +122,28 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// stringTypes returns the names of types that are declared as string.
-func stringTypes(file *ast.File) []string {
-	var names []string
+// addStringTypes adds the types of a file that are declared as string, and the values of constants, by type.
+func addStringTypes(all map[string][]string, file *ast.File) {
 	for _, decl := range file.Decls {
 		group, ok := decl.(*ast.GenDecl)
 		if !ok {
 			continue
 		}
 		for _, spec := range group.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok && spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
-				names = append(names, spec.Name.Name)
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+					all[spec.Name.Name] = append([]string{}, all[spec.Name.Name]...)
+				}
+			case *ast.ValueSpec:
+				if t, ok := spec.Type.(*ast.Ident); ok && group.Tok == token.CONST && len(spec.Values) == 1 {
+					if value, err := strconv.Unquote(types.ExprString(spec.Values[0])); err == nil {
+						all[t.Name] = append(all[t.Name], value)
+					}
+				}
 			}
 		}
 	}
-	return names
 }
 
 func (e *Engine) fields(c derive.Component) []gen.StructField {

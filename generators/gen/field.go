@@ -3,6 +3,7 @@ package gen
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"math"
 	"strings"
 	"unicode"
@@ -231,25 +232,29 @@ const (
 	KindEnum     FieldKind = "enum"
 	KindList     FieldKind = "[]"
 	KindMap      FieldKind = "map[string]"
+	KindGo       FieldKind = "a Go type" // a type of the component's package
 )
 
 // A FieldType is the type of a field, or of the elements of a list or a map.
 type FieldType struct {
 	Kind   FieldKind
 	Elem   *FieldType  // element type of a list or a map; otherwise nil
-	Values []EnumValue // of an enum; otherwise nil
+	Name   string      // of a Go type; otherwise empty
+	Values []EnumValue // of an enum, or of a Go type that is one; otherwise nil
 }
 
 // maxDepth is the maximum nesting of lists and maps.
 const maxDepth = 4
 
-const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE"
+const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE, map[string]TYPE, and Go types of the package, such as Ticket"
 
 // String returns the type as typed: map[string][]int.
 func (t FieldType) String() string {
 	switch {
 	case t.Elem != nil:
 		return string(t.Kind) + t.Elem.String()
+	case t.Kind == KindGo:
+		return t.Name
 	case t.Kind == KindEnum:
 		texts := make([]string, len(t.Values))
 		for i, value := range t.Values {
@@ -288,17 +293,20 @@ func parseType(text string, depth int) (FieldType, error) {
 	if text == "" {
 		return FieldType{}, errors.New("the type is missing after the colon; the types are " + typesHint)
 	}
-	better, other := suggestType(text), ""
-	if better == "" {
-		other = "; for another Go type use string, and edit the struct in the file afterwards"
+	better := suggestType(text)
+	if token.IsExported(text) && token.IsIdentifier(text) && better == "" {
+		return FieldType{Kind: KindGo, Name: text}, nil
 	}
-	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s%s", Shorten(text), better, typesHint, other)
+	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s", Shorten(text), better, typesHint)
 }
 
 // suggestType suggests a type for the name of a type in another language.
 func suggestType(text string) string {
-	better := ""
-	switch strings.ToLower(text) {
+	better, name := "", text
+	if !token.IsExported(text) { // else it may be a Go type
+		name = strings.ToLower(text)
+	}
+	switch name {
 	case "str", "text", "char", "uuid", "url", "email":
 		better = "string"
 	case "integer", "int8", "int16", "int32", "uint", "uint8", "uint16", "uint32", "uint64", "long":
@@ -361,7 +369,10 @@ func (f Field) OtherSample() (any, bool) {
 		return false, true
 	case KindTime:
 		return "2026-02-03T16:05:06Z", true
-	case KindEnum:
+	case KindEnum, KindGo:
+		if len(f.Type.Values) == 0 {
+			return nil, false
+		}
 		last := f.Type.Values[len(f.Type.Values)-1].Text
 		return last, len(f.Type.Values) > 1
 	}

@@ -41,7 +41,7 @@ func TestParseFieldRefuses(t *testing.T) {
 		"a:":             "the type is missing after the colon",
 		"a: :1..2":       "the type is missing after the colon",
 		"a:?":            "the type is missing after the colon",
-		"a:string; evil": `field "a:string; evil": "string; evil" is not a type; the types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE and map[string]TYPE; for another Go type use string, and edit the struct in the file afterwards`,
+		"a:string; evil": `field "a:string; evil": "string; evil" is not a type; the types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE, map[string]TYPE, and Go types of the package, such as Ticket`,
 		"a:string\n}":    `"string\n}" is not a type`,
 		"a:string\n}\nfunc init(){ core.Open(\"x\") }\ntype Z struct{\n\tQ string": "unexpected text after the description",
 		"a:string\n}\nfunc init(){}": "is not a type",

@@ -69,6 +69,8 @@ func TestString(t *testing.T) {
 		"code:string:4":                   "code:string:4..4",
 		`s : enum( a , b ) ? : "x \" \\"`: `s:enum(a,b)? "x \" \\"`,
 		"m:map[string][]bytes?:..7":       "m:map[string][]bytes?:..7",
+		"tickets:[]Ticket?":               "tickets:[]Ticket?",
+		"e:Email":                         "e:Email",
 	} {
 		if f, err := gen.ParseField(text); err != nil || f.String() != want {
 			t.Errorf("%s is %s, not %s: %v", text, f, want, err)

@@ -57,6 +57,8 @@ func (s StructCode) typeOf(f Field, t FieldType) string {
 		return "any"
 	case KindEnum:
 		return s.Prefix + f.Go
+	case KindGo:
+		return t.Name
 	case KindList:
 		return "[]" + s.typeOf(f, *t.Elem)
 	case KindMap:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,19 @@ import (
 type EnumValue struct {
 	Text string // the value itself, in JSON
 	Go   string // suffix of its Go constant: in-progress is InProgress
+}
+
+// EnumValues returns values without names of constants, or nil.
+func EnumValues(texts []string) (values []EnumValue) {
+	for _, text := range texts {
+		values = append(values, EnumValue{Text: text})
+	}
+	return values
+}
+
+// HasValues reports whether the type has these values, in any order.
+func (t FieldType) HasValues(texts []string) bool {
+	return len(t.Values) == len(texts) && !slices.ContainsFunc(t.Values, func(v EnumValue) bool { return !slices.Contains(texts, v.Text) })
 }
 
 // Limits of an enum.
@@ -195,6 +209,8 @@ func (f Field) InvalidSample() (any, bool) {
 	switch f.Type.Kind {
 	case KindAny:
 		return nil, false
+	case KindGo:
+		return "(wrong)", f.Type.Values != nil
 	case KindString:
 		if n, ok := f.wrongSize(); ok {
 			return text(n), true
@@ -289,6 +305,11 @@ func (t FieldType) sample() any {
 		return "ZXhhbXBsZQ==" // example
 	case KindEnum:
 		return t.Values[0].Text
+	case KindGo:
+		if t.Values != nil {
+			return t.Values[0].Text
+		}
+		return map[string]any{}
 	case KindList, KindMap:
 		return t.many(1)
 	}

@@ -148,9 +148,9 @@ func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMes
 // A Feature describes a feature of a project. If its package has errors, Commands and Queries are empty.
 type Feature struct {
 	Name     string
-	Dir      string   // from the project's root
-	Declared []string // names that its package declares, sorted, without derived files and tests
-	Strings  []string // declared types that are strings, such as enums
+	Dir      string              // from the project's root
+	Declared []string            // names that its package declares, sorted, without derived files and tests
+	Strings  map[string][]string // declared types that are strings, such as enums, with the values of their constants
 	Commands []FeatureTool
 	Queries  []FeatureTool
 }

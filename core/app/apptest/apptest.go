@@ -75,6 +75,7 @@ func (c *Client) Register(register func(*mcp.Server) error) {
 	if err := register(c.server); err != nil {
 		c.t.Fatal(err)
 	}
+	c.Client = c.Reconnect()
 }
 
 // Connect returns another client of the same server.
