@@ -179,7 +179,7 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 		}
 		page := listing.Page(in.Kind, in.Offset, cmp.Or(in.Limit, 50))
 		if page.Total == 0 && in.Kind != "" && !slices.Contains(engine.Kinds(), in.Kind) {
-			return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s", in.Kind, strings.Join(engine.Kinds(), ", "))
+			return nil, terminal.Usagef("the project has no components of kind %q; the kinds are %s; what an own generator adds to tools, features and the like has the kind of these", in.Kind, strings.Join(engine.Kinds(), ", "))
 		}
 		return page, nil
 	})

@@ -142,7 +142,7 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 		} else if len(g.Makes) > 0 {
 			return nil
 		} else {
-			return terminal.Usagef("generator %s does not name its files; add //petrock:makes FOLDER/*.go to the doc comment of %s in %s", kind, g.Func, g.File)
+			return terminal.Usagef("%s is not the kind of a component: what this generator adds to tools, resources, prompts and features has their kind, such as command; so that petrock finds its files in another folder, add //petrock:makes FOLDER/*.go to the doc comment of %s in %s", kind, g.Func, g.File)
 		}
 	}
 	return terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(kinds, ", "))

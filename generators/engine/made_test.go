@@ -71,7 +71,7 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	}
 	for _, test := range []struct{ kind, name, want string }{
 		{"nothing", "a", `"nothing" is not a kind of component; the kinds are command, feature, generator, prompt, query, resource, tool, worker, check, note, page`},
-		{"page", "a", "generator page does not name its files; add //petrock:makes FOLDER/*.go to the doc comment of Page in internal/generators/note.go"},
+		{"page", "a", "page is not the kind of a component: what this generator adds to tools, resources, prompts and features has their kind, such as command; so that petrock finds its files in another folder, add //petrock:makes FOLDER/*.go to the doc comment of Page in internal/generators/note.go"},
 		{"note", "c", `note "c" does not exist; the project has a, b`},
 		{"check", "disk", "you have edited files of check disk"},
 		{"tool", "a", `tool "a" does not exist`},

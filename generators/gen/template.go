@@ -19,7 +19,8 @@ import (
 //	{{.Package}}  name of the package in the file's folder
 //	{{.Import}}   import path of the file's folder
 //
-// Go files get a package clause if they have none, and missing imports.
+// Go files get a package clause if they have none, and missing imports. A test that names the package is in
+// the package with the ending _test.
 type Template struct{ Path, Text string }
 
 // FromTemplates returns the draft of a component whose files are created from templates. in is the input of
@@ -85,7 +86,11 @@ func (t Template) file(p Project, kind string, name Name, values map[string]any)
 		return File{}, fmt.Errorf("execute template: %w", err)
 	}
 	if isGo && !regexp.MustCompile(`(?m)^package \w`).MatchString(text.String()) {
-		file.Text = []byte("package " + p.Package(dir) + "\n\n")
+		pkg := p.Package(dir)
+		if strings.HasSuffix(file.Path, "_test.go") && regexp.MustCompile(`\b`+pkg+`\.[A-Z]`).MatchString(text.String()) {
+			pkg += "_test" // it imports the package
+		}
+		file.Text = []byte("package " + pkg + "\n\n")
 	}
 	file.Text, file.AddImports = append(file.Text, text.String()...), isGo
 	return file, nil
