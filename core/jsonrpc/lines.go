@@ -124,7 +124,7 @@ func (l *Lines) skip(start []byte, err error) error {
 		return fmt.Errorf("read a message: %w", err)
 	}
 	f := s.fault()
-	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
+	return &MessageError{ID: f.ID, Response: f.Response, Err: Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
 // Close implements [Transport]. It drops the remaining output if the peer reads none of it for a
@@ -232,14 +232,14 @@ func (s *envelopeScanner) endMember() {
 }
 
 // fault returns the kind of the message, and its id if it has exactly one that is valid.
-func (s *envelopeScanner) fault() fault {
+func (s *envelopeScanner) fault() MessageError {
 	s.endMember() // if the message ends early
-	f := fault{
-		response:     s.hasResult && !s.hasMethod,
-		notification: s.methodIsText && s.ids == 0,
+	f := MessageError{
+		Response:     s.hasResult && !s.hasMethod,
+		Notification: s.methodIsText && s.ids == 0,
 	}
 	if s.ids == 1 && len(s.id) <= longestID {
-		f.id, _ = ParseID(s.id)
+		f.ID, _ = ParseID(s.id)
 	}
 	return f
 }

@@ -11,11 +11,10 @@ import (
 
 // serve handles a message other than a response on the goroutine that has the turn: it calls the
 // handler and sends the answer. It returns the buffer of the answer for reuse.
-func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
+func (c *Conn) serve(r *Request, f *MessageError, buf []byte) []byte {
 	if f == nil {
-		if id, err := c.register(r); err != nil {
-			f = &fault{id: id, err: err}
-		} else if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
+		f = c.register(r)
+		if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
 			r.concurrent.Store(true)
 		}
 	}
@@ -32,17 +31,17 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	return buf
 }
 
-// register adds a request to those in flight. If the request is refused, register returns the id for
-// the error response.
-func (c *Conn) register(r *Request) (ID, *Error) {
+// register adds a request to those in flight, or returns an error if the request is refused.
+func (c *Conn) register(r *Request) *MessageError {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if (c.single != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
-			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
+			return &MessageError{Err: Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)}
 		}
 		if len(c.inflight) >= c.o.MaxInFlight {
-			return r.ID, Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
+			err := Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
+			return &MessageError{ID: r.ID, Err: err}
 		}
 		if c.single == nil {
 			c.single = r
@@ -51,7 +50,7 @@ func (c *Conn) register(r *Request) (ID, *Error) {
 		}
 	}
 	c.running.Add(1)
-	return r.ID, nil
+	return nil
 }
 
 // lookup returns the request in flight with that id, or nil. mu is held.
