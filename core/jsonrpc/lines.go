@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	return &Lines{
 		in:  bufio.NewReaderSize(r, 64<<10),
 		r:   r,
-		out: newLineWriter(w),
+		out: &lineWriter{w: w},
 		max: o.MaxMessage,
 	}
 }
@@ -56,7 +57,9 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.full.Load() {
-		l.out.awaitRoom()
+		l.out.mu.Lock()
+		_ = l.out.awaitRoom(context.Background(), nil) // never fails without a deadline
+		l.out.mu.Unlock()
 	}
 	for {
 		if !l.more && l.out.holding.Load() {

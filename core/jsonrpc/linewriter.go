@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -20,7 +21,7 @@ const (
 // unless a write is in progress.
 type lineWriter struct {
 	w       io.Writer
-	onError func(error) // called with the error of a write that no sender waits for; may be nil
+	onError func(error) // called with the error of the first failed write; may be nil
 	burst   atomic.Bool // more messages have been received and are about to be answered
 	full    atomic.Bool // waiting exceeds maxWaiting
 	holding atomic.Bool // waiting messages are held back until endBurst
@@ -28,8 +29,7 @@ type lineWriter struct {
 	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	room    *sync.Cond    // on mu: waiting may have room again
-	free    chan struct{} // closed when waiting may have room again; made on demand
+	room    chan struct{} // closed when waiting may have room again; made on demand
 	waiting []byte
 	spare   []byte
 	writing bool
@@ -39,39 +39,27 @@ type lineWriter struct {
 	err     error
 }
 
-func newLineWriter(w io.Writer) *lineWriter {
-	l := &lineWriter{w: w}
-	l.room = sync.NewCond(&l.mu)
-	return l
-}
-
 func (l *lineWriter) send(msg []byte) error {
-	if later, _, err := l.put(msg, true); later || err != nil {
+	if later, err := l.put(context.Background(), nil, msg); later || err != nil {
 		return err
 	}
 	return l.push()
 }
 
 // put queues a message. later reports that another goroutine will write it, now or at the end of a
-// burst; otherwise the caller must call push. If the queue is full, put waits. Without wait, it
-// returns a channel instead, which is closed when the queue may have room.
-func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
+// burst; otherwise the caller must call push or startWriting. While the queue is full, put waits,
+// until ctx ends or expired receives a value.
+func (l *lineWriter) put(ctx context.Context, expired <-chan time.Time, msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.hasRoom() {
-		if !wait {
-			if l.free == nil {
-				l.free = make(chan struct{})
-			}
-			return false, l.free, nil
-		}
-		l.room.Wait()
+	if err := l.awaitRoom(ctx, expired); err != nil {
+		return false, err
 	}
 	if l.err != nil {
-		return false, nil, l.err
+		return false, l.err
 	}
 	if l.closing {
-		return false, nil, ErrClosed
+		return false, ErrClosed
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
@@ -82,12 +70,7 @@ func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{
 	if len(l.waiting) > maxWaiting {
 		l.full.Store(true)
 	}
-	later = l.writing || l.shouldHold()
-	if !later && !wait {
-		l.startWriting()
-		later = true
-	}
-	return later, nil, nil
+	return l.writing || l.shouldHold(), nil
 }
 
 // shouldHold reports whether waiting messages should be written together with later ones. It sets
@@ -110,7 +93,7 @@ func (l *lineWriter) push() error {
 	case l.writing || len(l.waiting) == 0:
 	case l.shouldHold():
 	case len(l.waiting) >= maxHeld:
-		l.startWriting()
+		l.startWritingLocked()
 	default:
 		l.writing = true
 		l.flush()
@@ -125,8 +108,6 @@ func (l *lineWriter) push() error {
 
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.startWriting()
 }
 
@@ -140,8 +121,13 @@ func (l *lineWriter) endOldBurst() {
 }
 
 // startWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
-// mu is held.
 func (l *lineWriter) startWriting() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.startWritingLocked()
+}
+
+func (l *lineWriter) startWritingLocked() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
 		go l.flushAll()
@@ -171,6 +157,9 @@ func (l *lineWriter) flush() {
 		l.written += int64(n)
 		if err != nil && l.err == nil {
 			l.err = fmt.Errorf("write a message: %w", err)
+			if l.onError != nil {
+				l.onError(l.err)
+			}
 		}
 	}
 	if cap(out) <= maxKept {
@@ -181,24 +170,32 @@ func (l *lineWriter) flush() {
 
 // makeRoom wakes goroutines that wait for room. mu is held.
 func (l *lineWriter) makeRoom() {
-	l.room.Broadcast()
-	if l.free != nil {
-		close(l.free)
-		l.free = nil
+	if l.room != nil {
+		close(l.room)
+		l.room = nil
 	}
 }
 
-// awaitRoom waits until the queue has room.
-func (l *lineWriter) awaitRoom() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for !l.hasRoom() {
-		l.room.Wait()
+// awaitRoom waits until the queue has room, or returns an error if ctx ends or expired receives a
+// value. mu is held, but not while it waits.
+func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan time.Time) (err error) {
+	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
+		if l.room == nil {
+			l.room = make(chan struct{})
+		}
+		room := l.room
+		l.mu.Unlock()
+		select {
+		case <-room:
+		case <-expired:
+			err = errExpired
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		l.mu.Lock()
 	}
+	return err
 }
-
-// hasRoom reports whether put returns without waiting, with or without an error. mu is held.
-func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
 
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()
@@ -207,9 +204,6 @@ func (l *lineWriter) flushAll() {
 		l.flush()
 	}
 	l.finishWriting()
-	if l.err != nil && l.onError != nil {
-		l.onError(l.err)
-	}
 }
 
 func (l *lineWriter) finishWriting() {
@@ -227,7 +221,7 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	defer l.mu.Unlock()
 	l.closing = true
 	l.makeRoom()
-	l.startWriting()
+	l.startWritingLocked()
 	for l.writing && l.err == nil {
 		before := l.written
 		l.awaitIdle(timeout)
@@ -246,10 +240,8 @@ func (l *lineWriter) awaitIdle(timeout time.Duration) {
 	idle := l.idle
 	l.mu.Unlock()
 	defer l.mu.Lock()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-idle:
-	case <-timer.C:
+	case <-time.After(timeout):
 	}
 }

@@ -136,19 +136,11 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 	if c.lines == nil {
 		return c.send(msg)
 	}
-	for {
-		_, room, err := c.lines.put(msg, false)
-		if room == nil {
-			return c.noteSendError(err)
-		}
-		select {
-		case <-room:
-		case <-expired:
-			return errExpired
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	later, err := c.lines.put(ctx, expired, msg)
+	if !later && err == nil {
+		c.lines.startWriting()
 	}
+	return err
 }
 
 var errExpired = errors.New("timeout")

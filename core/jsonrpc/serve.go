@@ -19,9 +19,7 @@ func (c *Conn) serve(r *Request, f *MessageError, buf []byte) []byte {
 		}
 	}
 	c.turns.latest.Store(r)
-	if !c.turns.running.Load() {
-		c.turns.start()
-	}
+	c.turns.start()
 	if f != nil {
 		c.refuse(r, f)
 		return buf
@@ -65,17 +63,7 @@ func (c *Conn) lookup(id ID) *Request {
 // untrack removes a request or batch from the count of running ones.
 func (c *Conn) untrack() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
-		c.signalIdle()
-	}
-}
-
-// signalIdle closes idle, once, if nothing is running.
-func (c *Conn) signalIdle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running.Load() == 0 && !c.idleClosed {
-		c.idleClosed = true
-		close(c.idle)
+		c.setIdle()
 	}
 }
 
@@ -183,15 +171,13 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, _, err := c.lines.put(reply, true)
+		later, err := c.lines.put(context.Background(), nil, reply)
 		if !later && err == nil {
-			if !r.concurrent.Load() {
-				r.allowConcurrent()
-			}
+			r.allowConcurrent()
 			err = c.lines.push()
 		}
 		if err != nil {
-			_ = c.noteSendError(err)
+			c.failSend(err)
 			return
 		}
 	}

@@ -157,11 +157,9 @@ func (p *Pace) End(r *Request, began time.Time) {
 // request that it sees twice is overdue. This way, requests neither read the clock nor reset a
 // timer.
 type turnTimer struct {
+	conn    *Conn
 	latest  atomic.Pointer[Request] // the last that began
 	running atomic.Bool
-
-	overdue func(*Request) // may be called several times for a request; does not block
-	tick    func()         // called at each check; does not block
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -192,11 +190,13 @@ func (t *turnTimer) check() {
 	if t.stopped {
 		return
 	}
-	t.tick()
+	if t.conn.lines != nil {
+		t.conn.lines.endOldBurst()
+	}
 	r := t.latest.Load()
 	if r == t.seen {
 		if r.turn.Load() == keepsTurn {
-			t.overdue(r)
+			t.conn.releaseOverdue(r)
 		}
 		t.running.Store(false)
 		// A request that began before running was false relies on the timer.
