@@ -45,7 +45,7 @@ const maxIdleReaders = 4
 // nothing. Any goroutine may call it.
 func (r *Request) Release() {
 	if r.turn.CompareAndSwap(keepsTurn, passedTurn) {
-		r.conn.passTurn(r)
+		r.conn.passTurn()
 	}
 }
 
@@ -70,12 +70,7 @@ func (r *Request) allowConcurrent() {
 }
 
 // passTurn passes the turn to a waiting goroutine, or starts one.
-func (c *Conn) passTurn(r *Request) {
-	c.mu.Lock()
-	if c.single == r {
-		c.inflight[r.ID.key()], c.single = r, nil
-	}
-	c.mu.Unlock()
+func (c *Conn) passTurn() {
 	select {
 	case c.turn <- struct{}{}:
 	default:
