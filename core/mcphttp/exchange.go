@@ -63,9 +63,8 @@ func (e *exchange) startTimer() {
 func (e *exchange) startStream() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.answered && e.stream == nil {
-		e.openStream()
-		e.prime()
+	if !e.answered {
+		e.ensureStream()
 	}
 }
 
@@ -75,32 +74,33 @@ func (e *exchange) Send(msg []byte) error {
 	if e.answered {
 		return errAnswered
 	}
-	if e.stream == nil {
-		e.openStream()
-		e.prime()
-	}
+	e.ensureStream()
 	return e.stream.add(msg)
+}
+
+// ensureStream makes the response a stream that begins with an event that has only an id, from which
+// the client can resume the stream. Revisions that do not support that get no such event. mu is held.
+func (e *exchange) ensureStream() {
+	if e.stream != nil {
+		return
+	}
+	e.openStream()
+	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
+		e.stream.addEmpty(0)
+	}
 }
 
 // openStream makes the response a stream. mu is held.
 func (e *exchange) openStream() {
 	e.setSessionID()
 	if e.session != nil {
-		e.stream = e.session.streams.openForCall()
+		e.reader = e.session.streams.open(true, false)
 	} else {
-		e.stream = e.h.newStreams(e.client).openTransient(e.isSubscription)
+		e.reader = e.h.newStreams(e.client).open(false, e.isSubscription)
 	}
-	e.reader = e.stream.read(0)
+	e.stream = e.reader.stream
 	e.written = make(chan struct{})
 	go e.writeStream()
-}
-
-// prime sends an event that has only an id, from which the client can resume the stream. It does
-// nothing in revisions that do not support that. mu is held.
-func (e *exchange) prime() {
-	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
-		e.stream.addEmpty(0)
-	}
 }
 
 // writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
@@ -108,7 +108,7 @@ func (e *exchange) prime() {
 func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
-	e.h.writeStreamHeader(e.w)
+	writeStreamHeader(e.w)
 	if e.h.writeStream(e.w, e.r, e.reader) == readerDismissed {
 		hangUp(e.w, e.r)
 	}
@@ -213,7 +213,7 @@ func (e *exchange) respondAccepted() {
 	}
 	e.setAnswered()
 	if e.stream != nil {
-		e.stream.end()
+		e.stream.finish(nil)
 		return
 	}
 	e.w.WriteHeader(http.StatusAccepted)
@@ -322,14 +322,13 @@ func (e *exchange) setStatusHeaders(err error) int {
 }
 
 func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	header := w.Header()
-	header["Content-Type"] = h.headers.json
+	w.Header().Set("Content-Type", "application/json")
 	if len(msg) <= maxUnflushed {
 		w.WriteHeader(status)
 		_, _ = w.Write(msg)
 		return
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
+	w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 	w.WriteHeader(status)
 	control := http.NewResponseController(w)
 	_ = h.send(w, control, msg)

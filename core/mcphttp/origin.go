@@ -72,17 +72,12 @@ func (p *originPolicy) allowsHost(host string) bool {
 
 // knowsHost reports whether host is listed or names this machine.
 func (p *originPolicy) knowsHost(host string) bool {
-	if p.hosts[host] {
-		return true
-	}
+	host = strings.ToLower(host)
 	name, ok := withoutPort(host)
-	if !ok {
-		return false
-	}
-	if IsLoopback(p.addr) && name == bracket(p.addr.(*net.TCPAddr).IP) {
+	if ok && IsLoopback(p.addr) && name == bracket(p.addr.(*net.TCPAddr).IP) {
 		return true // such as 127.0.0.2
 	}
-	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
+	return ok && (p.hosts[name] || p.hosts[host])
 }
 
 // allowsOrigin reports whether pages of origin may call the server. host is the Host header, which
