@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -157,7 +158,8 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		if err != nil {
 			return stateError(err)
 		}
-		d.state, d.answers, expected = state, state.Answers, state.expects
+		d.state, d.answers = state, state.Answers
+		expected = func(key string) bool { return slices.Contains(state.Asked, key) }
 	}
 	switch strictjson.First(sp.responses) {
 	case 0:

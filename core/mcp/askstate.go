@@ -58,8 +58,6 @@ type dialogueState struct {
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 }
 
-func (s *dialogueState) expects(key string) bool { return slices.Contains(s.Asked, key) }
-
 // seal returns the signed state for the open questions of a call and the answers so far.
 func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers map[string]json.RawMessage) (string, error) {
 	digest, err := callDigest(c)

@@ -123,12 +123,7 @@ func (s *Session) handshakeRequest(call *Call) (any, error) {
 		return s.serve(call, method{run: withParams(s.initialize)}, nil)
 	}
 	m, known := s.server.methods[call.Method]
-	known = known && m.era != statelessEra
-	var refusal error
-	if s.State() != Operating || !known || m.capability != "" && !agreed.declared.Has(m.capability) {
-		refusal = s.checkMethod(call.Method, m, known)
-	}
-	return s.serve(call, m, refusal)
+	return s.serve(call, m, s.checkMethod(call.Method, m, known && m.era != statelessEra))
 }
 
 // checkMethod returns an error if the session does not serve a request in its state. It always serves

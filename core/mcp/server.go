@@ -126,10 +126,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 	if err != nil {
 		return addError(to.noun, name, err)
 	}
-	if c, ok := any(item).(completable); ok && c.completes() {
-		s.declare("completions")
-	}
-	s.notifyChanged(to.kind)
+	s.notifyChanged(to.kind, item.cached().completes)
 	return nil
 }
 
@@ -172,7 +169,7 @@ func (s *Server) RemovePrompt(name string) bool { return remove(s, &s.prompts, n
 func remove[T component](s *Server, from *registry[T], name string) bool {
 	existed := from.remove(name)
 	if existed {
-		s.notifyChanged(from.kind)
+		s.notifyChanged(from.kind, false)
 	}
 	return existed
 }
@@ -196,17 +193,13 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
-func (s *Server) declare(capability string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.declared[capability] = true
-}
-
-// notifyChanged notifies clients that a list has changed. It also declares the capability.
-func (s *Server) notifyChanged(kind string) {
+// notifyChanged notifies clients that a list has changed. It also declares the capability and, if
+// completes is true, completions.
+func (s *Server) notifyChanged(kind string, completes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.declared[kind] = true
+	s.declared["completions"] = s.declared["completions"] || completes
 	for w := range s.watchers {
 		w.noteList(kind)
 	}

@@ -61,12 +61,6 @@ func (s *Session) State() State { return State(s.state.Load()) }
 // Revision returns the negotiated revision, or "" before initialize.
 func (s *Session) Revision() Revision { return s.agreement().revision }
 
-// Client returns the client's description of itself.
-func (s *Session) Client() Implementation { return s.agreement().info }
-
-// ClientCapabilities returns the capabilities that the client declares.
-func (s *Session) ClientCapabilities() Capabilities { return s.agreement().capabilities }
-
 // end is called when the connection begins to end.
 func (s *Session) end() {
 	s.state.Store(int32(Shutdown))
