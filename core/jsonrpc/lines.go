@@ -89,12 +89,12 @@ func (l *Lines) line() ([]byte, error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > l.max+len("\r\n") || len(line) > l.max && len(cutEnd(line)) > l.max {
+		if len(line) > l.max+len("\r\n") || len(bytes.TrimRight(line, "\r\n")) > l.max {
 			return nil, l.skip(line, err)
 		}
 		switch {
 		case err == nil:
-			return cutEnd(line), nil
+			return bytes.TrimRight(line, "\r\n"), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {
@@ -105,13 +105,6 @@ func (l *Lines) line() ([]byte, error) {
 			return nil, fmt.Errorf("read a message: %w", err)
 		}
 	}
-}
-
-func cutEnd(line []byte) []byte {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-		line = line[:len(line)-1]
-	}
-	return line
 }
 
 // skip discards the rest of a line that is too long. It returns a [*MessageError] with its id.

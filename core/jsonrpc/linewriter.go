@@ -63,9 +63,7 @@ func (l *lineWriter) put(ctx context.Context, expired <-chan time.Time, msg []by
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
-	if bytes.IndexByte(msg, '\n') >= 0 {
-		replaceNewlines(l.waiting[start:])
-	}
+	replaceNewlines(l.waiting[start:])
 	l.waiting = append(l.waiting, '\n')
 	if len(l.waiting) > maxWaiting {
 		l.full.Store(true)
