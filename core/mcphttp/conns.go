@@ -114,23 +114,19 @@ func (all *conns) add(accepted net.Conn) *conn {
 		_ = tcp.SetReadBuffer(readBuffer)
 	}
 	c.setPhase(phaseHeader)
-	if all.full(0) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.open) >= all.o.MaxConns {
+		all.mu.Unlock()
 		all.evict()
+		all.mu.Lock()
 	}
-	c.overLimit = all.full(0)
-	if all.full(healthConns) {
+	if len(all.open) >= all.o.MaxConns+healthConns {
 		return nil
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
+	c.overLimit = len(all.open) >= all.o.MaxConns
 	all.open[c] = struct{}{}
 	return c
-}
-
-func (all *conns) full(spare int) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.open) >= all.o.MaxConns+spare
 }
 
 // A connection is evicted first if none of its requests was admitted within unservedLimit, or if a

@@ -35,14 +35,15 @@ type exchange struct {
 	startsSession  bool
 	isSubscription bool
 
-	mu              sync.Mutex
-	timer           *time.Timer // starts the stream of a slow call; nil before the call starts
-	answered        bool
-	complete        bool // the answer has been written
-	sessionReleased bool
-	stream          *stream
-	reader          *reader
-	written         chan struct{} // closed when writeStream has returned
+	sessionReleased sync.Once
+
+	mu       sync.Mutex
+	timer    *time.Timer // starts the stream of a slow call; nil before the call starts
+	answered bool
+	complete bool // the answer has been written
+	stream   *stream
+	reader   *reader
+	written  chan struct{} // closed when writeStream has returned
 }
 
 // Buffer implements [jsonrpc.Responder]. It is called when a call starts.
@@ -117,11 +118,8 @@ func (e *exchange) writeStream() {
 // releaseSession releases the session once the client has its answer or no longer waits for it. A
 // call that still runs does not keep the session alive.
 func (e *exchange) releaseSession() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.session != nil && !e.sessionReleased {
-		e.sessionReleased = true
-		e.session.release()
+	if e.session != nil {
+		e.sessionReleased.Do(e.session.release)
 	}
 }
 

@@ -205,14 +205,13 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 }
 
 func (o ServeOptions) check() error {
-	for name, n := range map[string]int{"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns} {
-		if n < 0 {
-			return &OptionError{name, strconv.Itoa(n), "must not be negative"}
-		}
+	limits := map[string]any{
+		"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns, "HeaderTimeout": o.HeaderTimeout,
+		"BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace,
 	}
-	for name, d := range map[string]time.Duration{"HeaderTimeout": o.HeaderTimeout, "BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace} {
-		if d < 0 {
-			return &OptionError{name, d.String(), "must not be negative"}
+	for name, limit := range limits {
+		if text := fmt.Sprint(limit); strings.HasPrefix(text, "-") {
+			return &OptionError{name, text, "must not be negative"}
 		}
 	}
 	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
