@@ -232,12 +232,7 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	}
 	result := readResult{Contents: make([]ResourceContents, len(contents))}
 	for i, part := range contents {
-		if part.URI == "" {
-			part.URI = *p.URI
-		}
-		if part.MIMEType == "" {
-			part.MIMEType = found.mimeType
-		}
+		part.URI, part.MIMEType = cmp.Or(part.URI, *p.URI), cmp.Or(part.MIMEType, found.mimeType)
 		part.Meta = part.Meta.forRevision(c.Revision)
 		result.Contents[i] = part
 	}
