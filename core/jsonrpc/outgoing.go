@@ -11,31 +11,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Call sends a request, waits for the answer and decodes its result into result, which may be nil.
-// An error response is returned as an [*Error]. If ctx ends first, Call returns its cause
-// immediately, and the answer is dropped when it arrives. Call does not send a cancellation to the
-// peer. While the peer does not read, sending blocks; ctx ends that only for [Lines].
-//
-// params must encode to an object or an array; nil omits them.
-func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
-	_, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
-	if err != nil || result == nil {
-		return err
-	}
-	if to, ok := result.(*json.RawMessage); ok {
-		*to = raw
-		return nil
-	}
-	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return fmt.Errorf("read the result of %s: %w", method, err)
-	}
-	return nil
-}
-
 // An Outgoing is an outgoing call with all its options.
 type Outgoing struct {
 	Method string
-	Params any // as in [Conn.Call]
+	Params any // must encode to an object or an array; nil omits them
 
 	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
 	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
@@ -81,8 +60,11 @@ func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s:
 // Unwrap returns Err.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do
-// returns the id of every request that was sent, even if it also returns an error.
+// Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
+// error response is returned as an [*Error]. If ctx ends first, Do returns its cause immediately, and
+// the answer is dropped when it arrives; the peer gets no cancellation. While the peer does not read,
+// sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was sent,
+// even if it also returns an error.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	if !c.addPending(o, p) {

@@ -17,7 +17,7 @@ import (
 //
 //   - the handler calls [Request.Release];
 //   - the request may run concurrently with later ones ([Options].Ordered, [Request.MayTakeLong]),
-//     and the handler calls Done or Err of its context, or [Conn.Call]: it is about to wait;
+//     and the handler calls Done or Err of its context, or [Conn.Do]: it is about to wait;
 //   - the request may run concurrently, and keeps the turn for longer than maxTurn.
 //
 // A request that must be handled in order keeps the turn until its handler returns. If that takes
