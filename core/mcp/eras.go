@@ -179,12 +179,9 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	if p.ProtocolVersion == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
 	}
-	var info Implementation
-	if p.ClientInfo != nil {
-		var err error
-		if info, err = readInfo(p.ClientInfo); err != nil {
-			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
-		}
+	info, err := readInfo(p.ClientInfo)
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
 	}
 	if err := c.reserve(len(c.Params)); err != nil {
 		return nil, err
@@ -289,25 +286,18 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	if strictjson.First(sp.capabilities) != '{' {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
 	}
-	if sp.info != nil {
-		if err := checkInfo(sp.info); err != nil {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
-		}
+	if err := checkInfo(sp.info); err != nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
 	}
 	c.rawInfo, c.rawCapabilities = sp.info, sp.capabilities
-	return c.readLevel(sp.level)
-}
-
-func (c *Call) readLevel(raw []byte) error {
-	if raw == nil {
+	if sp.level == nil {
 		return nil
 	}
-	text, _ := strictjson.Unquote(raw)
-	level := Level(text)
-	if !slices.Contains(Levels(), level) {
+	level, _ := strictjson.Unquote(sp.level)
+	if !slices.Contains(Levels(), Level(level)) {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; use one of %q", MetaLogLevel, Levels())
 	}
-	c.level = &level
+	c.level = new(Level(level))
 	return nil
 }
 

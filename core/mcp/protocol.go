@@ -198,9 +198,9 @@ func readInfo(raw []byte) (i Implementation, err error) {
 	return i, checkInfo(raw)
 }
 
-// checkInfo returns an error if raw cannot be the description of a client.
+// checkInfo returns an error if raw cannot be the description of a client. It may be missing.
 func checkInfo(raw []byte) error {
-	if first := strictjson.First(raw); first != '{' && first != 'n' {
+	if first := strictjson.First(raw); first != '{' && first != 'n' && first != 0 {
 		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
 	return nil
