@@ -49,14 +49,13 @@ const (
 // A conn is a connection of conns.
 type conn struct {
 	net.Conn
-	all             *conns
-	overLimit       bool         // for health checks only
-	phase           atomic.Int32 // a phase, stored after since
-	since           atomic.Int64 // when the phase began
-	writeStart      atomic.Int64 // when the write in progress began; 0 without one
-	clientClosed    atomic.Int64 // when the client closed its side; 0 if open
-	served          atomic.Bool  // a request was admitted
-	hasReadDeadline atomic.Bool
+	all          *conns
+	overLimit    bool         // for health checks only
+	phase        atomic.Int32 // a phase, stored after since
+	since        atomic.Int64 // when the phase began
+	writeStart   atomic.Int64 // when the write in progress began; 0 without one
+	clientClosed atomic.Int64 // when the client closed its side; 0 if open
+	served       atomic.Bool  // a request was admitted
 }
 
 type connKey struct{}
@@ -247,15 +246,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.writeStart.Store(c.all.now())
 	defer c.writeStart.Store(0)
 	return c.Conn.Write(p)
-}
-
-// SetReadDeadline implements [net.Conn]. net/http clears the read deadline several times per request;
-// this skips the system call if none is set.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	if set := !t.IsZero(); c.hasReadDeadline.Swap(set) || set {
-		return c.Conn.SetReadDeadline(t)
-	}
-	return nil
 }
 
 // abort closes the connection and discards data that the client has not read.
