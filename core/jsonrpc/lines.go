@@ -68,33 +68,28 @@ func (l *Lines) Receive() ([]byte, error) {
 		line, err := l.line()
 		whole, _ := l.in.Peek(l.in.Buffered())
 		l.more = bytes.IndexByte(whole, '\n') >= 0
-		if l.out.burst.Load() != l.more {
-			l.out.burst.Store(l.more)
-		}
+		l.out.burst.Store(l.more)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(line); n > 0 && (line[0] <= ' ' || line[n-1] <= ' ') {
-			line = bytes.Trim(line, whiteSpace)
-		}
-		if len(line) > 0 {
+		if line = bytes.Trim(line, whiteSpace); len(line) > 0 {
 			return line, nil
 		}
 	}
 }
 
-// line returns a copy of the next line, without its line ending. The last line may lack a newline.
+// line returns a copy of the next line. The last line may lack a newline.
 func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := l.in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > l.max+len("\r\n") || len(bytes.TrimRight(line, "\r\n")) > l.max {
+		if len(line) > l.max+len("\r\n") || len(line) > l.max && len(bytes.TrimRight(line, "\r\n")) > l.max {
 			return nil, l.skip(line, err)
 		}
 		switch {
 		case err == nil:
-			return bytes.TrimRight(line, "\r\n"), nil
+			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {

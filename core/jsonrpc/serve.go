@@ -58,39 +58,46 @@ func (c *Conn) untrack() {
 // invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
 // the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
+	c.protect(r, func() {
+		result, err := c.o.Handle((*requestContext)(r), r)
+		if err == nil && !r.IsNotification() {
+			reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
+			if reply, err = appendJSON(reply, result); err != nil {
+				c.o.Logger.Error("encode result", "method", r.Method, "error", err)
+				err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
+			}
+		}
+		if err != nil || r.IsNotification() {
+			reply = c.replyError(buf, r, err)
+		} else {
+			reply = append(reply, '}')
+		}
+	}, func(exits bool) {
+		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
+		if exits {
+			c.finish(r, reply)
+		}
+	})
+	return reply
+}
+
+// protect calls f, and failed if f panics or ends its goroutine with runtime.Goexit. In the latter
+// case exits is true, and another goroutine must continue to read.
+func (c *Conn) protect(r *Request, f func(), failed func(exits bool)) {
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
 		p := recover()
-		c.logPanic(r, p)
-		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
+		c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+		failed(p == nil)
 		if p == nil {
-			// runtime.Goexit ends this goroutine, so another must continue to read.
-			c.finish(r, reply)
 			r.Release()
 		}
 	}()
-	result, err := c.o.Handle((*requestContext)(r), r)
-	if err == nil && !r.IsNotification() {
-		reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
-		if reply, err = appendJSON(reply, result); err != nil {
-			c.o.Logger.Error("encode result", "method", r.Method, "error", err)
-			err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
-		}
-	}
-	if err != nil || r.IsNotification() {
-		reply = c.replyError(buf, r, err)
-	} else {
-		reply = append(reply, '}')
-	}
+	f()
 	returned = true
-	return reply
-}
-
-func (c *Conn) logPanic(r *Request, p any) {
-	c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // replyError appends the answer to a failed request. For a notification, it only logs err.
@@ -172,25 +179,8 @@ func (c *Conn) answer(r *Request, reply []byte) {
 	}
 	r.allowConcurrent()
 	for _, f := range after {
-		c.callAfter(r, f)
+		c.protect(r, f, func(bool) {})
 	}
-}
-
-// callAfter calls a function of [Request.AfterAnswer] and recovers if it panics.
-func (c *Conn) callAfter(r *Request, f func()) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		p := recover()
-		c.logPanic(r, p)
-		if p == nil {
-			r.Release() // as in invoke
-		}
-	}()
-	f()
-	returned = true
 }
 
 // A requestContext is the context of a request. Most handlers never call Done or Err, so it creates
