@@ -131,7 +131,8 @@ type Conn struct {
 	pendingPool sync.Pool // of *pending
 
 	mu       sync.Mutex
-	inflight map[string]*Request // requests, by the key of the id
+	single   *Request            // the only request in flight, which saves a map entry
+	inflight map[string]*Request // the others, by the key of the id
 	calls    map[int64]*pending  // outgoing calls, by id
 	lastID   int64
 	closed   bool // pending calls have failed, and new ones fail
@@ -230,6 +231,9 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 	case <-time.After(time.Second):
 		c.mu.Lock()
 		left := slices.Collect(maps.Values(c.inflight))
+		if c.single != nil {
+			left = append(left, c.single)
+		}
 		c.mu.Unlock()
 		for _, r := range left {
 			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method, "id", r.ID.String())

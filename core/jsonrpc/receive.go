@@ -307,7 +307,7 @@ func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
 func (c *Conn) Cancel(id ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.inflight[id.key()]
+	r := c.lookup(id)
 	if r == nil {
 		return false
 	}

@@ -34,18 +34,30 @@ func (c *Conn) register(r *Request) *MessageError {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		key := r.ID.key()
-		if c.inflight[key] != nil {
+		if (c.single != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
 			return &MessageError{Err: Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)}
 		}
 		if len(c.inflight) >= c.o.MaxInFlight {
 			err := Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
 			return &MessageError{ID: r.ID, Err: err}
 		}
-		c.inflight[key] = r
+		if c.single == nil {
+			c.single = r
+		} else {
+			c.inflight[r.ID.key()] = r
+		}
 	}
 	c.running.Add(1)
 	return nil
+}
+
+// lookup returns the request in flight with that id, or nil. mu is held.
+func (c *Conn) lookup(id ID) *Request {
+	key := id.key()
+	if c.single != nil && c.single.ID.key() == key {
+		return c.single
+	}
+	return c.inflight[key]
 }
 
 // untrack removes a request or batch from the count of running ones.
@@ -127,7 +139,9 @@ func (c *Conn) finish(r *Request, reply []byte) {
 		live.end()
 	}
 	answered := !r.IsNotification()
-	if answered && !c.o.UnrelatedPeers {
+	if c.single == r {
+		c.single = nil
+	} else if answered && !c.o.UnrelatedPeers {
 		delete(c.inflight, r.ID.key())
 	}
 	if r.cancelled {

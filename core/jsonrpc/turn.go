@@ -45,7 +45,7 @@ const maxIdleReaders = 4
 // nothing. Any goroutine may call it.
 func (r *Request) Release() {
 	if r.turn.CompareAndSwap(keepsTurn, passedTurn) {
-		r.conn.passTurn()
+		r.conn.passTurn(r)
 	}
 }
 
@@ -70,7 +70,12 @@ func (r *Request) allowConcurrent() {
 }
 
 // passTurn passes the turn to a waiting goroutine, or starts one.
-func (c *Conn) passTurn() {
+func (c *Conn) passTurn(r *Request) {
+	c.mu.Lock()
+	if c.single == r {
+		c.inflight[r.ID.key()], c.single = r, nil
+	}
+	c.mu.Unlock()
 	select {
 	case c.turn <- struct{}{}:
 	default:
