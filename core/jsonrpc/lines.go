@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -121,22 +122,13 @@ func (l *Lines) skip(start []byte, err error) error {
 // Close implements [Transport]. It drops the remaining output if the peer reads none of it for a
 // second.
 func (l *Lines) Close() error {
-	return errors.Join(ignoreClosed(l.out.close(time.Second)), closeIfCloser(l.out.w), closeIfCloser(l.r))
-}
-
-func closeIfCloser(v any) error {
-	if c, ok := v.(io.Closer); ok {
-		return ignoreClosed(c.Close())
+	errs := []error{l.out.close(time.Second)}
+	for _, end := range []any{l.out.w, l.r} {
+		if c, ok := end.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
 	}
-	return nil
-}
-
-// ignoreClosed returns err, or nil if the file was already closed.
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, os.ErrClosed) })...)
 }
 
 // An envelopeScanner finds the id and the kind of a message that is too large or not valid JSON. It
@@ -203,7 +195,6 @@ func (s *envelopeScanner) step(c byte) {
 	}
 }
 
-// endMember records a top-level member.
 func (s *envelopeScanner) endMember() {
 	key := ""
 	if s.inValue {

@@ -60,7 +60,6 @@ func (c *Conn) lookup(id ID) *Request {
 	return c.inflight[key]
 }
 
-// untrack removes a request or batch from the count of running ones.
 func (c *Conn) untrack() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
 		c.setIdle()

@@ -167,7 +167,6 @@ type turnTimer struct {
 	stopped bool
 }
 
-// start starts the timer unless it is running.
 func (t *turnTimer) start() {
 	if t.running.Load() {
 		return
