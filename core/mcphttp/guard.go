@@ -102,7 +102,6 @@ func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// advise returns the message of err with its remedy.
 func (g *guard) advise(err error) string {
 	if remedy := g.Remedy(err); remedy != "" {
 		return err.Error() + "; " + remedy

@@ -18,7 +18,6 @@ type originPolicy struct {
 	all           bool            // allow all origins
 }
 
-// newOriginPolicy returns the policy of a server that listens on addr.
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
 	p := &originPolicy{addr: addr, hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	for _, host := range hosts {

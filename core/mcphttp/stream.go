@@ -381,7 +381,6 @@ func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
-// writeStreamHeader sends the header of a response that is a stream.
 func writeStreamHeader(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
