@@ -308,7 +308,6 @@ func (c *Call) openQuestions() (any, error) {
 	return &inputRequired{"input_required", d.unanswered, state}, nil
 }
 
-// checkOpen returns an error if the call has ended or was cancelled.
 func (c *Call) checkOpen() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

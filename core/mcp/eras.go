@@ -229,7 +229,6 @@ const (
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
 )
 
-// statelessRequest handles a request of the stateless era.
 func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]

@@ -255,10 +255,8 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q; see tools/list", short(c.Target))
 	}
-	if len(t.Scopes) > 0 {
-		if err := checkScopes(ctx, t.Scopes); err != nil {
-			return nil, err
-		}
+	if err := checkScopes(ctx, t.Scopes); err != nil {
+		return nil, err
 	}
 	switch strictjson.First(c.arguments) {
 	case '{':
