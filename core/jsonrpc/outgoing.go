@@ -99,7 +99,7 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 
 // sendCall passes a call to the transport, or to the responder of the request that ctx belongs to.
 func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
-	if r := c.requestOf(ctx); r != nil {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
 		r.Release() // before sending: the peer may not read until we read
 		if r.responder != nil {
 			return r.responder.Send(msg)

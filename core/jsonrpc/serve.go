@@ -279,12 +279,5 @@ func (x *requestContext) Value(key any) any {
 	return x.base().Value(key)
 }
 
+// A requestKey is the key of the request in a context.
 type requestKey struct{}
-
-// requestOf returns the request of c that ctx belongs to, or nil.
-func (c *Conn) requestOf(ctx context.Context) *Request {
-	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
-		return r
-	}
-	return nil
-}
