@@ -186,11 +186,14 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	if err := c.reserve(len(c.Params)); err != nil {
 		return nil, err
 	}
-	revision := negotiate(*p.ProtocolVersion)
+	revision := *p.ProtocolVersion
+	if !slices.Contains(HandshakeRevisions(), revision) {
+		revision = LatestHandshake
+	}
 	declared := s.server.capabilities()
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
-	s.conn.SetDialect(revision.dialect())
+	s.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
 	if revision < Revision20250326 {
 		delete(sent, "completions") // the revision has the method, but not the capability

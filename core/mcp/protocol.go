@@ -76,21 +76,6 @@ func Revisions() []Revision {
 
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// negotiate returns the requested revision if it has a handshake, else the newest that has one.
-func negotiate(requested Revision) Revision {
-	if slices.Contains(HandshakeRevisions(), requested) {
-		return requested
-	}
-	return LatestHandshake
-}
-
-func (r Revision) dialect() jsonrpc.Dialect {
-	return jsonrpc.Dialect{
-		Batches: r == Revision20250326,
-		NullID:  r < Revision20251125,
-	}
-}
-
 // Capabilities are the capabilities that a client or a server declares. A key declares a capability,
 // whatever its value.
 type Capabilities map[string]json.RawMessage

@@ -273,17 +273,14 @@ func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(con
 	return func(ctx context.Context, c *Call) (any, error) {
 		p := new(P)
 		if c.Params != nil {
-			if err := decoder.Decode(c.Params, p); err != nil {
-				return nil, paramsError(c.Method, err)
+			err := decoder.Decode(c.Params, p)
+			if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
+				return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", c.Method, err)
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		return f(ctx, c, p)
 	}
-}
-
-func paramsError(method string, err error) error {
-	if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", method, err)
-	}
-	return err
 }

@@ -141,11 +141,6 @@ type rendered interface {
 	render(*Call) (any, error)
 }
 
-type cancelledParams struct {
-	RequestID json.RawMessage `json:"requestId"`
-	Reason    string          `json:"reason"`
-}
-
 // handleNotification ignores unknown notifications.
 func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
@@ -154,7 +149,10 @@ func (s *Session) handleNotification(req *jsonrpc.Request) error {
 			return fmt.Errorf("not expected in state %q", s.State())
 		}
 	case "notifications/cancelled":
-		var p cancelledParams
+		var p struct {
+			RequestID json.RawMessage `json:"requestId"`
+			Reason    string          `json:"reason"`
+		}
 		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 			return err
 		}
