@@ -279,14 +279,7 @@ func (d *dialogue) restoreState(k *stateKeeper) {
 	}
 }
 
-// An inputRequired is the result of a stateless call that ends with questions.
-type inputRequired struct {
-	ResultType string                  `json:"resultType"`
-	Requests   map[string]inputRequest `json:"inputRequests"`
-	State      string                  `json:"requestState"`
-}
-
-// openQuestions returns the result of a call with open questions, or nil.
+// openQuestions returns the result of a stateless call that ends with questions, or nil.
 func (c *Call) openQuestions() (any, error) {
 	d := c.dialogue.Load()
 	if d == nil {
@@ -305,7 +298,7 @@ func (c *Call) openQuestions() (any, error) {
 	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
-	return &inputRequired{"input_required", d.unanswered, state}, nil
+	return map[string]any{"resultType": "input_required", "inputRequests": d.unanswered, "requestState": state}, nil
 }
 
 func (c *Call) checkOpen() error {

@@ -208,10 +208,6 @@ type readable struct {
 	pace      *jsonrpc.Pace
 }
 
-type readResult struct {
-	Contents []ResourceContents `json:"contents"`
-}
-
 func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
@@ -230,13 +226,13 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if err != nil {
 		return nil, err
 	}
-	result := readResult{Contents: make([]ResourceContents, len(contents))}
+	rendered := make([]ResourceContents, len(contents))
 	for i, part := range contents {
 		part.URI, part.MIMEType = cmp.Or(part.URI, *p.URI), cmp.Or(part.MIMEType, found.mimeType)
 		part.Meta = part.Meta.forRevision(c.Revision)
-		result.Contents[i] = part
+		rendered[i] = part
 	}
-	return result, nil
+	return map[string]any{"contents": rendered}, nil
 }
 
 func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {
