@@ -58,7 +58,7 @@ func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 		return &OriginError{sent[0]}
 	}
 	header["Access-Control-Allow-Origin"] = sent
-	header["Access-Control-Expose-Headers"] = []string{corsExposed}
+	header["Access-Control-Expose-Headers"] = []string{"Mcp-Session-Id, WWW-Authenticate, Retry-After"}
 	header["Vary"] = []string{"Origin"}
 	return nil
 }
@@ -146,13 +146,8 @@ func withoutDefaultPort(origin string) string {
 	return origin
 }
 
-// CORS headers for pages of other origins.
-const (
-	corsMethods = "GET, POST, DELETE"
-	corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
-	corsExposed = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
-	corsMaxAge  = "7200" // seconds
-)
+// corsHeaders are the request headers that pages of other origins may send.
+const corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
 
 // paramHeaderPrefix starts the names of headers for tool arguments.
 const paramHeaderPrefix = "Mcp-Param-"
@@ -167,9 +162,9 @@ func preflight(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	header := w.Header()
-	header.Set("Access-Control-Allow-Methods", corsMethods)
+	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	header.Set("Access-Control-Allow-Headers", corsHeaders+requestedParams(r.Header["Access-Control-Request-Headers"]))
-	header.Set("Access-Control-Max-Age", corsMaxAge)
+	header.Set("Access-Control-Max-Age", "7200") // seconds
 	header.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusNoContent)
 	return true

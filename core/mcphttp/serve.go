@@ -84,9 +84,6 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	}
 }
 
-// closeTimeout is the timeout for open connections once all calls have ended.
-const closeTimeout = time.Second
-
 // shutDown waits for calls in flight for the grace period, then closes all connections.
 func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOptions) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
@@ -95,7 +92,7 @@ func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOption
 	if err := h.Shutdown(grace); err != nil {
 		o.Logger.Warn("calls cancelled: grace period over", "grace", o.Grace, "error", err)
 	}
-	last, cancel := context.WithTimeout(grace, closeTimeout)
+	last, cancel := context.WithTimeout(grace, time.Second) // for open connections once all calls have ended
 	defer cancel()
 	_ = server.Shutdown(last)
 	server.Close()
