@@ -107,7 +107,7 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 	}
 	err := c.sendWithin(ctx, p.expired, msg)
 	if errors.Is(err, errExpired) {
-		return c.timeoutError(o, p)
+		return p.timeoutError(o)
 	}
 	return err
 }
@@ -126,12 +126,6 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 }
 
 var errExpired = errors.New("timeout")
-
-func (c *Conn) timeoutError(o *Outgoing, p *pending) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return p.timeoutError(o)
-}
 
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
 	until, stop := context.WithCancelCause(ctx)
@@ -174,7 +168,7 @@ func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	case <-p.expired:
-		return message{}, c.timeoutError(o, p)
+		return message{}, p.timeoutError(o)
 	case <-ctx.Done():
 		return message{}, fmt.Errorf("call %s: %w", o.Method, context.Cause(ctx))
 	}
@@ -293,8 +287,8 @@ func (c *Conn) deliver(m message, stop bool) {
 func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.calls[o.number]; p != nil {
-		p.extend()
+	if p := c.calls[o.number]; p != nil && p.timer != nil && p.idleTimeout > 0 {
+		p.timer.Reset(p.nextTimeout())
 	}
 }
 
@@ -321,8 +315,7 @@ type pending struct {
 	timer       *time.Timer             // nil until a call needs it
 	expired     <-chan time.Time        // receives a value at the timeout; nil if the call has no timeout
 	idleTimeout time.Duration
-	deadline    time.Time     // zero without MaxTimeout
-	timeout     time.Duration // the timeout that expires next
+	deadline    time.Time // zero without MaxTimeout
 }
 
 // newPending returns a pending call with the timeouts of o. It reuses a completed one if possible.
@@ -338,9 +331,9 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	if o.MaxTimeout > 0 {
 		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
-	first := p.nextTimeout(o.MaxTimeout)
+	first := p.nextTimeout()
 	switch {
-	case first <= 0:
+	case first == 0:
 		return p
 	case o.Via != nil:
 		// Via watches its context instead of a channel.
@@ -367,33 +360,21 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	return p
 }
 
-// nextTimeout sets and returns the timeout that expires next; 0 means none. left is the remaining
-// time of MaxTimeout.
-func (p *pending) nextTimeout(left time.Duration) time.Duration {
-	p.timeout = p.idleTimeout
-	if p.idleTimeout <= 0 || !p.deadline.IsZero() && left < p.idleTimeout {
-		p.timeout = left
+// nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means never.
+func (p *pending) nextTimeout() time.Duration {
+	if p.deadline.IsZero() {
+		return max(p.idleTimeout, 0)
 	}
-	return p.timeout
+	left := max(time.Until(p.deadline), 1)
+	if p.idleTimeout > 0 {
+		return min(left, p.idleTimeout)
+	}
+	return left
 }
 
-// extend restarts the idle timeout. The caller holds Conn.mu.
-func (p *pending) extend() {
-	if p.idleTimeout <= 0 || p.timer == nil {
-		return
-	}
-	left := time.Duration(0)
-	if !p.deadline.IsZero() {
-		if left = time.Until(p.deadline); left <= 0 {
-			return
-		}
-	}
-	p.timer.Reset(p.nextTimeout(left))
-}
-
-// timeoutError returns the error of a call that timed out. The caller holds Conn.mu.
+// timeoutError returns the error of a call that timed out.
 func (p *pending) timeoutError(o *Outgoing) error {
-	after := p.timeout
+	after := p.idleTimeout
 	if !p.deadline.IsZero() && !time.Now().Before(p.deadline) {
 		after = o.MaxTimeout
 	}
