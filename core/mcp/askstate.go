@@ -109,14 +109,11 @@ func (k *stateKeeper) verify(c *Call, state string) (*dialogueState, error) {
 
 // check returns an error if a state has expired or has been used. mu is held.
 func (k *stateKeeper) check(s *dialogueState) error {
-	if time.Now().Unix() >= s.Expires {
+	if s.Expires <= max(time.Now().Unix(), k.floor) {
 		return errors.New("has expired")
 	}
 	if _, used := k.used[s.ID]; used {
 		return errors.New("has been used")
-	}
-	if s.Expires <= k.floor {
-		return errors.New("has expired")
 	}
 	return nil
 }
