@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net"
@@ -72,18 +71,13 @@ func newConns(l net.Listener, o ServeOptions) *conns {
 	return all
 }
 
-// attach makes a server report the states of its connections to conns.
-func (all *conns) attach(s *http.Server) {
-	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, c)
-	}
-	s.ConnState = func(c net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateActive:
-			c.(*conn).yieldIfPipelined()
-		case http.StateIdle:
-			c.(*conn).setPhase(phaseIdle)
-		}
+// setState is called by a server when the state of a connection changes.
+func setState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateActive:
+		c.(*conn).yieldIfPipelined()
+	case http.StateIdle:
+		c.(*conn).setPhase(phaseIdle)
 	}
 }
 

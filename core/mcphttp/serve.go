@@ -51,7 +51,6 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	server := newHTTPServer(ctx, g, o)
 	all := newConns(listener, o)
 	defer close(all.done)
-	all.attach(server)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(all) }()
 	if o.Ready != nil {
@@ -69,7 +68,7 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server without timeouts, which conns enforces. The contexts of calls do not
+// newHTTPServer returns a server for conns, which enforces the timeouts. The contexts of calls do not
 // end with ctx, because calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
@@ -81,6 +80,8 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 		MaxHeaderBytes:               o.MaxHeader,
 		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState:                    setState,
 	}
 }
 
