@@ -88,6 +88,7 @@ func NewServer(info Implementation, o Options) *Server {
 		o.MaxMessage = jsonrpc.DefaultMaxMessage
 	}
 	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
 	s := &Server{
 		info:      info,
 		o:         o,
