@@ -171,7 +171,10 @@ func (e *exchange) Suspend(retry time.Duration) {
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.setAnswered()
+	e.answered = true // Send refuses further messages
+	if e.timer != nil {
+		e.timer.Stop()
+	}
 	if e.buffer != nil && cap(msg) <= maxBuffer {
 		*e.buffer = msg
 	}
@@ -179,7 +182,7 @@ func (e *exchange) Respond(msg []byte, err error) {
 	case e.stream != nil:
 		e.stream.finish(msg)
 	case msg == nil:
-		e.w.WriteHeader(http.StatusAccepted) // the client cancelled the request
+		e.w.WriteHeader(http.StatusAccepted) // there is no answer, or the client cancelled the request
 	default:
 		e.writeAnswer(msg, err)
 	}
@@ -205,23 +208,10 @@ const maxBuffer = 64 << 10
 // respondAccepted ends the response to a message that needs no answer.
 func (e *exchange) respondAccepted() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.answered {
-		return
-	}
-	e.setAnswered()
-	if e.stream != nil {
-		e.stream.finish(nil)
-		return
-	}
-	e.w.WriteHeader(http.StatusAccepted)
-}
-
-// setAnswered makes Send refuse further messages. mu is held.
-func (e *exchange) setAnswered() {
-	e.answered = true
-	if e.timer != nil {
-		e.timer.Stop()
+	answered := e.answered
+	e.mu.Unlock()
+	if !answered {
+		e.Respond(nil, nil)
 	}
 }
 
