@@ -117,7 +117,7 @@ func (s *Server) addServerInfo(meta []byte) ([]byte, error) {
 }
 
 func (s *Session) handshakeRequest(call *Call) (any, error) {
-	agreed := s.agreement()
+	agreed := s.agreed.Load()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
 		return s.serve(call, method{run: withParams(s.initialize)}, nil)
@@ -144,7 +144,7 @@ func (s *Session) checkMethod(name string, m method, known bool) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
-	case m.capability != "" && !s.agreement().declared.Has(m.capability):
+	case m.capability != "" && !s.agreed.Load().declared.Has(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not declare the capability %s", name, m.capability)
 	}
 	return nil

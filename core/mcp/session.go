@@ -39,10 +39,10 @@ type Session struct {
 	state     atomic.Int32
 	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes
-	ending    chan struct{} // closed when the connection begins to end
-	stateless bool          // see NewStatelessSession
-	remote    bool          // the client cannot see local components
-	agreed    atomic.Pointer[agreement]
+	ending    chan struct{}             // closed when the connection begins to end
+	stateless bool                      // see NewStatelessSession
+	remote    bool                      // the client cannot see local components
+	agreed    atomic.Pointer[agreement] // empty before initialize
 }
 
 // An agreement is the result of the handshake.
@@ -52,14 +52,11 @@ type agreement struct {
 	declared Capabilities // of the server
 }
 
-// agreement returns the result of the handshake. It is empty before initialize.
-func (s *Session) agreement() *agreement { return s.agreed.Load() }
-
 // State returns the state of the session.
 func (s *Session) State() State { return State(s.state.Load()) }
 
 // Revision returns the negotiated revision, or "" before initialize.
-func (s *Session) Revision() Revision { return s.agreement().revision }
+func (s *Session) Revision() Revision { return s.agreed.Load().revision }
 
 // end is called when the connection begins to end.
 func (s *Session) end() {
