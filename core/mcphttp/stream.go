@@ -192,18 +192,14 @@ func (all *streams) dropFinished(match func(*stream) bool) {
 // It includes extra, which may be a transient stream. mu is held.
 func (all *streams) largest(extra *stream) (largest *stream, droppable int) {
 	largest = extra
-	consider := func(s *stream) {
-		n := s.droppable()
-		droppable += n
-		if n > largest.droppable() {
-			largest = s
-		}
+	if !extra.isResumable() {
+		droppable = extra.droppable()
 	}
 	for _, s := range all.resumable {
-		consider(s)
-	}
-	if !extra.isResumable() {
-		consider(extra)
+		droppable += s.droppable()
+		if s.droppable() > largest.droppable() {
+			largest = s
+		}
 	}
 	return largest, droppable
 }
