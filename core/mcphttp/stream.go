@@ -404,15 +404,13 @@ func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *read
 				continue
 			}
 		}
-		switch state {
-		case readerWaits:
-		case readerLost:
+		if state == readerLost {
 			// A write that fails breaks the connection, which cancels the call.
 			_ = control.SetWriteDeadline(time.Unix(1, 0))
 			_, _ = w.Write([]byte(":\n\n"))
 			_ = control.Flush()
-			return state
-		default:
+		}
+		if state != readerWaits {
 			return state
 		}
 		select {
