@@ -29,13 +29,12 @@ type lineWriter struct {
 	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	room    chan struct{} // closed when waiting may have room again; made on demand
+	flushed chan struct{} // closed when waiting may have room, or writing may have ended; made on demand
 	waiting []byte
 	spare   []byte
 	writing bool
-	written int64         // bytes written so far
-	idle    chan struct{} // closed when no write is in progress; made on demand
-	closing bool          // further messages are refused
+	written int64 // bytes written so far
+	closing bool  // further messages are refused
 	err     error
 }
 
@@ -96,7 +95,7 @@ func (l *lineWriter) push() error {
 		l.writing = true
 		l.flush()
 		if len(l.waiting) == 0 {
-			l.finishWriting()
+			l.writing = false
 		} else {
 			go l.flushAll() // other senders have queued messages meanwhile
 		}
@@ -163,28 +162,33 @@ func (l *lineWriter) flush() {
 	if cap(out) <= maxKept {
 		l.spare = out
 	}
-	l.makeRoom()
+	l.wakeAll()
 }
 
-// makeRoom wakes goroutines that wait for room. mu is held.
-func (l *lineWriter) makeRoom() {
-	if l.room != nil {
-		close(l.room)
-		l.room = nil
+// wakeAll wakes goroutines that wait for nextFlush. mu is held.
+func (l *lineWriter) wakeAll() {
+	if l.flushed != nil {
+		close(l.flushed)
+		l.flushed = nil
 	}
+}
+
+// nextFlush returns a channel that is closed at the end of the next flush. mu is held.
+func (l *lineWriter) nextFlush() <-chan struct{} {
+	if l.flushed == nil {
+		l.flushed = make(chan struct{})
+	}
+	return l.flushed
 }
 
 // awaitRoom waits until the queue has room, or returns an error if ctx ends or expired receives a
 // value. mu is held, but not while it waits.
 func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan time.Time) (err error) {
 	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
-		if l.room == nil {
-			l.room = make(chan struct{})
-		}
-		room := l.room
+		flushed := l.nextFlush()
 		l.mu.Unlock()
 		select {
-		case <-room:
+		case <-flushed:
 		case <-expired:
 			err = errExpired
 		case <-ctx.Done():
@@ -201,15 +205,7 @@ func (l *lineWriter) flushAll() {
 	for len(l.waiting) > 0 && l.err == nil {
 		l.flush()
 	}
-	l.finishWriting()
-}
-
-func (l *lineWriter) finishWriting() {
 	l.writing = false
-	if l.idle != nil {
-		close(l.idle)
-		l.idle = nil
-	}
 }
 
 // close refuses further messages and waits until the others are written. It fails if no byte is
@@ -218,28 +214,21 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closing = true
-	l.makeRoom()
+	l.wakeAll()
 	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before := l.written
-		l.awaitIdle(timeout)
-		if l.writing && l.written == before && l.err == nil {
+		before, flushed := l.written, l.nextFlush()
+		timedOut := false
+		l.mu.Unlock()
+		select {
+		case <-flushed:
+		case <-time.After(timeout):
+			timedOut = true
+		}
+		l.mu.Lock()
+		if timedOut && l.writing && l.written == before && l.err == nil {
 			l.err = fmt.Errorf("%w: the peer did not read for %v", ErrClosed, timeout)
 		}
 	}
 	return l.err
-}
-
-// awaitIdle waits for the end of writing, at most for timeout. mu is held, but not while it waits.
-func (l *lineWriter) awaitIdle(timeout time.Duration) {
-	if l.idle == nil {
-		l.idle = make(chan struct{})
-	}
-	idle := l.idle
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	select {
-	case <-idle:
-	case <-time.After(timeout):
-	}
 }
