@@ -73,13 +73,16 @@ func (l *Lines) Receive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = bytes.Trim(line, whiteSpace); len(line) > 0 {
+		if n := len(line); n > 0 && (line[0] <= ' ' || line[n-1] <= ' ') {
+			line = bytes.Trim(line, whiteSpace)
+		}
+		if len(line) > 0 {
 			return line, nil
 		}
 	}
 }
 
-// line returns a copy of the next line. The last line may lack a newline.
+// line returns a copy of the next line, without its newline. The last line may lack one.
 func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -90,7 +93,7 @@ func (l *Lines) line() ([]byte, error) {
 		}
 		switch {
 		case err == nil:
-			return line, nil
+			return line[:len(line)-1], nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {
