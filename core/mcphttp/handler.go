@@ -294,11 +294,14 @@ func (e *exchange) read() bool {
 }
 
 func checkMediaTypes(header http.Header) (status int, why string) {
+	kind, accept := header["Content-Type"], header["Accept"]
+	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
+		return 0, "" // nearly all clients send these
+	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return http.StatusUnsupportedMediaType, "Content-Type must be application/json"
 	}
-	accept := header["Accept"]
 	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return 0, ""
 	}
