@@ -172,7 +172,8 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local, completes: input.complete != nil}, uri: uri, input: input, handler: h}
+	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input, handler: h}
+	made.completes = input.complete != nil
 	return made, checkEncodable(made)
 }
 

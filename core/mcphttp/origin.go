@@ -147,7 +147,8 @@ func withoutDefaultPort(origin string) string {
 }
 
 // corsHeaders are the request headers that pages of other origins may send.
-const corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
+const corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, " +
+	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
 
 // paramHeaderPrefix starts the names of headers for tool arguments.
 const paramHeaderPrefix = "Mcp-Param-"
