@@ -134,7 +134,7 @@ func BenchmarkParse(b *testing.B) {
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		if _, f := parse(line); f != nil {
-			b.Fatal(f.err)
+			b.Fatal(f.Err)
 		}
 	}
 }

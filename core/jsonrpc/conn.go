@@ -113,29 +113,29 @@ type Conn struct {
 	cancel   context.CancelCauseFunc
 	finished *liveContext // for requests whose handler has returned
 
-	readErr    chan error    // the error that ended reading
-	sendFailed chan struct{} // closed when sending failed
-	done       chan struct{} // closed at the end of Run
+	readErr  chan error      // the error that ended reading
+	sending  context.Context // ends with the error of the first failed send
+	failSend context.CancelCauseFunc
+	done     chan struct{} // closed at the end of Run
 
 	turn    chan struct{} // passes the turn to read to a waiting goroutine
 	waiting atomic.Int32  // goroutines that wait for the turn
 	turns   turnTimer
 	queue   []incoming // the rest of a batch; belongs to the goroutine that has the turn
 
-	running  atomic.Int64  // handlers, and batches not yet answered
-	draining atomic.Bool   // drain waits for running to be 0
-	idle     chan struct{} // closed when running is 0 while draining
+	running  atomic.Int64    // handlers, and batches not yet answered
+	draining atomic.Bool     // drain waits for running to be 0
+	busy     context.Context // ends when running is 0 while draining
+	setIdle  context.CancelFunc
 
 	pendingPool sync.Pool // of *pending
 
-	mu         sync.Mutex
-	single     *Request            // the only request in flight, which saves a map entry
-	inflight   map[string]*Request // the others, by the key of the id
-	idleClosed bool                // idle is closed
-	calls      map[int64]*pending  // outgoing calls, by id
-	lastID     int64
-	closed     bool  // pending calls have failed, and new ones fail
-	failure    error // the error of the first failed send
+	mu       sync.Mutex
+	single   *Request            // the only request in flight, which saves a map entry
+	inflight map[string]*Request // the others, by the key of the id
+	calls    map[int64]*pending  // outgoing calls, by id
+	lastID   int64
+	closed   bool // pending calls have failed, and new ones fail
 }
 
 // NewConn returns a connection over t. [Conn.Run] or [Conn.Open] starts it.
@@ -153,21 +153,20 @@ func NewConn(t Transport, o Options) *Conn {
 	}
 	o.Grace, o.Logger = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Logger, slog.Default())
 	c := &Conn{
-		transport:  t,
-		o:          o,
-		readErr:    make(chan error, 1),
-		sendFailed: make(chan struct{}),
-		done:       make(chan struct{}),
-		turn:       make(chan struct{}),
-		idle:       make(chan struct{}),
-		inflight:   make(map[string]*Request),
-		calls:      make(map[int64]*pending),
+		transport: t,
+		o:         o,
+		readErr:   make(chan error, 1),
+		done:      make(chan struct{}),
+		turn:      make(chan struct{}),
+		inflight:  make(map[string]*Request),
+		calls:     make(map[int64]*pending),
 	}
-	c.turns.overdue, c.turns.tick = c.releaseOverdue, func() {}
+	c.turns.conn = c
+	c.sending, c.failSend = context.WithCancelCause(context.Background())
+	c.busy, c.setIdle = context.WithCancel(context.Background())
 	if l, ok := t.(*Lines); ok {
 		c.lines = l.out
-		c.lines.onError = func(err error) { _ = c.noteSendError(err) }
-		c.turns.tick = c.lines.endOldBurst
+		c.lines.onError = c.failSend
 	}
 	c.dialect.Store(&Dialect{})
 	return c
@@ -199,10 +198,8 @@ func (c *Conn) Run(ctx context.Context) error {
 		}
 	case <-ctx.Done():
 		skipGrace = nil
-	case <-c.sendFailed:
-		c.mu.Lock()
-		err = c.failure
-		c.mu.Unlock()
+	case <-c.sending.Done():
+		err = context.Cause(c.sending)
 	}
 	c.drain(skipGrace)
 	c.FailCalls()
@@ -218,23 +215,20 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 	defer c.cancel(ErrClosed)
 	c.o.OnShutdown()
 	c.draining.Store(true)
-	c.signalIdle()
-
-	grace := time.NewTimer(max(c.o.Grace, 0))
-	defer grace.Stop()
+	if c.running.Load() == 0 {
+		c.setIdle()
+	}
 	select {
-	case <-c.idle:
+	case <-c.busy.Done():
 		return
-	case <-grace.C:
+	case <-time.After(max(c.o.Grace, 0)):
 	case <-skipGrace:
-	case <-c.sendFailed:
+	case <-c.sending.Done():
 	}
 	c.cancel(ErrClosed)
-	last := time.NewTimer(time.Second)
-	defer last.Stop()
 	select {
-	case <-c.idle:
-	case <-last.C:
+	case <-c.busy.Done():
+	case <-time.After(time.Second):
 		c.mu.Lock()
 		left := slices.Collect(maps.Values(c.inflight))
 		if c.single != nil {
@@ -248,18 +242,10 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 }
 
 // send passes a message to the transport. An error ends the connection.
-func (c *Conn) send(msg []byte) error { return c.noteSendError(c.transport.Send(msg)) }
-
-// noteSendError ends the connection if err is not nil, and returns err.
-func (c *Conn) noteSendError(err error) error {
-	if err == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failure == nil {
-		c.failure = err
-		close(c.sendFailed)
+func (c *Conn) send(msg []byte) error {
+	err := c.transport.Send(msg)
+	if err != nil {
+		c.failSend(err)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ this is not JSON
 }
 
 // Two peers in one process: each may call the other.
-func ExampleConn_Call() {
+func ExampleConn_Do() {
 	here, there := jsonrpc.Pipe()
 	server := jsonrpc.NewConn(there, jsonrpc.Options{
 		Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
@@ -49,12 +49,11 @@ func ExampleConn_Call() {
 	go server.Run(ctx)
 	go client.Run(ctx)
 
-	var twice []string
-	err := client.Call(ctx, "double", []int{7}, &twice)
-	fmt.Println(twice, err)
-	err = client.Call(ctx, "triple", nil, nil)
+	_, twice, err := client.Do(ctx, &jsonrpc.Outgoing{Method: "double", Params: []int{7}})
+	fmt.Println(string(twice), err)
+	_, _, err = client.Do(ctx, &jsonrpc.Outgoing{Method: "triple"})
 	fmt.Println(err)
 	// Output:
-	// [[7] [7]] <nil>
+	// ["[7]","[7]"] <nil>
 	// no method "triple"
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // echo answers with the params, and refuses methods that begin with "no".
@@ -206,4 +208,13 @@ func serveUntil(t testing.TB, input string, w io.Writer, d Dialect) error {
 type closing struct {
 	io.Reader
 	io.Closer
+}
+
+// Call sends a request and decodes its result into result, which may be nil.
+func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
+	_, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
+	if err != nil || result == nil {
+		return err
+	}
+	return strictjson.Unmarshal(raw, result)
 }

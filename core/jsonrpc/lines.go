@@ -3,10 +3,12 @@ package jsonrpc
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -47,7 +49,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	return &Lines{
 		in:  bufio.NewReaderSize(r, 64<<10),
 		r:   r,
-		out: newLineWriter(w),
+		out: &lineWriter{w: w},
 		max: o.MaxMessage,
 	}
 }
@@ -56,7 +58,9 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.full.Load() {
-		l.out.awaitRoom()
+		l.out.mu.Lock()
+		_ = l.out.awaitRoom(context.Background(), nil) // never fails without a deadline
+		l.out.mu.Unlock()
 	}
 	for {
 		if !l.more && l.out.holding.Load() {
@@ -65,9 +69,7 @@ func (l *Lines) Receive() ([]byte, error) {
 		line, err := l.line()
 		whole, _ := l.in.Peek(l.in.Buffered())
 		l.more = bytes.IndexByte(whole, '\n') >= 0
-		if l.out.burst.Load() != l.more {
-			l.out.burst.Store(l.more)
-		}
+		l.out.burst.Store(l.more)
 		if err != nil {
 			return nil, err
 		}
@@ -80,18 +82,18 @@ func (l *Lines) Receive() ([]byte, error) {
 	}
 }
 
-// line returns a copy of the next line, without its line ending. The last line may lack a newline.
+// line returns a copy of the next line, without its newline. The last line may lack one.
 func (l *Lines) line() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := l.in.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > l.max+len("\r\n") || len(line) > l.max && len(cutEnd(line)) > l.max {
+		if len(line) > l.max+len("\r\n") || len(line) > l.max && len(bytes.TrimRight(line, "\r\n")) > l.max {
 			return nil, l.skip(line, err)
 		}
 		switch {
 		case err == nil:
-			return cutEnd(line), nil
+			return line[:len(line)-1], nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {
@@ -102,13 +104,6 @@ func (l *Lines) line() ([]byte, error) {
 			return nil, fmt.Errorf("read a message: %w", err)
 		}
 	}
-}
-
-func cutEnd(line []byte) []byte {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-		line = line[:len(line)-1]
-	}
-	return line
 }
 
 // skip discards the rest of a line that is too long. It returns a [*MessageError] with its id.
@@ -124,28 +119,19 @@ func (l *Lines) skip(start []byte, err error) error {
 		return fmt.Errorf("read a message: %w", err)
 	}
 	f := s.fault()
-	return &MessageError{f.id, f.response, Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
+	return &MessageError{ID: f.ID, Response: f.Response, Err: Errorf(InvalidRequest, "the message is larger than %d bytes", l.max)}
 }
 
 // Close implements [Transport]. It drops the remaining output if the peer reads none of it for a
 // second.
 func (l *Lines) Close() error {
-	return errors.Join(ignoreClosed(l.out.close(time.Second)), closeIfCloser(l.out.w), closeIfCloser(l.r))
-}
-
-func closeIfCloser(v any) error {
-	if c, ok := v.(io.Closer); ok {
-		return ignoreClosed(c.Close())
+	errs := []error{l.out.close(time.Second)}
+	for _, end := range []any{l.out.w, l.r} {
+		if c, ok := end.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
 	}
-	return nil
-}
-
-// ignoreClosed returns err, or nil if the file was already closed.
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, os.ErrClosed) })...)
 }
 
 // An envelopeScanner finds the id and the kind of a message that is too large or not valid JSON. It
@@ -212,7 +198,6 @@ func (s *envelopeScanner) step(c byte) {
 	}
 }
 
-// endMember records a top-level member.
 func (s *envelopeScanner) endMember() {
 	key := ""
 	if s.inValue {
@@ -232,14 +217,14 @@ func (s *envelopeScanner) endMember() {
 }
 
 // fault returns the kind of the message, and its id if it has exactly one that is valid.
-func (s *envelopeScanner) fault() fault {
+func (s *envelopeScanner) fault() MessageError {
 	s.endMember() // if the message ends early
-	f := fault{
-		response:     s.hasResult && !s.hasMethod,
-		notification: s.methodIsText && s.ids == 0,
+	f := MessageError{
+		Response:     s.hasResult && !s.hasMethod,
+		Notification: s.methodIsText && s.ids == 0,
 	}
 	if s.ids == 1 && len(s.id) <= longestID {
-		f.id, _ = ParseID(s.id)
+		f.ID, _ = ParseID(s.id)
 	}
 	return f
 }

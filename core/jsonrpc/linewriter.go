@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -20,7 +21,7 @@ const (
 // unless a write is in progress.
 type lineWriter struct {
 	w       io.Writer
-	onError func(error) // called with the error of a write that no sender waits for; may be nil
+	onError func(error) // called with the error of the first failed write; may be nil
 	burst   atomic.Bool // more messages have been received and are about to be answered
 	full    atomic.Bool // waiting exceeds maxWaiting
 	holding atomic.Bool // waiting messages are held back until endBurst
@@ -28,66 +29,45 @@ type lineWriter struct {
 	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	room    *sync.Cond    // on mu: waiting may have room again
-	free    chan struct{} // closed when waiting may have room again; made on demand
+	flushed chan struct{} // closed when waiting may have room, or writing may have ended; made on demand
 	waiting []byte
 	spare   []byte
 	writing bool
-	written int64         // bytes written so far
-	idle    chan struct{} // closed when no write is in progress; made on demand
-	closing bool          // further messages are refused
+	written int64 // bytes written so far
+	closing bool  // further messages are refused
 	err     error
 }
 
-func newLineWriter(w io.Writer) *lineWriter {
-	l := &lineWriter{w: w}
-	l.room = sync.NewCond(&l.mu)
-	return l
-}
-
 func (l *lineWriter) send(msg []byte) error {
-	if later, _, err := l.put(msg, true); later || err != nil {
+	if later, err := l.put(context.Background(), nil, msg); later || err != nil {
 		return err
 	}
 	return l.push()
 }
 
 // put queues a message. later reports that another goroutine will write it, now or at the end of a
-// burst; otherwise the caller must call push. If the queue is full, put waits. Without wait, it
-// returns a channel instead, which is closed when the queue may have room.
-func (l *lineWriter) put(msg []byte, wait bool) (later bool, room <-chan struct{}, err error) {
+// burst; otherwise the caller must call push or startWriting. While the queue is full, put waits,
+// until ctx ends or expired receives a value.
+func (l *lineWriter) put(ctx context.Context, expired <-chan time.Time, msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.hasRoom() {
-		if !wait {
-			if l.free == nil {
-				l.free = make(chan struct{})
-			}
-			return false, l.free, nil
-		}
-		l.room.Wait()
+	if err := l.awaitRoom(ctx, expired); err != nil {
+		return false, err
 	}
 	if l.err != nil {
-		return false, nil, l.err
+		return false, l.err
 	}
 	if l.closing {
-		return false, nil, ErrClosed
+		return false, ErrClosed
 	}
 	start := len(l.waiting)
 	l.waiting = append(l.waiting, msg...)
-	if bytes.IndexByte(msg, '\n') >= 0 {
-		replaceNewlines(l.waiting[start:])
-	}
+	replaceNewlines(l.waiting[start:])
 	l.waiting = append(l.waiting, '\n')
 	if len(l.waiting) > maxWaiting {
 		l.full.Store(true)
 	}
-	later = l.writing || l.shouldHold()
-	if !later && !wait {
-		l.startWriting()
-		later = true
-	}
-	return later, nil, nil
+	return l.writing || l.shouldHold(), nil
 }
 
 // shouldHold reports whether waiting messages should be written together with later ones. It sets
@@ -110,12 +90,12 @@ func (l *lineWriter) push() error {
 	case l.writing || len(l.waiting) == 0:
 	case l.shouldHold():
 	case len(l.waiting) >= maxHeld:
-		l.startWriting()
+		l.startWritingLocked()
 	default:
 		l.writing = true
 		l.flush()
 		if len(l.waiting) == 0 {
-			l.finishWriting()
+			l.writing = false
 		} else {
 			go l.flushAll() // other senders have queued messages meanwhile
 		}
@@ -125,8 +105,6 @@ func (l *lineWriter) push() error {
 
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.startWriting()
 }
 
@@ -140,8 +118,13 @@ func (l *lineWriter) endOldBurst() {
 }
 
 // startWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
-// mu is held.
 func (l *lineWriter) startWriting() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.startWritingLocked()
+}
+
+func (l *lineWriter) startWritingLocked() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
 		go l.flushAll()
@@ -171,34 +154,50 @@ func (l *lineWriter) flush() {
 		l.written += int64(n)
 		if err != nil && l.err == nil {
 			l.err = fmt.Errorf("write a message: %w", err)
+			if l.onError != nil {
+				l.onError(l.err)
+			}
 		}
 	}
 	if cap(out) <= maxKept {
 		l.spare = out
 	}
-	l.makeRoom()
+	l.wakeAll()
 }
 
-// makeRoom wakes goroutines that wait for room. mu is held.
-func (l *lineWriter) makeRoom() {
-	l.room.Broadcast()
-	if l.free != nil {
-		close(l.free)
-		l.free = nil
+// wakeAll wakes goroutines that wait for nextFlush. mu is held.
+func (l *lineWriter) wakeAll() {
+	if l.flushed != nil {
+		close(l.flushed)
+		l.flushed = nil
 	}
 }
 
-// awaitRoom waits until the queue has room.
-func (l *lineWriter) awaitRoom() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for !l.hasRoom() {
-		l.room.Wait()
+// nextFlush returns a channel that is closed at the end of the next flush. mu is held.
+func (l *lineWriter) nextFlush() <-chan struct{} {
+	if l.flushed == nil {
+		l.flushed = make(chan struct{})
 	}
+	return l.flushed
 }
 
-// hasRoom reports whether put returns without waiting, with or without an error. mu is held.
-func (l *lineWriter) hasRoom() bool { return len(l.waiting) <= maxWaiting || l.err != nil || l.closing }
+// awaitRoom waits until the queue has room, or returns an error if ctx ends or expired receives a
+// value. mu is held, but not while it waits.
+func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan time.Time) (err error) {
+	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
+		flushed := l.nextFlush()
+		l.mu.Unlock()
+		select {
+		case <-flushed:
+		case <-expired:
+			err = errExpired
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		l.mu.Lock()
+	}
+	return err
+}
 
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()
@@ -206,18 +205,7 @@ func (l *lineWriter) flushAll() {
 	for len(l.waiting) > 0 && l.err == nil {
 		l.flush()
 	}
-	l.finishWriting()
-	if l.err != nil && l.onError != nil {
-		l.onError(l.err)
-	}
-}
-
-func (l *lineWriter) finishWriting() {
 	l.writing = false
-	if l.idle != nil {
-		close(l.idle)
-		l.idle = nil
-	}
 }
 
 // close refuses further messages and waits until the others are written. It fails if no byte is
@@ -226,30 +214,21 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closing = true
-	l.makeRoom()
-	l.startWriting()
+	l.wakeAll()
+	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before := l.written
-		l.awaitIdle(timeout)
-		if l.writing && l.written == before && l.err == nil {
+		before, flushed := l.written, l.nextFlush()
+		timedOut := false
+		l.mu.Unlock()
+		select {
+		case <-flushed:
+		case <-time.After(timeout):
+			timedOut = true
+		}
+		l.mu.Lock()
+		if timedOut && l.writing && l.written == before && l.err == nil {
 			l.err = fmt.Errorf("%w: the peer did not read for %v", ErrClosed, timeout)
 		}
 	}
 	return l.err
-}
-
-// awaitIdle waits for the end of writing, at most for timeout. mu is held, but not while it waits.
-func (l *lineWriter) awaitIdle(timeout time.Duration) {
-	if l.idle == nil {
-		l.idle = make(chan struct{})
-	}
-	idle := l.idle
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C:
-	}
 }

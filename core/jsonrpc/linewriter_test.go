@@ -109,7 +109,7 @@ func (w *stuckWriter) unstick() { w.once.Do(func() { close(w.letGo) }) }
 func TestPeerThatDoesNotReadHoldsSendersBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{letGo: make(chan struct{})}
-		l := newLineWriter(w)
+		l := &lineWriter{w: w}
 		msg := bytes.Repeat([]byte("x"), 10_000)
 		var mu sync.Mutex
 		sent := 0
@@ -146,7 +146,7 @@ func TestPeerThatDoesNotReadHoldsSendersBack(t *testing.T) {
 func TestCloseWhileSendersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{letGo: make(chan struct{})}
-		l := newLineWriter(w)
+		l := &lineWriter{w: w}
 		big := bytes.Repeat([]byte("x"), maxWaiting+1)
 		failed := make(chan error, 10)
 		for range 5 {
@@ -203,7 +203,7 @@ func TestCloseReportsWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
 		r, w := io.Pipe()
-		l := newLineWriter(w)
+		l := &lineWriter{w: w}
 		go func() { _ = l.send([]byte(`1`)) }()
 		synctest.Wait()
 		if err := l.send([]byte(`2`)); err != nil {

@@ -23,14 +23,8 @@ type message struct {
 	invalid *Error // why a response is invalid, else nil
 }
 
-// A fault describes an invalid message. It is answered with err and the id, if known, unless the
-// message looks like a response or a notification.
-type fault struct {
-	id           ID
-	response     bool
-	notification bool
-	err          *Error
-}
+// IsRequest reports whether the message is a single request.
+func (m *message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 
 // An envelope holds the top-level members of a message.
 type envelope struct {
@@ -55,29 +49,29 @@ func (e *envelope) member(key, value []byte) error {
 	return nil
 }
 
-// parse parses a message. It returns either the message or its fault.
-func parse(raw []byte) (message, *fault) {
+// parse parses a message. It returns either the message or its error.
+func parse(raw []byte) (message, *MessageError) {
 	if strictjson.First(raw) != '{' {
 		if err := strictjson.Check(raw); err != nil {
-			return message{}, &fault{err: jsonError(err)}
+			return message{}, &MessageError{Err: jsonError(err)}
 		}
-		return message{}, &fault{err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
+		return message{}, &MessageError{Err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
 	if err := strictjson.Object(raw, e.member); err != nil {
 		var s envelopeScanner
 		s.feed(raw)
 		f := s.fault()
-		f.err = jsonError(err)
-		if f.err.Code == ParseError && !f.response {
-			f = fault{err: f.err} // trust the id of a syntax error only to fail a pending call
+		f.Err = jsonError(err)
+		if f.Err.Code == ParseError && !f.Response {
+			f = MessageError{Err: f.Err} // trust the id of a syntax error only to fail a pending call
 		}
 		return message{}, &f
 	}
 	m, err := e.message()
 	if err != nil {
 		id, _ := ParseID(e.id)
-		return message{}, &fault{id, e.isResponse(), e.isNotification(), Errorf(InvalidRequest, "%v", err)}
+		return message{}, &MessageError{id, e.isResponse(), e.isNotification(), Errorf(InvalidRequest, "%v", err)}
 	}
 	return m, nil
 }

@@ -11,31 +11,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Call sends a request, waits for the answer and decodes its result into result, which may be nil.
-// An error response is returned as an [*Error]. If ctx ends first, Call returns its cause
-// immediately, and the answer is dropped when it arrives. Call does not send a cancellation to the
-// peer. While the peer does not read, sending blocks; ctx ends that only for [Lines].
-//
-// params must encode to an object or an array; nil omits them.
-func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
-	_, raw, err := c.Do(ctx, &Outgoing{Method: method, Params: params})
-	if err != nil || result == nil {
-		return err
-	}
-	if to, ok := result.(*json.RawMessage); ok {
-		*to = raw
-		return nil
-	}
-	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return fmt.Errorf("read the result of %s: %w", method, err)
-	}
-	return nil
-}
-
 // An Outgoing is an outgoing call with all its options.
 type Outgoing struct {
 	Method string
-	Params any // as in [Conn.Call]
+	Params any // must encode to an object or an array; nil omits them
 
 	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
 	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
@@ -81,8 +60,11 @@ func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s:
 // Unwrap returns Err.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// Do sends a request with the options of o and waits for the answer. The result is valid JSON. Do
-// returns the id of every request that was sent, even if it also returns an error.
+// Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
+// error response is returned as an [*Error]. If ctx ends first, Do returns its cause immediately, and
+// the answer is dropped when it arrives; the peer gets no cancellation. While the peer does not read,
+// sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was sent,
+// even if it also returns an error.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	if !c.addPending(o, p) {
@@ -117,7 +99,7 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 
 // sendCall passes a call to the transport, or to the responder of the request that ctx belongs to.
 func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
-	if r := c.requestOf(ctx); r != nil {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
 		r.Release() // before sending: the peer may not read until we read
 		if r.responder != nil {
 			return r.responder.Send(msg)
@@ -125,7 +107,7 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 	}
 	err := c.sendWithin(ctx, p.expired, msg)
 	if errors.Is(err, errExpired) {
-		return c.timeoutError(o, p)
+		return p.timeoutError(o)
 	}
 	return err
 }
@@ -136,28 +118,14 @@ func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []b
 	if c.lines == nil {
 		return c.send(msg)
 	}
-	for {
-		_, room, err := c.lines.put(msg, false)
-		if room == nil {
-			return c.noteSendError(err)
-		}
-		select {
-		case <-room:
-		case <-expired:
-			return errExpired
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	later, err := c.lines.put(ctx, expired, msg)
+	if !later && err == nil {
+		c.lines.startWriting()
 	}
+	return err
 }
 
 var errExpired = errors.New("timeout")
-
-func (c *Conn) timeoutError(o *Outgoing, p *pending) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return p.timeoutError(o)
-}
 
 func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
 	until, stop := context.WithCancelCause(ctx)
@@ -200,7 +168,7 @@ func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr
 	case m, ok := <-p.answer:
 		return answered(o, m, ok)
 	case <-p.expired:
-		return message{}, c.timeoutError(o, p)
+		return message{}, p.timeoutError(o)
 	case <-ctx.Done():
 		return message{}, fmt.Errorf("call %s: %w", o.Method, context.Cause(ctx))
 	}
@@ -319,8 +287,8 @@ func (c *Conn) deliver(m message, stop bool) {
 func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.calls[o.number]; p != nil {
-		p.extend()
+	if p := c.calls[o.number]; p != nil && p.timer != nil && p.idleTimeout > 0 {
+		p.timer.Reset(p.nextTimeout())
 	}
 }
 
@@ -347,8 +315,7 @@ type pending struct {
 	timer       *time.Timer             // nil until a call needs it
 	expired     <-chan time.Time        // receives a value at the timeout; nil if the call has no timeout
 	idleTimeout time.Duration
-	deadline    time.Time     // zero without MaxTimeout
-	timeout     time.Duration // the timeout that expires next
+	deadline    time.Time // zero without MaxTimeout
 }
 
 // newPending returns a pending call with the timeouts of o. It reuses a completed one if possible.
@@ -364,9 +331,9 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	if o.MaxTimeout > 0 {
 		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
-	first := p.nextTimeout(o.MaxTimeout)
+	first := p.nextTimeout()
 	switch {
-	case first <= 0:
+	case first == 0:
 		return p
 	case o.Via != nil:
 		// Via watches its context instead of a channel.
@@ -393,33 +360,21 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	return p
 }
 
-// nextTimeout sets and returns the timeout that expires next; 0 means none. left is the remaining
-// time of MaxTimeout.
-func (p *pending) nextTimeout(left time.Duration) time.Duration {
-	p.timeout = p.idleTimeout
-	if p.idleTimeout <= 0 || !p.deadline.IsZero() && left < p.idleTimeout {
-		p.timeout = left
+// nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means never.
+func (p *pending) nextTimeout() time.Duration {
+	if p.deadline.IsZero() {
+		return max(p.idleTimeout, 0)
 	}
-	return p.timeout
+	left := max(time.Until(p.deadline), 1)
+	if p.idleTimeout > 0 {
+		return min(left, p.idleTimeout)
+	}
+	return left
 }
 
-// extend restarts the idle timeout. The caller holds Conn.mu.
-func (p *pending) extend() {
-	if p.idleTimeout <= 0 || p.timer == nil {
-		return
-	}
-	left := time.Duration(0)
-	if !p.deadline.IsZero() {
-		if left = time.Until(p.deadline); left <= 0 {
-			return
-		}
-	}
-	p.timer.Reset(p.nextTimeout(left))
-}
-
-// timeoutError returns the error of a call that timed out. The caller holds Conn.mu.
+// timeoutError returns the error of a call that timed out.
 func (p *pending) timeoutError(o *Outgoing) error {
-	after := p.timeout
+	after := p.idleTimeout
 	if !p.deadline.IsZero() && !time.Now().Before(p.deadline) {
 		after = o.MaxTimeout
 	}

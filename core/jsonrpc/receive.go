@@ -15,7 +15,7 @@ import (
 // incoming is a received message and its slot in a batch, if any.
 type incoming struct {
 	message
-	fault *fault
+	fault *MessageError // of an invalid message, else nil
 	batch *batch
 	slot  int
 }
@@ -47,7 +47,7 @@ func (c *Conn) read() {
 }
 
 // next returns the next message of the current batch, or else of the transport.
-func (c *Conn) next() (incoming, error) {
+func (c *Conn) next() (in incoming, err error) {
 	for len(c.queue) == 0 {
 		raw, err := c.transport.Receive()
 		if err != nil {
@@ -55,41 +55,35 @@ func (c *Conn) next() (incoming, error) {
 			if !ok {
 				return incoming{}, err
 			}
-			if c.o.OnInvalid != nil && !lost.Response {
-				c.o.OnInvalid(nil, lost.Err)
-				continue
-			}
-			return incoming{fault: &fault{lost.ID, lost.Response, false, lost.Err}}, nil
-		}
-		if strictjson.First(raw) == '[' {
+			in.fault = lost
+		} else if strictjson.First(raw) == '[' {
 			c.queue = c.parseBatch(raw)
 			continue
+		} else {
+			in.message, in.fault = parse(raw)
 		}
-		m, f := parse(raw)
-		if f != nil && c.o.OnInvalid != nil && !f.response {
-			c.o.OnInvalid(raw, f.err)
-			continue
+		if f := in.fault; f == nil || f.Response || c.o.OnInvalid == nil {
+			return in, nil
 		}
-		return incoming{message: m, fault: f}, nil
+		c.o.OnInvalid(raw, in.fault.Err)
 	}
-	in := c.queue[0]
-	c.queue = c.queue[1:]
+	in, c.queue = c.queue[0], c.queue[1:]
 	return in, nil
 }
 
 // refuse answers an invalid message as r, unless it is a response or a notification.
-func (c *Conn) refuse(r *Request, f *fault) {
+func (c *Conn) refuse(r *Request, f *MessageError) {
 	switch {
-	case f.response:
-		c.o.Logger.Warn("received an invalid response", "id", f.id.String(), "error", f.err)
-		if !f.id.IsZero() {
-			c.deliver(message{id: f.id, invalid: f.err}, true)
+	case f.Response:
+		c.o.Logger.Warn("received an invalid response", "id", f.ID.String(), "error", f.Err)
+		if !f.ID.IsZero() {
+			c.deliver(message{id: f.ID, invalid: f.Err}, true)
 		}
-	case f.notification:
-		c.o.Logger.Warn("received an invalid notification", "error", f.err)
+	case f.Notification:
+		c.o.Logger.Warn("received an invalid notification", "error", f.Err)
 	default:
-		r.failure = f.err
-		c.answer(r, appendError(nil, f.id, f.err, c.dialect.Load().NullID))
+		r.failure = f.Err
+		c.answer(r, appendError(nil, f.ID, f.Err, c.dialect.Load().NullID))
 	}
 }
 
@@ -116,14 +110,11 @@ func (m *Message) Fault() *Error {
 	if m.fault == nil {
 		return nil
 	}
-	return m.fault.err
+	return m.fault.Err
 }
 
 // IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.batch != nil }
-
-// IsRequest reports whether the message is a single request.
-func (m *Message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 
 // Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
@@ -138,7 +129,7 @@ func (m *Message) Requests() (n int) {
 		if parts++; parts > maxBatch {
 			return errors.New("too many messages")
 		}
-		if one, f := parse(part); f == nil && one.method != "" && !one.id.IsZero() {
+		if one, _ := parse(part); one.IsRequest() {
 			n++
 		}
 		return nil
@@ -149,7 +140,7 @@ func (m *Message) Requests() (n int) {
 // IsResponse reports whether the message is a response, valid or not.
 func (m *Message) IsResponse() bool {
 	if m.fault != nil {
-		return m.fault.response
+		return m.fault.Response
 	}
 	return m.batch == nil && m.method == ""
 }
@@ -163,7 +154,7 @@ func (m *Message) Params() json.RawMessage { return m.params }
 // ID returns the id, or the zero ID if it is missing or invalid.
 func (m *Message) ID() ID {
 	if m.fault != nil {
-		return m.fault.id
+		return m.fault.ID
 	}
 	return m.id
 }
@@ -215,7 +206,7 @@ func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 	}
 	var all sync.WaitGroup
 	for _, in := range c.parseBatch(slices.Clip(m.batch)) {
-		if in.method != "" && !in.id.IsZero() {
+		if in.IsRequest() {
 			all.Go(func() { c.receive(ctx, new(Request), &in, responder) })
 		} else {
 			c.receive(ctx, new(Request), &in, responder)
@@ -228,7 +219,7 @@ func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
 func (c *Conn) Deliver(m *Message) {
 	answer := m.message
 	if m.fault != nil {
-		answer = message{id: m.fault.id, invalid: m.fault.err}
+		answer = message{id: m.fault.ID, invalid: m.fault.Err}
 	}
 	c.deliver(answer, false)
 }
@@ -244,8 +235,8 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 	case in.method == "":
 		c.deliver(in.message, true)
 	default:
-		if id, err := c.register(r); err != nil {
-			c.refuse(r, &fault{id: id, err: err})
+		if f := c.register(r); f != nil {
+			c.refuse(r, f)
 			return
 		}
 		var buf []byte
@@ -339,7 +330,7 @@ type batch struct {
 
 // parseBatch returns the messages of a batch, or one fault if the batch is refused as a whole.
 func (c *Conn) parseBatch(raw []byte) []incoming {
-	refuse := func(e *Error) []incoming { return []incoming{{fault: &fault{err: e}}} }
+	refuse := func(e *Error) []incoming { return []incoming{{fault: &MessageError{Err: e}}} }
 	var parts [][]byte
 	n := 0
 	err := strictjson.Array(raw, func(part []byte) error {
@@ -363,7 +354,7 @@ func (c *Conn) parseBatch(raw []byte) []incoming {
 	for i, part := range parts {
 		m, f := parse(part)
 		list[i] = incoming{message: m, fault: f, batch: b, slot: b.missing}
-		if f != nil && !f.response && !f.notification || f == nil && m.method != "" && !m.id.IsZero() {
+		if f != nil && !f.Response && !f.Notification || m.IsRequest() {
 			b.missing++
 		}
 	}
@@ -391,19 +382,9 @@ func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow
 	if b.missing--; b.missing > 0 {
 		return nil, nil, false
 	}
-	for _, a := range b.answers {
-		if a == nil {
-			continue
-		}
-		if all == nil {
-			all = []byte{'['}
-		} else {
-			all = append(all, ',')
-		}
-		all = append(all, a...)
-	}
-	if all == nil {
+	answers := slices.DeleteFunc(b.answers, func(a []byte) bool { return a == nil })
+	if len(answers) == 0 {
 		return nil, nil, true
 	}
-	return append(all, ']'), b.after, true
+	return slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), b.after, true
 }

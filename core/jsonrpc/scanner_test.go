@@ -8,7 +8,7 @@ import (
 )
 
 // parseFault returns the fault that the scanner should return for a valid object.
-func parseFault(raw []byte) (f fault, ok bool) {
+func parseFault(raw []byte) (f MessageError, ok bool) {
 	var e envelope
 	ids, named := 0, false
 	err := strictjson.Object(raw, func(key, value []byte) error {
@@ -19,41 +19,41 @@ func parseFault(raw []byte) (f fault, ok bool) {
 		return e.member(key, value)
 	})
 	if err != nil && !isDuplicate(err) {
-		return fault{}, false
+		return MessageError{}, false
 	}
 	if ids == 1 && len(e.id) <= longestID {
-		f.id, _ = ParseID(e.id)
+		f.ID, _ = ParseID(e.id)
 	}
-	f.response = e.isResponse()
-	f.notification = named && ids == 0
+	f.Response = e.isResponse()
+	f.Notification = named && ids == 0
 	return f, true
 }
 
 func TestScanner(t *testing.T) {
 	tests := []struct {
 		in   string
-		want fault
+		want MessageError
 	}{
-		{`{"id":1,"method":"m"}`, fault{id: IntID(1)}},
-		{`{"method":"m","params":{"id":2},"id":1}`, fault{id: IntID(1)}},
-		{`{"a":"\"id\":2,","b":["id",{"id":3}],"id" : "x y" }`, fault{id: ID{`"x y"`}}},
-		{`{"\\":"\\","id":1}`, fault{id: IntID(1)}},
-		{`{"a\"id":2,"id\\":3,"id":1}`, fault{id: IntID(1)}},
-		{`{"\u0069\u0064":1,"\u0072\u0065\u0073\u0075\u006c\u0074":1}`, fault{id: IntID(1), response: true}},
-		{`{"ID":1,"Result":1}`, fault{}},
-		{`{"id":1,"id":1}`, fault{}},
-		{`{"id":null}`, fault{}},
-		{`{"id":[1]}`, fault{}},
-		{`{"id":"` + strings.Repeat("x", 254) + `"}`, fault{id: ID{`"` + strings.Repeat("x", 254) + `"`}}},
-		{`{"id":"` + strings.Repeat("x", 255) + `"}`, fault{}},
-		{`{"id":1,"error":{}}`, fault{id: IntID(1), response: true}},
-		{`{"id":1,"error":{},"method":"m"}`, fault{id: IntID(1)}},
-		{`{"params":{"method":"m","result":1}}`, fault{}},
-		{`{"method":"m"}`, fault{notification: true}},
-		{`{"method":1}`, fault{}},
-		{`{"method":["m"]}`, fault{}},
-		{`["id",{"id":1}]`, fault{}},
-		{`"id"`, fault{}},
+		{`{"id":1,"method":"m"}`, MessageError{ID: IntID(1)}},
+		{`{"method":"m","params":{"id":2},"id":1}`, MessageError{ID: IntID(1)}},
+		{`{"a":"\"id\":2,","b":["id",{"id":3}],"id" : "x y" }`, MessageError{ID: ID{`"x y"`}}},
+		{`{"\\":"\\","id":1}`, MessageError{ID: IntID(1)}},
+		{`{"a\"id":2,"id\\":3,"id":1}`, MessageError{ID: IntID(1)}},
+		{`{"\u0069\u0064":1,"\u0072\u0065\u0073\u0075\u006c\u0074":1}`, MessageError{ID: IntID(1), Response: true}},
+		{`{"ID":1,"Result":1}`, MessageError{}},
+		{`{"id":1,"id":1}`, MessageError{}},
+		{`{"id":null}`, MessageError{}},
+		{`{"id":[1]}`, MessageError{}},
+		{`{"id":"` + strings.Repeat("x", 254) + `"}`, MessageError{ID: ID{`"` + strings.Repeat("x", 254) + `"`}}},
+		{`{"id":"` + strings.Repeat("x", 255) + `"}`, MessageError{}},
+		{`{"id":1,"error":{}}`, MessageError{ID: IntID(1), Response: true}},
+		{`{"id":1,"error":{},"method":"m"}`, MessageError{ID: IntID(1)}},
+		{`{"params":{"method":"m","result":1}}`, MessageError{}},
+		{`{"method":"m"}`, MessageError{Notification: true}},
+		{`{"method":1}`, MessageError{}},
+		{`{"method":["m"]}`, MessageError{}},
+		{`["id",{"id":1}]`, MessageError{}},
+		{`"id"`, MessageError{}},
 	}
 	for _, test := range tests {
 		for size := 1; size <= len(test.in); size++ {
@@ -104,7 +104,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		// parse finds the same id and kind.
 		_, bad := parse(raw)
-		if bad != nil && bad.err.Code == InvalidRequest && (bad.id != got.id && len(bad.id.raw) <= longestID || bad.response != got.response || bad.notification != got.notification) {
+		if bad != nil && bad.Err.Code == InvalidRequest && (bad.ID != got.ID && len(bad.ID.raw) <= longestID || bad.Response != got.Response || bad.Notification != got.Notification) {
 			t.Fatalf("%s: parse finds %+v, the scanner %+v", raw, *bad, got)
 		}
 	})

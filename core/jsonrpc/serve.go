@@ -11,18 +11,15 @@ import (
 
 // serve handles a message other than a response on the goroutine that has the turn: it calls the
 // handler and sends the answer. It returns the buffer of the answer for reuse.
-func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
+func (c *Conn) serve(r *Request, f *MessageError, buf []byte) []byte {
 	if f == nil {
-		if id, err := c.register(r); err != nil {
-			f = &fault{id: id, err: err}
-		} else if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
+		f = c.register(r)
+		if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
 			r.concurrent.Store(true)
 		}
 	}
 	c.turns.latest.Store(r)
-	if !c.turns.running.Load() {
-		c.turns.start()
-	}
+	c.turns.start()
 	if f != nil {
 		c.refuse(r, f)
 		return buf
@@ -32,17 +29,17 @@ func (c *Conn) serve(r *Request, f *fault, buf []byte) []byte {
 	return buf
 }
 
-// register adds a request to those in flight. If the request is refused, register returns the id for
-// the error response.
-func (c *Conn) register(r *Request) (ID, *Error) {
+// register adds a request to those in flight, or returns an error if the request is refused.
+func (c *Conn) register(r *Request) *MessageError {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if (c.single != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
-			return ID{}, Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)
+			return &MessageError{Err: Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)}
 		}
 		if len(c.inflight) >= c.o.MaxInFlight {
-			return r.ID, Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
+			err := Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
+			return &MessageError{ID: r.ID, Err: err}
 		}
 		if c.single == nil {
 			c.single = r
@@ -51,7 +48,7 @@ func (c *Conn) register(r *Request) (ID, *Error) {
 		}
 	}
 	c.running.Add(1)
-	return r.ID, nil
+	return nil
 }
 
 // lookup returns the request in flight with that id, or nil. mu is held.
@@ -63,59 +60,55 @@ func (c *Conn) lookup(id ID) *Request {
 	return c.inflight[key]
 }
 
-// untrack removes a request or batch from the count of running ones.
 func (c *Conn) untrack() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
-		c.signalIdle()
-	}
-}
-
-// signalIdle closes idle, once, if nothing is running.
-func (c *Conn) signalIdle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running.Load() == 0 && !c.idleClosed {
-		c.idleClosed = true
-		close(c.idle)
+		c.setIdle()
 	}
 }
 
 // invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
 // the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
+	c.protect(r, func() {
+		result, err := c.o.Handle((*requestContext)(r), r)
+		if err == nil && !r.IsNotification() {
+			reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
+			if reply, err = appendJSON(reply, result); err != nil {
+				c.o.Logger.Error("encode result", "method", r.Method, "error", err)
+				err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
+			}
+		}
+		if err != nil || r.IsNotification() {
+			reply = c.replyError(buf, r, err)
+		} else {
+			reply = append(reply, '}')
+		}
+	}, func(exits bool) {
+		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
+		if exits {
+			c.finish(r, reply)
+		}
+	})
+	return reply
+}
+
+// protect calls f, and failed if f panics or ends its goroutine with runtime.Goexit. In the latter
+// case exits is true, and another goroutine must continue to read.
+func (c *Conn) protect(r *Request, f func(), failed func(exits bool)) {
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
 		p := recover()
-		c.logPanic(r, p)
-		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
+		c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+		failed(p == nil)
 		if p == nil {
-			// runtime.Goexit ends this goroutine, so another must continue to read.
-			c.finish(r, reply)
 			r.Release()
 		}
 	}()
-	result, err := c.o.Handle((*requestContext)(r), r)
-	if err == nil && !r.IsNotification() {
-		reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
-		if reply, err = appendJSON(reply, result); err != nil {
-			c.o.Logger.Error("encode result", "method", r.Method, "error", err)
-			err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
-		}
-	}
-	if err != nil || r.IsNotification() {
-		reply = c.replyError(buf, r, err)
-	} else {
-		reply = append(reply, '}')
-	}
+	f()
 	returned = true
-	return reply
-}
-
-func (c *Conn) logPanic(r *Request, p any) {
-	c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // replyError appends the answer to a failed request. For a notification, it only logs err.
@@ -184,15 +177,13 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, _, err := c.lines.put(reply, true)
+		later, err := c.lines.put(context.Background(), nil, reply)
 		if !later && err == nil {
-			if !r.concurrent.Load() {
-				r.allowConcurrent()
-			}
+			r.allowConcurrent()
 			err = c.lines.push()
 		}
 		if err != nil {
-			_ = c.noteSendError(err)
+			c.failSend(err)
 			return
 		}
 	}
@@ -201,25 +192,8 @@ func (c *Conn) answer(r *Request, reply []byte) {
 	}
 	r.allowConcurrent()
 	for _, f := range after {
-		c.callAfter(r, f)
+		c.protect(r, f, func(bool) {})
 	}
-}
-
-// callAfter calls a function of [Request.AfterAnswer] and recovers if it panics.
-func (c *Conn) callAfter(r *Request, f func()) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		p := recover()
-		c.logPanic(r, p)
-		if p == nil {
-			r.Release() // as in invoke
-		}
-	}()
-	f()
-	returned = true
 }
 
 // A requestContext is the context of a request. Most handlers never call Done or Err, so it creates
@@ -305,12 +279,5 @@ func (x *requestContext) Value(key any) any {
 	return x.base().Value(key)
 }
 
+// A requestKey is the key of the request in a context.
 type requestKey struct{}
-
-// requestOf returns the request of c that ctx belongs to, or nil.
-func (c *Conn) requestOf(ctx context.Context) *Request {
-	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
-		return r
-	}
-	return nil
-}

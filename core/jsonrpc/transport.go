@@ -23,11 +23,12 @@ type Transport interface {
 	Close() error
 }
 
-// A MessageError is the error for a message that was lost.
+// A MessageError describes a message that is invalid or was lost.
 type MessageError struct {
-	ID       ID     // of the message, or zero if unknown
-	Response bool   // whether the message is a response
-	Err      *Error // the error to send to the peer, unless the message is a response
+	ID           ID     // of the message, or zero if unknown
+	Response     bool   // whether the message is a response
+	Notification bool   // whether the message is a notification
+	Err          *Error // the error to send to the peer, unless the message is one of these
 }
 
 func (e *MessageError) Error() string { return e.Err.Message }

@@ -17,7 +17,7 @@ import (
 //
 //   - the handler calls [Request.Release];
 //   - the request may run concurrently with later ones ([Options].Ordered, [Request.MayTakeLong]),
-//     and the handler calls Done or Err of its context, or [Conn.Call]: it is about to wait;
+//     and the handler calls Done or Err of its context, or [Conn.Do]: it is about to wait;
 //   - the request may run concurrently, and keeps the turn for longer than maxTurn.
 //
 // A request that must be handled in order keeps the turn until its handler returns. If that takes
@@ -98,16 +98,6 @@ func (c *Conn) awaitTurn() bool {
 	}
 }
 
-// releaseOverdue releases a request that has kept the turn for too long, if it may run concurrently.
-// Otherwise it sends the answers that are held back.
-func (c *Conn) releaseOverdue(r *Request) {
-	if r.concurrent.Load() {
-		r.Release()
-	} else if c.lines != nil {
-		c.lines.endBurst()
-	}
-}
-
 // A Pace measures whether a handler is quick. A quick handler keeps the turn. The requests of any
 // other handler are released before it is called. If a quick handler becomes slow, the next message
 // is delayed once, by maxTurn, and the handler counts as slow until provenAfter quick calls. The
@@ -153,15 +143,13 @@ func (p *Pace) End(r *Request, began time.Time) {
 	}
 }
 
-// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. A
-// request that it sees twice is overdue. This way, requests neither read the clock nor reset a
-// timer.
+// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. It
+// releases a request that it sees twice, if the request may run concurrently, or else sends the
+// answers that are held back. This way, requests neither read the clock nor reset a timer.
 type turnTimer struct {
+	conn    *Conn
 	latest  atomic.Pointer[Request] // the last that began
 	running atomic.Bool
-
-	overdue func(*Request) // may be called several times for a request; does not block
-	tick    func()         // called at each check; does not block
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -169,7 +157,6 @@ type turnTimer struct {
 	stopped bool
 }
 
-// start starts the timer unless it is running.
 func (t *turnTimer) start() {
 	if t.running.Load() {
 		return
@@ -192,11 +179,17 @@ func (t *turnTimer) check() {
 	if t.stopped {
 		return
 	}
-	t.tick()
+	if t.conn.lines != nil {
+		t.conn.lines.endOldBurst()
+	}
 	r := t.latest.Load()
 	if r == t.seen {
-		if r.turn.Load() == keepsTurn {
-			t.overdue(r)
+		switch {
+		case r.turn.Load() != keepsTurn:
+		case r.concurrent.Load():
+			r.Release()
+		case t.conn.lines != nil:
+			t.conn.lines.endBurst()
 		}
 		t.running.Store(false)
 		// A request that began before running was false relies on the timer.

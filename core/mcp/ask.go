@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -157,7 +158,8 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		if err != nil {
 			return stateError(err)
 		}
-		d.state, d.answers, expected = state, state.Answers, state.expects
+		d.state, d.answers = state, state.Answers
+		expected = func(key string) bool { return slices.Contains(state.Asked, key) }
 	}
 	switch strictjson.First(sp.responses) {
 	case 0:
@@ -277,14 +279,7 @@ func (d *dialogue) restoreState(k *stateKeeper) {
 	}
 }
 
-// An inputRequired is the result of a stateless call that ends with questions.
-type inputRequired struct {
-	ResultType string                  `json:"resultType"`
-	Requests   map[string]inputRequest `json:"inputRequests"`
-	State      string                  `json:"requestState"`
-}
-
-// openQuestions returns the result of a call with open questions, or nil.
+// openQuestions returns the result of a stateless call that ends with questions, or nil.
 func (c *Call) openQuestions() (any, error) {
 	d := c.dialogue.Load()
 	if d == nil {
@@ -303,10 +298,9 @@ func (c *Call) openQuestions() (any, error) {
 	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
-	return &inputRequired{"input_required", d.unanswered, state}, nil
+	return map[string]any{"resultType": "input_required", "inputRequests": d.unanswered, "requestState": state}, nil
 }
 
-// checkOpen returns an error if the call has ended or was cancelled.
 func (c *Call) checkOpen() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

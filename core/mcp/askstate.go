@@ -31,7 +31,7 @@ const (
 // caller, with the same method and params. The ids of used states are remembered until they expire.
 // Processes that share a key accept each other's states; each process accepts a state once.
 type stateKeeper struct {
-	key func() []byte
+	key []byte
 
 	mu    sync.Mutex
 	used  map[string]int64 // expiry by id, as a Unix time
@@ -39,14 +39,11 @@ type stateKeeper struct {
 }
 
 func newStateKeeper(key []byte) *stateKeeper {
-	return &stateKeeper{used: map[string]int64{}, key: sync.OnceValue(func() []byte {
-		if len(key) > 0 {
-			return slices.Clone(key)
-		}
-		key := make([]byte, sha256.Size)
+	if len(key) == 0 {
+		key = make([]byte, sha256.Size)
 		rand.Read(key) // never fails
-		return key
-	})}
+	}
+	return &stateKeeper{used: map[string]int64{}, key: slices.Clone(key)}
 }
 
 // A dialogueState is the content of a requestState.
@@ -57,8 +54,6 @@ type dialogueState struct {
 	Asked   []string                   `json:"q"` // keys of the open questions
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 }
-
-func (s *dialogueState) expects(key string) bool { return slices.Contains(s.Asked, key) }
 
 // seal returns the signed state for the open questions of a call and the answers so far.
 func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers map[string]json.RawMessage) (string, error) {
@@ -81,7 +76,7 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers m
 }
 
 func (k *stateKeeper) sign(text string) string {
-	mac := hmac.New(sha256.New, k.key())
+	mac := hmac.New(sha256.New, k.key)
 	mac.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
@@ -114,14 +109,11 @@ func (k *stateKeeper) verify(c *Call, state string) (*dialogueState, error) {
 
 // check returns an error if a state has expired or has been used. mu is held.
 func (k *stateKeeper) check(s *dialogueState) error {
-	if time.Now().Unix() >= s.Expires {
+	if s.Expires <= max(time.Now().Unix(), k.floor) {
 		return errors.New("has expired")
 	}
 	if _, used := k.used[s.ID]; used {
 		return errors.New("has been used")
-	}
-	if s.Expires <= k.floor {
-		return errors.New("has expired")
 	}
 	return nil
 }

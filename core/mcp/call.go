@@ -122,14 +122,8 @@ func (c *Call) ClientCapabilities() Capabilities {
 	if c.client != nil {
 		return c.client.capabilities
 	}
-	if c.rawCapabilities == nil {
-		return nil
-	}
-	all := Capabilities{}
-	_ = strictjson.Members(c.rawCapabilities, func(key, value []byte) error { // checked by readStateless
-		all[string(key)] = value
-		return nil
-	})
+	var all Capabilities
+	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
 	return all
 }
 
@@ -215,10 +209,8 @@ func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
 		}
 	}
 	result, err := m.run(ctx, c)
-	if c.dialogue.Load() != nil {
-		if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
-			return open, sealErr
-		}
+	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
+		return open, sealErr
 	}
 	return result, err
 }

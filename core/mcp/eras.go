@@ -117,18 +117,13 @@ func (s *Server) addServerInfo(meta []byte) ([]byte, error) {
 }
 
 func (s *Session) handshakeRequest(call *Call) (any, error) {
-	agreed := s.agreement()
+	agreed := s.agreed.Load()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
 	if call.Method == "initialize" {
 		return s.serve(call, method{run: withParams(s.initialize)}, nil)
 	}
 	m, known := s.server.methods[call.Method]
-	known = known && m.era != statelessEra
-	var refusal error
-	if s.State() != Operating || !known || m.capability != "" && !agreed.declared.Has(m.capability) {
-		refusal = s.checkMethod(call.Method, m, known)
-	}
-	return s.serve(call, m, refusal)
+	return s.serve(call, m, s.checkMethod(call.Method, m, known && m.era != statelessEra))
 }
 
 // checkMethod returns an error if the session does not serve a request in its state. It always serves
@@ -149,7 +144,7 @@ func (s *Session) checkMethod(name string, m method, known bool) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
 	case !known:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
-	case m.capability != "" && !s.agreement().declared.Has(m.capability):
+	case m.capability != "" && !s.agreed.Load().declared.Has(m.capability):
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not declare the capability %s", name, m.capability)
 	}
 	return nil
@@ -184,21 +179,21 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	if p.ProtocolVersion == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
 	}
-	var info Implementation
-	if p.ClientInfo != nil {
-		var err error
-		if info, err = readInfo(p.ClientInfo); err != nil {
-			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
-		}
+	info, err := readInfo(p.ClientInfo)
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
 	}
 	if err := c.reserve(len(c.Params)); err != nil {
 		return nil, err
 	}
-	revision := negotiate(*p.ProtocolVersion)
+	revision := *p.ProtocolVersion
+	if !slices.Contains(HandshakeRevisions(), revision) {
+		revision = LatestHandshake
+	}
 	declared := s.server.capabilities()
 	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
 	s.state.CompareAndSwap(int32(Created), int32(Initializing))
-	s.conn.SetDialect(revision.dialect())
+	s.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
 	if revision < Revision20250326 {
 		delete(sent, "completions") // the revision has the method, but not the capability
@@ -237,7 +232,6 @@ const (
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
 )
 
-// statelessRequest handles a request of the stateless era.
 func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -294,25 +288,18 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	if strictjson.First(sp.capabilities) != '{' {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
 	}
-	if sp.info != nil {
-		if err := checkInfo(sp.info); err != nil {
-			return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
-		}
+	if err := checkInfo(sp.info); err != nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
 	}
 	c.rawInfo, c.rawCapabilities = sp.info, sp.capabilities
-	return c.readLevel(sp.level)
-}
-
-func (c *Call) readLevel(raw []byte) error {
-	if raw == nil {
+	if sp.level == nil {
 		return nil
 	}
-	text, _ := strictjson.Unquote(raw)
-	level := Level(text)
-	if !slices.Contains(Levels(), level) {
+	level, _ := strictjson.Unquote(sp.level)
+	if !slices.Contains(Levels(), Level(level)) {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; use one of %q", MetaLogLevel, Levels())
 	}
-	c.level = &level
+	c.level = new(Level(level))
 	return nil
 }
 

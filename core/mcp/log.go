@@ -24,16 +24,10 @@ func Logger(ctx context.Context) *slog.Logger {
 }
 
 // CallLog returns [Options].CallLog, or a logger that discards everything.
-func (s *Server) CallLog() *slog.Logger {
-	if s.o.CallLog == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return s.o.CallLog
-}
+func (s *Server) CallLog() *slog.Logger { return s.o.CallLog }
 
 func (s *Session) logsCalls(ctx context.Context) bool {
-	log := s.server.o.CallLog
-	return log != nil && log.Enabled(ctx, slog.LevelInfo)
+	return s.server.o.CallLog.Enabled(ctx, slog.LevelInfo)
 }
 
 // maxLogged limits the bytes of an error, or of params, in the log.

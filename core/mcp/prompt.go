@@ -122,6 +122,7 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 		names[i] = a.Name
 	}
 	made := &prompt{Prompt: p, names: names, input: input, handler: h}
+	made.completes = input.complete != nil
 	return made, checkEncodable(made)
 }
 

@@ -76,21 +76,6 @@ func Revisions() []Revision {
 
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// negotiate returns the requested revision if it has a handshake, else the newest that has one.
-func negotiate(requested Revision) Revision {
-	if slices.Contains(HandshakeRevisions(), requested) {
-		return requested
-	}
-	return LatestHandshake
-}
-
-func (r Revision) dialect() jsonrpc.Dialect {
-	return jsonrpc.Dialect{
-		Batches: r == Revision20250326,
-		NullID:  r < Revision20251125,
-	}
-}
-
 // Capabilities are the capabilities that a client or a server declares. A key declares a capability,
 // whatever its value.
 type Capabilities map[string]json.RawMessage
@@ -198,9 +183,9 @@ func readInfo(raw []byte) (i Implementation, err error) {
 	return i, checkInfo(raw)
 }
 
-// checkInfo returns an error if raw cannot be the description of a client.
+// checkInfo returns an error if raw cannot be the description of a client. It may be missing.
 func checkInfo(raw []byte) error {
-	if first := strictjson.First(raw); first != '{' && first != 'n' {
+	if first := strictjson.First(raw); first != '{' && first != 'n' && first != 0 {
 		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
 	return nil

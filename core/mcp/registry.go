@@ -124,7 +124,8 @@ func (p *prompt) describe(r Revision) any   { return p.Prompt.forRevision(r) }
 
 // A descriptionCache holds the encoded descriptions of a component, by revision.
 type descriptionCache struct {
-	local bool // hidden from remote clients
+	local     bool // hidden from remote clients
+	completes bool // suggests values for its arguments
 
 	mu sync.Mutex
 	of map[Revision]json.RawMessage

@@ -173,6 +173,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 		return nil, err
 	}
 	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input, handler: h}
+	made.completes = input.complete != nil
 	return made, checkEncodable(made)
 }
 
@@ -208,10 +209,6 @@ type readable struct {
 	pace      *jsonrpc.Pace
 }
 
-type readResult struct {
-	Contents []ResourceContents `json:"contents"`
-}
-
 func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
 	if p.URI == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
@@ -230,18 +227,13 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	if err != nil {
 		return nil, err
 	}
-	result := readResult{Contents: make([]ResourceContents, len(contents))}
+	rendered := make([]ResourceContents, len(contents))
 	for i, part := range contents {
-		if part.URI == "" {
-			part.URI = *p.URI
-		}
-		if part.MIMEType == "" {
-			part.MIMEType = found.mimeType
-		}
+		part.URI, part.MIMEType = cmp.Or(part.URI, *p.URI), cmp.Or(part.MIMEType, found.mimeType)
 		part.Meta = part.Meta.forRevision(c.Revision)
-		result.Contents[i] = part
+		rendered[i] = part
 	}
-	return result, nil
+	return map[string]any{"contents": rendered}, nil
 }
 
 func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {

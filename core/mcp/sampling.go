@@ -46,16 +46,14 @@ func (m *SampledMessage) Text() string { return textOf(m.Content) }
 // A ToolChoice is "auto", "required", "none" or "", which lets the client choose.
 type ToolChoice string
 
-type toolChoiceWire struct {
-	Mode string `json:"mode"`
-}
-
 func (c ToolChoice) MarshalJSON() ([]byte, error) {
-	return strictjson.Marshal(toolChoiceWire{string(c)})
+	return strictjson.Marshal(map[string]string{"mode": string(c)})
 }
 
 func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
-	var wire toolChoiceWire
+	var wire struct {
+		Mode string `json:"mode"`
+	}
 	err := strictjson.Unmarshal(raw, &wire)
 	*c = ToolChoice(wire.Mode)
 	return err

@@ -88,6 +88,7 @@ func NewServer(info Implementation, o Options) *Server {
 		o.MaxMessage = jsonrpc.DefaultMaxMessage
 	}
 	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
 	s := &Server{
 		info:      info,
 		o:         o,
@@ -126,10 +127,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 	if err != nil {
 		return addError(to.noun, name, err)
 	}
-	if c, ok := any(item).(completable); ok && c.completes() {
-		s.declare("completions")
-	}
-	s.notifyChanged(to.kind)
+	s.notifyChanged(to.kind, item.cached().completes)
 	return nil
 }
 
@@ -172,7 +170,7 @@ func (s *Server) RemovePrompt(name string) bool { return remove(s, &s.prompts, n
 func remove[T component](s *Server, from *registry[T], name string) bool {
 	existed := from.remove(name)
 	if existed {
-		s.notifyChanged(from.kind)
+		s.notifyChanged(from.kind, false)
 	}
 	return existed
 }
@@ -196,17 +194,13 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
-func (s *Server) declare(capability string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.declared[capability] = true
-}
-
-// notifyChanged notifies clients that a list has changed. It also declares the capability.
-func (s *Server) notifyChanged(kind string) {
+// notifyChanged notifies clients that a list has changed. It also declares the capability and, if
+// completes is true, completions.
+func (s *Server) notifyChanged(kind string, completes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.declared[kind] = true
+	s.declared["completions"] = s.declared["completions"] || completes
 	for w := range s.watchers {
 		w.noteList(kind)
 	}
@@ -280,17 +274,14 @@ func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(con
 	return func(ctx context.Context, c *Call) (any, error) {
 		p := new(P)
 		if c.Params != nil {
-			if err := decoder.Decode(c.Params, p); err != nil {
-				return nil, paramsError(c.Method, err)
+			err := decoder.Decode(c.Params, p)
+			if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
+				return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", c.Method, err)
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		return f(ctx, c, p)
 	}
-}
-
-func paramsError(method string, err error) error {
-	if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", method, err)
-	}
-	return err
 }

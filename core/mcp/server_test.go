@@ -197,7 +197,7 @@ func TestHook(t *testing.T) {
 	var seen []string
 	s := newServer(mcp.Options{Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		if call.Target == "forbidden" {
-			return nil, jsonrpc.Errorf(-7, "not you, %s", call.Session.Client().Name)
+			return nil, jsonrpc.Errorf(-7, "not you, %s", call.Client().Name)
 		}
 		result, err := next(context.WithValue(ctx, key{}, "from the hook"))
 		mu.Lock()
@@ -339,12 +339,12 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// Handlers can read the client's description from the session.
+// Handlers can read the state of the session and the client's description from the call.
 func TestSession(t *testing.T) {
 	s := newServer(mcp.Options{})
-	var session *mcp.Session
+	var call *mcp.Call
 	err := s.AddTool(mcp.Tool{Name: "who"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
-		session = mcp.CallFrom(ctx).Session
+		call = mcp.CallFrom(ctx)
 		return nil, nil
 	})
 	if err != nil {
@@ -356,10 +356,11 @@ func TestSession(t *testing.T) {
 		Info:         mcp.Implementation{Name: "me", Version: "9"},
 	})
 	c.CallTool("who", nil)
-	if session.State() != mcp.Operating || session.Revision() != mcp.Revision20250326 || session.Client().Name != "me" {
-		t.Errorf("session: %v, %v, %+v", session.State(), session.Revision(), session.Client())
+	session := call.Session
+	if session.State() != mcp.Operating || session.Revision() != mcp.Revision20250326 || call.Client().Name != "me" {
+		t.Errorf("session: %v, %v, %+v", session.State(), session.Revision(), call.Client())
 	}
-	if caps := session.ClientCapabilities(); !caps.Has("sampling") || !caps.Has("unheard/of") || caps.Has("roots") {
+	if caps := call.ClientCapabilities(); !caps.Has("sampling") || !caps.Has("unheard/of") || caps.Has("roots") {
 		t.Errorf("capabilities = %s", caps)
 	}
 }

@@ -39,10 +39,10 @@ type Session struct {
 	state     atomic.Int32
 	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes
-	ending    chan struct{} // closed when the connection begins to end
-	stateless bool          // see NewStatelessSession
-	remote    bool          // the client cannot see local components
-	agreed    atomic.Pointer[agreement]
+	ending    chan struct{}             // closed when the connection begins to end
+	stateless bool                      // see NewStatelessSession
+	remote    bool                      // the client cannot see local components
+	agreed    atomic.Pointer[agreement] // empty before initialize
 }
 
 // An agreement is the result of the handshake.
@@ -52,20 +52,11 @@ type agreement struct {
 	declared Capabilities // of the server
 }
 
-// agreement returns the result of the handshake. It is empty before initialize.
-func (s *Session) agreement() *agreement { return s.agreed.Load() }
-
 // State returns the state of the session.
 func (s *Session) State() State { return State(s.state.Load()) }
 
 // Revision returns the negotiated revision, or "" before initialize.
-func (s *Session) Revision() Revision { return s.agreement().revision }
-
-// Client returns the client's description of itself.
-func (s *Session) Client() Implementation { return s.agreement().info }
-
-// ClientCapabilities returns the capabilities that the client declares.
-func (s *Session) ClientCapabilities() Capabilities { return s.agreement().capabilities }
+func (s *Session) Revision() Revision { return s.agreed.Load().revision }
 
 // end is called when the connection begins to end.
 func (s *Session) end() {
@@ -147,11 +138,6 @@ type rendered interface {
 	render(*Call) (any, error)
 }
 
-type cancelledParams struct {
-	RequestID json.RawMessage `json:"requestId"`
-	Reason    string          `json:"reason"`
-}
-
 // handleNotification ignores unknown notifications.
 func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
@@ -160,7 +146,10 @@ func (s *Session) handleNotification(req *jsonrpc.Request) error {
 			return fmt.Errorf("not expected in state %q", s.State())
 		}
 	case "notifications/cancelled":
-		var p cancelledParams
+		var p struct {
+			RequestID json.RawMessage `json:"requestId"`
+			Reason    string          `json:"reason"`
+		}
 		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 			return err
 		}

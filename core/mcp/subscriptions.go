@@ -159,7 +159,7 @@ func (c *changes) close() {
 // lists that the server offered, while the session is operating.
 func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
-		return s.agreement().declared.Has(kind)
+		return s.agreed.Load().declared.Has(kind)
 	}, func(method, uri string) {
 		if s.State() != Operating {
 			return

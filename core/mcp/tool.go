@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,12 +163,9 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 func (t Tool) forRevision(r Revision) Tool {
 	if r < Revision20250618 {
 		if t.Title != "" && (t.Annotations == nil || t.Annotations.Title == "") {
-			var a ToolAnnotations
-			if t.Annotations != nil {
-				a = *t.Annotations
-			}
-			a.Title = t.Title
-			t.Annotations = &a
+			annotations := *cmp.Or(t.Annotations, &ToolAnnotations{})
+			annotations.Title = t.Title
+			t.Annotations = &annotations
 		}
 		t.OutputSchema = nil
 	}
@@ -257,10 +255,8 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q; see tools/list", short(c.Target))
 	}
-	if len(t.Scopes) > 0 {
-		if err := checkScopes(ctx, t.Scopes); err != nil {
-			return nil, err
-		}
+	if err := checkScopes(ctx, t.Scopes); err != nil {
+		return nil, err
 	}
 	switch strictjson.First(c.arguments) {
 	case '{':

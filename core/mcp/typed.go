@@ -101,17 +101,17 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
 		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
 	}
-	inferIn, inferOut := infer != nil && t.InputSchema == nil, false
-	exact := infer == nil && !t.OwnSchema
 	out := f.output()
+	inferIn := infer != nil && t.InputSchema == nil
+	inferOut := infer != nil && t.OutputSchema == nil && out != nil
+	exact := infer == nil && !t.OwnSchema
 	var err error
 	if inferIn {
 		if t.InputSchema, err = infer(f.in, schema.Input); err != nil {
 			return nil, err
 		}
 	}
-	if infer != nil && t.OutputSchema == nil && out != nil {
-		inferOut = true
+	if inferOut {
 		if t.OutputSchema, err = infer(out, schema.Output); err != nil {
 			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
 		}
@@ -127,12 +127,13 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 	if !inferIn {
 		err = checkFits(made.input, f.in, schema.Input, exact)
 	}
-	if !inferOut && err == nil && out != nil && made.output == nil {
-		err = mismatch{fmt.Errorf("%v has no output schema", out)}
-	} else if !inferOut && err == nil && out != nil {
-		err = checkFits(made.output, out, schema.Output, exact)
+	if inferOut || err != nil || out == nil {
+		return made, err
 	}
-	return made, err
+	if made.output == nil {
+		return made, mismatch{fmt.Errorf("%v has no output schema", out)}
+	}
+	return made, checkFits(made.output, out, schema.Output, exact)
 }
 
 func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
@@ -193,9 +194,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 				return nil, fmt.Errorf("encode output: %w", err)
 			}
 		}
-		if text, ok := output.(string); ok {
-			result.Content = []Content{Text{Text: text}}
-		} else if text, ok := strictjson.Unquote(result.StructuredContent); ok && isText {
+		if text, ok := strictjson.Unquote(result.StructuredContent); ok && isText {
 			result.Content = []Content{Text{Text: text}}
 		}
 		return result, nil
@@ -253,12 +252,6 @@ func (in *textInput) check(what, name string, values map[string]string) error {
 	}
 	return nil
 }
-
-// A completable component may suggest values for its arguments.
-type completable interface{ completes() bool }
-
-func (p *prompt) completes() bool   { return p.input.complete != nil }
-func (t *template) completes() bool { return t.input.complete != nil }
 
 func textObject(values map[string]string) json.RawMessage {
 	object := []byte{'{'}

@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net"
@@ -49,14 +48,13 @@ const (
 // A conn is a connection of conns.
 type conn struct {
 	net.Conn
-	all             *conns
-	overLimit       bool         // for health checks only
-	phase           atomic.Int32 // a phase, stored after since
-	since           atomic.Int64 // when the phase began
-	writeStart      atomic.Int64 // when the write in progress began; 0 without one
-	clientClosed    atomic.Int64 // when the client closed its side; 0 if open
-	served          atomic.Bool  // a request was admitted
-	hasReadDeadline atomic.Bool
+	all          *conns
+	overLimit    bool         // for health checks only
+	phase        atomic.Int32 // a phase, stored after since
+	since        atomic.Int64 // when the phase began
+	writeStart   atomic.Int64 // when the write in progress began; 0 without one
+	clientClosed atomic.Int64 // when the client closed its side; 0 if open
+	served       atomic.Bool  // a request was admitted
 }
 
 type connKey struct{}
@@ -73,18 +71,13 @@ func newConns(l net.Listener, o ServeOptions) *conns {
 	return all
 }
 
-// attach makes a server report the states of its connections to conns.
-func (all *conns) attach(s *http.Server) {
-	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, c)
-	}
-	s.ConnState = func(c net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateActive:
-			c.(*conn).yieldIfPipelined()
-		case http.StateIdle:
-			c.(*conn).setPhase(phaseIdle)
-		}
+// setState is called by a server when the state of a connection changes.
+func setState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateActive:
+		c.(*conn).yieldIfPipelined()
+	case http.StateIdle:
+		c.(*conn).setPhase(phaseIdle)
 	}
 }
 
@@ -114,23 +107,19 @@ func (all *conns) add(accepted net.Conn) *conn {
 		_ = tcp.SetReadBuffer(readBuffer)
 	}
 	c.setPhase(phaseHeader)
-	if all.full(0) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.open) >= all.o.MaxConns {
+		all.mu.Unlock()
 		all.evict()
+		all.mu.Lock()
 	}
-	c.overLimit = all.full(0)
-	if all.full(healthConns) {
+	if len(all.open) >= all.o.MaxConns+healthConns {
 		return nil
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
+	c.overLimit = len(all.open) >= all.o.MaxConns
 	all.open[c] = struct{}{}
 	return c
-}
-
-func (all *conns) full(spare int) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.open) >= all.o.MaxConns+spare
 }
 
 // A connection is evicted first if none of its requests was admitted within unservedLimit, or if a
@@ -251,15 +240,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.writeStart.Store(c.all.now())
 	defer c.writeStart.Store(0)
 	return c.Conn.Write(p)
-}
-
-// SetReadDeadline implements [net.Conn]. net/http clears the read deadline several times per request;
-// this skips the system call if none is set.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	if set := !t.IsZero(); c.hasReadDeadline.Swap(set) || set {
-		return c.Conn.SetReadDeadline(t)
-	}
-	return nil
 }
 
 // abort closes the connection and discards data that the client has not read.

@@ -35,14 +35,15 @@ type exchange struct {
 	startsSession  bool
 	isSubscription bool
 
-	mu              sync.Mutex
-	timer           *time.Timer // starts the stream of a slow call; nil before the call starts
-	answered        bool
-	complete        bool // the answer has been written
-	sessionReleased bool
-	stream          *stream
-	reader          *reader
-	written         chan struct{} // closed when writeStream has returned
+	sessionReleased sync.Once
+
+	mu       sync.Mutex
+	timer    *time.Timer // starts the stream of a slow call; nil before the call starts
+	answered bool
+	complete bool // the answer has been written
+	stream   *stream
+	reader   *reader
+	written  chan struct{} // closed when writeStream has returned
 }
 
 // Buffer implements [jsonrpc.Responder]. It is called when a call starts.
@@ -63,9 +64,8 @@ func (e *exchange) startTimer() {
 func (e *exchange) startStream() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.answered && e.stream == nil {
-		e.openStream()
-		e.prime()
+	if !e.answered {
+		e.ensureStream()
 	}
 }
 
@@ -75,32 +75,33 @@ func (e *exchange) Send(msg []byte) error {
 	if e.answered {
 		return errAnswered
 	}
-	if e.stream == nil {
-		e.openStream()
-		e.prime()
-	}
+	e.ensureStream()
 	return e.stream.add(msg)
+}
+
+// ensureStream makes the response a stream that begins with an event that has only an id, from which
+// the client can resume the stream. Revisions that do not support that get no such event. mu is held.
+func (e *exchange) ensureStream() {
+	if e.stream != nil {
+		return
+	}
+	e.openStream()
+	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
+		e.stream.addEmpty(0)
+	}
 }
 
 // openStream makes the response a stream. mu is held.
 func (e *exchange) openStream() {
 	e.setSessionID()
 	if e.session != nil {
-		e.stream = e.session.streams.openForCall()
+		e.reader = e.session.streams.open(true, false)
 	} else {
-		e.stream = e.h.newStreams(e.client).openTransient(e.isSubscription)
+		e.reader = e.h.newStreams(e.client).open(false, e.isSubscription)
 	}
-	e.reader = e.stream.read(0)
+	e.stream = e.reader.stream
 	e.written = make(chan struct{})
 	go e.writeStream()
-}
-
-// prime sends an event that has only an id, from which the client can resume the stream. It does
-// nothing in revisions that do not support that. mu is held.
-func (e *exchange) prime() {
-	if e.session != nil && e.session.Revision() >= mcp.Revision20251125 {
-		e.stream.addEmpty(0)
-	}
 }
 
 // writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
@@ -108,7 +109,7 @@ func (e *exchange) prime() {
 func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
-	e.h.writeStreamHeader(e.w)
+	writeStreamHeader(e.w)
 	if e.h.writeStream(e.w, e.r, e.reader) == readerDismissed {
 		hangUp(e.w, e.r)
 	}
@@ -117,11 +118,8 @@ func (e *exchange) writeStream() {
 // releaseSession releases the session once the client has its answer or no longer waits for it. A
 // call that still runs does not keep the session alive.
 func (e *exchange) releaseSession() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.session != nil && !e.sessionReleased {
-		e.sessionReleased = true
-		e.session.release()
+	if e.session != nil {
+		e.sessionReleased.Do(e.session.release)
 	}
 }
 
@@ -173,7 +171,10 @@ func (e *exchange) Suspend(retry time.Duration) {
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.setAnswered()
+	e.answered = true // Send refuses further messages
+	if e.timer != nil {
+		e.timer.Stop()
+	}
 	if e.buffer != nil && cap(msg) <= maxBuffer {
 		*e.buffer = msg
 	}
@@ -181,7 +182,7 @@ func (e *exchange) Respond(msg []byte, err error) {
 	case e.stream != nil:
 		e.stream.finish(msg)
 	case msg == nil:
-		e.w.WriteHeader(http.StatusAccepted) // the client cancelled the request
+		e.w.WriteHeader(http.StatusAccepted) // there is no answer, or the client cancelled the request
 	default:
 		e.writeAnswer(msg, err)
 	}
@@ -207,23 +208,10 @@ const maxBuffer = 64 << 10
 // respondAccepted ends the response to a message that needs no answer.
 func (e *exchange) respondAccepted() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.answered {
-		return
-	}
-	e.setAnswered()
-	if e.stream != nil {
-		e.stream.end()
-		return
-	}
-	e.w.WriteHeader(http.StatusAccepted)
-}
-
-// setAnswered makes Send refuse further messages. mu is held.
-func (e *exchange) setAnswered() {
-	e.answered = true
-	if e.timer != nil {
-		e.timer.Stop()
+	answered := e.answered
+	e.mu.Unlock()
+	if !answered {
+		e.Respond(nil, nil)
 	}
 }
 
@@ -322,14 +310,13 @@ func (e *exchange) setStatusHeaders(err error) int {
 }
 
 func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	header := w.Header()
-	header["Content-Type"] = h.headers.json
+	w.Header().Set("Content-Type", "application/json")
 	if len(msg) <= maxUnflushed {
 		w.WriteHeader(status)
 		_, _ = w.Write(msg)
 		return
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(msg))}
+	w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 	w.WriteHeader(status)
 	control := http.NewResponseController(w)
 	_ = h.send(w, control, msg)

@@ -18,12 +18,6 @@ type guard struct {
 	ServeOptions
 	handler http.Handler
 	origins *originPolicy
-	headers guardHeaders
-}
-
-// guardHeaders are header values that all responses share, to save allocations.
-type guardHeaders struct {
-	noStore, noSniff, close []string
 }
 
 // newGuard returns a guard of h for a server that listens on addr. addr is nil if it is not known.
@@ -36,10 +30,7 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 		return nil, err
 	}
 	origins.authenticated = len(o.Gates) > 0
-	return &guard{
-		ServeOptions: o, handler: h, origins: origins,
-		headers: guardHeaders{[]string{"no-store"}, []string{"nosniff"}, []string{"close"}},
-	}, nil
+	return &guard{o, h, origins}, nil
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,19 +46,19 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// POST responses need neither header: they are not cached, and the handler sets their Content-Type.
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
-		g.setNoStore(header)
+		setNoStore(header)
 	}
 	if r.TransferEncoding != nil {
 		// net/http drops a Content-Length that was sent too, so the end of this request is
 		// ambiguous: do not read another request from the connection.
-		header["Connection"] = g.headers.close
+		header.Set("Connection", "close")
 	}
 	if err := g.origins.admit(header, r); err != nil {
 		g.refuse(w, r, http.StatusForbidden, g.advise(err))
 		return
 	}
 	if c != nil && c.overLimit {
-		header["Connection"] = g.headers.close
+		header.Set("Connection", "close")
 		if !g.Health || r.URL.Path != HealthPath {
 			g.refuseUnavailable(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
 			return
@@ -92,9 +83,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // setNoStore keeps browsers from caching a response, and from guessing its type.
-func (g *guard) setNoStore(header http.Header) {
-	header["Cache-Control"] = g.headers.noStore
-	header["X-Content-Type-Options"] = g.headers.noSniff
+func setNoStore(header http.Header) {
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
 }
 
 func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +102,6 @@ func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// advise returns the message of err with its remedy.
 func (g *guard) advise(err error) string {
 	if remedy := g.Remedy(err); remedy != "" {
 		return err.Error() + "; " + remedy
@@ -179,8 +169,8 @@ func (g *guard) challenge(w http.ResponseWriter, r *http.Request, code, message 
 // refuse responds with a JSON-RPC error without an id, and closes the connection.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	logRefusal(g.Logger, r, status, message)
-	g.setNoStore(w.Header())
-	w.Header()["Connection"] = g.headers.close // makes repeated attempts expensive for the client
+	setNoStore(w.Header())
+	w.Header().Set("Connection", "close") // makes repeated attempts expensive for the client
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))

@@ -348,7 +348,7 @@ func TestPreflight(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "https://app.example.com",
-		"Access-Control-Allow-Methods":     corsMethods,
+		"Access-Control-Allow-Methods":     "GET, POST, DELETE",
 		"Access-Control-Allow-Headers":     corsHeaders + ", mcp-param-city, Mcp-Param-Unit",
 		"Access-Control-Expose-Headers":    "Mcp-Session-Id, WWW-Authenticate, Retry-After",
 		"Access-Control-Max-Age":           "7200",

@@ -91,7 +91,6 @@ type Handler struct {
 	o         Options
 	stateless *mcp.Session // for requests without a session
 	buffers   sync.Pool    // of *[]byte, for responses
-	headers   fixedHeaders
 	closing   atomic.Bool
 
 	origins    *originPolicy
@@ -102,11 +101,6 @@ type Handler struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	sweeping bool
-}
-
-// fixedHeaders are header values that all responses share, to save allocations.
-type fixedHeaders struct {
-	json, sse, noCache, noBuffer []string
 }
 
 // NewHandler returns a handler that serves s until [Handler.Shutdown].
@@ -120,7 +114,6 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 		o:            o,
 		stateless:    s.NewStatelessSession(),
 		buffers:      sync.Pool{New: func() any { return new([]byte) }},
-		headers:      fixedHeaders{[]string{"application/json"}, []string{"text/event-stream"}, []string{"no-cache"}, []string{"no"}},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
 		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),

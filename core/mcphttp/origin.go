@@ -18,7 +18,6 @@ type originPolicy struct {
 	all           bool            // allow all origins
 }
 
-// newOriginPolicy returns the policy of a server that listens on addr.
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
 	p := &originPolicy{addr: addr, hosts: map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true}, listed: map[string]bool{}}
 	for _, host := range hosts {
@@ -59,7 +58,7 @@ func (p *originPolicy) admit(header http.Header, r *http.Request) error {
 		return &OriginError{sent[0]}
 	}
 	header["Access-Control-Allow-Origin"] = sent
-	header["Access-Control-Expose-Headers"] = []string{corsExposed}
+	header["Access-Control-Expose-Headers"] = []string{"Mcp-Session-Id, WWW-Authenticate, Retry-After"}
 	header["Vary"] = []string{"Origin"}
 	return nil
 }
@@ -72,17 +71,12 @@ func (p *originPolicy) allowsHost(host string) bool {
 
 // knowsHost reports whether host is listed or names this machine.
 func (p *originPolicy) knowsHost(host string) bool {
-	if p.hosts[host] {
-		return true
-	}
+	host = strings.ToLower(host)
 	name, ok := withoutPort(host)
-	if !ok {
-		return false
-	}
-	if IsLoopback(p.addr) && name == bracket(p.addr.(*net.TCPAddr).IP) {
+	if ok && IsLoopback(p.addr) && name == bracket(p.addr.(*net.TCPAddr).IP) {
 		return true // such as 127.0.0.2
 	}
-	return p.hosts[name] || p.hosts[strings.ToLower(name)] || p.hosts[strings.ToLower(host)]
+	return ok && (p.hosts[name] || p.hosts[host])
 }
 
 // allowsOrigin reports whether pages of origin may call the server. host is the Host header, which
@@ -152,13 +146,9 @@ func withoutDefaultPort(origin string) string {
 	return origin
 }
 
-// CORS headers for pages of other origins.
-const (
-	corsMethods = "GET, POST, DELETE"
-	corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
-	corsExposed = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
-	corsMaxAge  = "7200" // seconds
-)
+// corsHeaders are the request headers that pages of other origins may send.
+const corsHeaders = "Content-Type, Accept, Authorization, X-Api-Token, Mcp-Session-Id, " +
+	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
 
 // paramHeaderPrefix starts the names of headers for tool arguments.
 const paramHeaderPrefix = "Mcp-Param-"
@@ -173,9 +163,9 @@ func preflight(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	header := w.Header()
-	header.Set("Access-Control-Allow-Methods", corsMethods)
+	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	header.Set("Access-Control-Allow-Headers", corsHeaders+requestedParams(r.Header["Access-Control-Request-Headers"]))
-	header.Set("Access-Control-Max-Age", corsMaxAge)
+	header.Set("Access-Control-Max-Age", "7200") // seconds
 	header.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -51,7 +51,6 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	server := newHTTPServer(ctx, g, o)
 	all := newConns(listener, o)
 	defer close(all.done)
-	all.attach(server)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(all) }()
 	if o.Ready != nil {
@@ -69,7 +68,7 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server without timeouts, which conns enforces. The contexts of calls do not
+// newHTTPServer returns a server for conns, which enforces the timeouts. The contexts of calls do not
 // end with ctx, because calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
@@ -81,11 +80,10 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 		MaxHeaderBytes:               o.MaxHeader,
 		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState:                    setState,
 	}
 }
-
-// closeTimeout is the timeout for open connections once all calls have ended.
-const closeTimeout = time.Second
 
 // shutDown waits for calls in flight for the grace period, then closes all connections.
 func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOptions) {
@@ -95,7 +93,7 @@ func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOption
 	if err := h.Shutdown(grace); err != nil {
 		o.Logger.Warn("calls cancelled: grace period over", "grace", o.Grace, "error", err)
 	}
-	last, cancel := context.WithTimeout(grace, closeTimeout)
+	last, cancel := context.WithTimeout(grace, time.Second) // for open connections once all calls have ended
 	defer cancel()
 	_ = server.Shutdown(last)
 	server.Close()
@@ -205,14 +203,13 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 }
 
 func (o ServeOptions) check() error {
-	for name, n := range map[string]int{"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns} {
-		if n < 0 {
-			return &OptionError{name, strconv.Itoa(n), "must not be negative"}
-		}
+	limits := map[string]any{
+		"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns, "HeaderTimeout": o.HeaderTimeout,
+		"BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace,
 	}
-	for name, d := range map[string]time.Duration{"HeaderTimeout": o.HeaderTimeout, "BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace} {
-		if d < 0 {
-			return &OptionError{name, d.String(), "must not be negative"}
+	for name, limit := range limits {
+		if text := fmt.Sprint(limit); strings.HasPrefix(text, "-") {
+			return &OptionError{name, text, "must not be negative"}
 		}
 	}
 	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {

@@ -34,7 +34,7 @@ type session struct {
 
 func (h *Handler) newSession(r *http.Request, client string) *session {
 	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
-	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.standaloneStream().add(msg) })
+	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.standalone.add(msg) })
 	return s
 }
 
@@ -193,7 +193,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := auth.UntilExpiry(r.Context())
 	defer stop()
-	h.writeStreamHeader(w)
+	writeStreamHeader(w)
 	h.writeStream(w, r.WithContext(ctx), reader)
 }
 

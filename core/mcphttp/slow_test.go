@@ -11,7 +11,7 @@ import (
 func TestSlowReaders(t *testing.T) {
 	msg := []byte(`"` + strings.Repeat("x", 1000) + `"`)
 	for lossless, want := range map[bool]readerState{false: readerDone, true: readerLost} {
-		s := (&streams{limit: 10_000, hold: func(int) bool { return false }}).openTransient(lossless)
+		s := newStreams(10_000, func(int) bool { return false }).open(false, lossless).stream
 		r := s.read(0)
 		var err error
 		for range 100 {

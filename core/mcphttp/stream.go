@@ -17,17 +17,24 @@ type streams struct {
 	limit int
 	hold  func(n int) (exceeded bool) // takes n bytes of the memory quota; n may be negative
 
-	mu         sync.Mutex
-	size       int
-	overQuota  bool      // the memory quota is exceeded
-	last       int       // number of the newest stream
-	standalone *stream   // for messages that belong to no call; nil until it is used
-	calls      []*stream // oldest first
-	ended      bool
+	standalone *stream // for messages that belong to no call
+
+	mu        sync.Mutex
+	size      int
+	overQuota bool      // the memory quota is exceeded
+	last      int       // number of the newest stream
+	resumable []*stream // the standalone stream, then those of calls, oldest first
+}
+
+func newStreams(limit int, hold func(n int) (exceeded bool)) *streams {
+	all := &streams{limit: limit, hold: hold}
+	all.standalone = &stream{all: all, name: "0"}
+	all.resumable = []*stream{all.standalone}
+	return all
 }
 
 func (h *Handler) newStreams(client string) *streams {
-	return &streams{limit: h.o.ReplayBuffer, hold: func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) }}
+	return newStreams(h.o.ReplayBuffer, func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) })
 }
 
 // account counts n more bytes of events. mu is held.
@@ -76,38 +83,22 @@ type event struct {
 // cost is the number of bytes that an event counts toward the size limit.
 func (e event) cost() int { return len(e.data) + 64 }
 
-func (all *streams) openForCall() *stream {
+// open opens the stream of a call and returns its reader. A stream that is not resumable ends with
+// its connection. If the client reads too slowly, a lossless stream ends; any other drops events
+// before the answer.
+func (all *streams) open(resumable, lossless bool) *reader {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.last++
-	s := &stream{all: all, name: strconv.FormatInt(int64(all.last), 36)}
-	all.calls = append(all.calls, s)
-	return s
-}
-
-// openTransient returns a stream that ends with its connection. If the client reads too slowly, a
-// lossless stream ends; any other drops events before the answer.
-func (all *streams) openTransient(lossless bool) *stream {
-	return &stream{all: all, lossless: lossless}
+	s := &stream{all: all, lossless: lossless}
+	if resumable {
+		all.last++
+		s.name = strconv.FormatInt(int64(all.last), 36)
+		all.resumable = append(all.resumable, s)
+	}
+	return s.read(0)
 }
 
 func (s *stream) isResumable() bool { return s.name != "" }
-
-func (all *streams) standaloneStream() *stream {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.standaloneLocked()
-}
-
-func (all *streams) standaloneLocked() *stream {
-	if all.standalone == nil {
-		all.standalone = &stream{all: all, name: "0"}
-		if all.ended {
-			all.standalone.finished = time.Now().UnixNano()
-		}
-	}
-	return all.standalone
-}
 
 var errSlow = errors.New("the client reads too slowly")
 
@@ -122,11 +113,13 @@ func (s *stream) addEmpty(retry time.Duration) {
 
 // finish appends the last message, if it is not nil, and ends the stream.
 func (s *stream) finish(msg []byte) {
-	if msg == nil {
-		s.end()
+	if msg != nil {
+		_ = s.appendEvent(event{data: oneLine(msg)}, true)
 		return
 	}
-	_ = s.appendEvent(event{data: oneLine(msg)}, true)
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	s.end()
 }
 
 // oneLine returns a copy of a message without line breaks, which would end the data of an event.
@@ -161,8 +154,8 @@ func (s *stream) appendEvent(e event, last bool) error {
 // streams of finished calls, the oldest events of the largest stream. The last step keeps the latest
 // event of each stream, which does not count toward the limit. mu is held.
 func (s *stream) trim() error {
-	s.all.dropFinished(s, func(old *stream) bool { return old.delivered })
-	s.all.dropFinished(s, func(*stream) bool { return true })
+	s.all.shrink(func(old *stream) bool { return old != s && old.delivered })
+	s.all.shrink(func(old *stream) bool { return old != s })
 	for s.all.size > s.all.budget() {
 		largest, droppable := s.all.largest(s)
 		if droppable <= s.all.budget() {
@@ -176,37 +169,37 @@ func (s *stream) trim() error {
 	return nil
 }
 
-// dropFinished drops streams of finished calls for which match reports true, the oldest first, until
-// the size is within the budget. It keeps streams that have a reader, and the stream keep. mu is held.
-func (all *streams) dropFinished(keep *stream, match func(*stream) bool) {
-	for i := 0; i < len(all.calls) && all.size > all.budget(); {
-		if old := all.calls[i]; old != keep && old.finished != 0 && old.reader == nil && match(old) {
-			all.drop(old)
-		} else {
-			i++
-		}
+// shrink is dropFinished until the size is within the budget. mu is held.
+func (all *streams) shrink(match func(*stream) bool) {
+	if all.size > all.budget() {
+		all.dropFinished(func(s *stream) bool { return all.size > all.budget() && match(s) })
 	}
+}
+
+// dropFinished drops streams of finished calls for which match reports true, the oldest first. It
+// keeps streams that have a reader. mu is held.
+func (all *streams) dropFinished(match func(*stream) bool) {
+	all.resumable = slices.DeleteFunc(all.resumable, func(s *stream) bool {
+		drop := s.finished != 0 && s.reader == nil && s != all.standalone && match(s)
+		if drop {
+			all.account(-s.bytes)
+		}
+		return drop
+	})
 }
 
 // largest returns the stream with the most droppable bytes, and the droppable bytes of all streams.
 // It includes extra, which may be a transient stream. mu is held.
 func (all *streams) largest(extra *stream) (largest *stream, droppable int) {
 	largest = extra
-	consider := func(s *stream) {
-		n := s.droppable()
-		droppable += n
-		if n > largest.droppable() {
+	if !extra.isResumable() {
+		droppable = extra.droppable()
+	}
+	for _, s := range all.resumable {
+		droppable += s.droppable()
+		if s.droppable() > largest.droppable() {
 			largest = s
 		}
-	}
-	for _, s := range all.calls {
-		consider(s)
-	}
-	if all.standalone != nil {
-		consider(all.standalone)
-	}
-	if !extra.isResumable() {
-		consider(extra)
 	}
 	return largest, droppable
 }
@@ -229,20 +222,8 @@ func (s *stream) dropFirst(n int) {
 	s.first += n
 }
 
-// drop removes the stream of a call. mu is held.
-func (all *streams) drop(s *stream) {
-	all.account(-s.bytes)
-	all.calls = slices.DeleteFunc(all.calls, func(one *stream) bool { return one == s })
-}
-
-// end ends the stream without a further message.
+// end ends the stream without a further message. mu is held.
 func (s *stream) end() {
-	s.all.mu.Lock()
-	defer s.all.mu.Unlock()
-	s.endLocked()
-}
-
-func (s *stream) endLocked() {
 	if s.finished == 0 {
 		s.finished = time.Now().UnixNano()
 	}
@@ -252,12 +233,8 @@ func (s *stream) endLocked() {
 func (all *streams) endAll() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.ended = true
-	for _, s := range all.calls {
-		s.endLocked()
-	}
-	if all.standalone != nil {
-		all.standalone.endLocked()
+	for _, s := range all.resumable {
+		s.end()
 	}
 }
 
@@ -265,11 +242,7 @@ func (all *streams) endAll() {
 func (all *streams) dropFinishedBefore(before int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for _, s := range slices.Clone(all.calls) {
-		if s.finished != 0 && s.finished < before && s.reader == nil {
-			all.drop(s)
-		}
-	}
+	all.dropFinished(func(s *stream) bool { return s.finished < before })
 }
 
 // resumeAfter returns a reader that continues after the event with an id, or on the standalone
@@ -278,29 +251,19 @@ func (all *streams) resumeAfter(id string) (*reader, bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if id == "" {
-		s := all.standaloneLocked()
-		return s.readLocked(s.sent), true
+		return all.standalone.read(all.standalone.sent), true
 	}
 	name, number, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
-	s := all.byName(name)
-	if err != nil || s == nil || n < 0 || n >= s.first+len(s.events) {
+	at := slices.IndexFunc(all.resumable, func(s *stream) bool { return s.name == name })
+	if err != nil || at < 0 || n < 0 || n >= all.resumable[at].next() {
 		return nil, false
 	}
-	return s.readLocked(n + 1), true
+	return all.resumable[at].read(n + 1), true
 }
 
-func (all *streams) byName(name string) *stream {
-	if all.standalone != nil && all.standalone.name == name {
-		return all.standalone
-	}
-	for _, s := range all.calls {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}
+// next returns the number of the next event. mu is held.
+func (s *stream) next() int { return s.first + len(s.events) }
 
 // A reader sends a stream over one connection. A new reader of a stream replaces the old one.
 type reader struct {
@@ -322,13 +285,8 @@ const (
 	readerDisconnected                    // a write failed, or the context of the request ended
 )
 
+// read returns a new reader that starts with the event of a number. mu is held.
 func (s *stream) read(from int) *reader {
-	s.all.mu.Lock()
-	defer s.all.mu.Unlock()
-	return s.readLocked(from)
-}
-
-func (s *stream) readLocked(from int) *reader {
 	s.dismissLocked(0)
 	s.reader = &reader{stream: s, next: from, wakeup: make(chan struct{}, 1)}
 	return s.reader
@@ -338,7 +296,7 @@ func (s *stream) readLocked(from int) *reader {
 func (r *reader) primeOnce() {
 	s := r.stream
 	s.all.mu.Lock()
-	empty := s.first+len(s.events) == 0
+	empty := s.next() == 0
 	s.all.mu.Unlock()
 	if empty {
 		s.addEmpty(0)
@@ -349,7 +307,7 @@ func (r *reader) primeOnce() {
 func (s *stream) dismiss() {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
-	s.dismissLocked(s.first + len(s.events))
+	s.dismissLocked(s.next())
 }
 
 // dismissLocked stops the reader before the event with a number. mu is held.
@@ -386,7 +344,7 @@ func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 		}
 		r.next = s.first // the client was disconnected for too long, or reads too slowly
 	}
-	end := s.first + len(s.events)
+	end := s.next()
 	if r.dismissed {
 		end = min(end, r.stopAt)
 	}
@@ -419,27 +377,24 @@ func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
-// writeStreamHeader sends the header of a response that is a stream.
-func (h *Handler) writeStreamHeader(w http.ResponseWriter) {
-	header := w.Header()
-	header["Content-Type"] = h.headers.sse
-	header["Cache-Control"] = h.headers.noCache
-	header["X-Accel-Buffering"] = h.headers.noBuffer
+func writeStreamHeader(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush()
 }
 
 // writeStream writes a stream to a client until the stream ends, the client disconnects or the reader
 // is dismissed.
-func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) readerState {
-	defer from.release()
+func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) (state readerState) {
+	defer func() { from.release(state == readerDone) }()
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	quiet := time.NewTimer(h.o.KeepAlive)
 	defer quiet.Stop()
 	var buf []byte
 	for {
-		var state readerState
 		if buf, state = from.appendPending(buf[:0]); len(buf) > 0 {
 			if h.send(w, control, buf) != nil {
 				return readerDisconnected
@@ -449,18 +404,13 @@ func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *read
 				continue
 			}
 		}
-		switch state {
-		case readerWaits:
-		case readerLost:
+		if state == readerLost {
 			// A write that fails breaks the connection, which cancels the call.
 			_ = control.SetWriteDeadline(time.Unix(1, 0))
 			_, _ = w.Write([]byte(":\n\n"))
 			_ = control.Flush()
-			return state
-		case readerDone:
-			from.markDelivered()
-			return state
-		default:
+		}
+		if state != readerWaits {
 			return state
 		}
 		select {
@@ -487,18 +437,13 @@ func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, 
 	return control.Flush()
 }
 
-func (r *reader) markDelivered() {
-	r.stream.all.mu.Lock()
-	defer r.stream.all.mu.Unlock()
-	r.stream.delivered = true
-}
-
 // release detaches a reader from its stream, and drops events above the size limit that were kept
-// for it.
-func (r *reader) release() {
+// for it. delivered reports whether the client got the whole stream.
+func (r *reader) release(delivered bool) {
 	s := r.stream
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
+	s.delivered = s.delivered || delivered
 	if s.reader != r {
 		return
 	}
@@ -506,5 +451,5 @@ func (r *reader) release() {
 	for s.delivered && s.all.size > s.all.budget() && len(s.events) > 1 {
 		s.dropFirst(1)
 	}
-	s.all.dropFinished(nil, func(old *stream) bool { return old.delivered })
+	s.all.shrink(func(old *stream) bool { return old.delivered })
 }
