@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
@@ -29,6 +32,15 @@ type newProjectOutput struct {
 	Programs []string `json:"programs"`
 	Notes    []string `json:"notes,omitempty"`
 	Next     []string `json:"next"`
+}
+
+// String describes the project and the next steps.
+func (o newProjectOutput) String() string {
+	lines := []string{fmt.Sprintf("Created %s (module %s) with %d files in %s.", o.Name, o.Module, o.Files, o.Dir)}
+	for _, next := range slices.Concat(o.Notes, o.Next) {
+		lines = append(lines, next)
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // addNewProject returns a function that adds the tool new_project to a dev server.

@@ -77,20 +77,24 @@ func isStructured(result any) bool {
 // render returns a tool result and its size.
 func render(result any, structured bool) (answer *mcp.ToolResult, size int, err error) {
 	answer = &mcp.ToolResult{}
+	structuredResult := result
 	switch result := result.(type) {
 	case *engine.Fault:
 		answer = mcp.ErrorResult(result)
 	case *engine.Result:
 		summary := result.String()
 		for _, f := range result.Files {
-			if result.DryRun && !f.Derived && f.Diff != "" {
+			if !f.Derived && f.Diff != "" {
 				summary += "\n" + f.Diff
 			}
 		}
 		answer.Content = text(summary)
-	case *engine.FileText: // lines are hard to read in JSON
-		answer.Content, structured = text(result.String()), false
-	case *engine.Listing, *engine.History, *engine.Inspection:
+	case *engine.FileText, *LogOutput: // lines are hard to read in JSON
+		answer.Content, structured = text(fmt.Sprint(result)), false
+	case *engine.Inspection:
+		answer.Content = text(result.String())
+		structuredResult = result.WithoutText()
+	case *engine.Listing, *engine.History:
 		if !structured {
 			answer.Content = text(fmt.Sprint(result))
 		}
@@ -98,7 +102,7 @@ func render(result any, structured bool) (answer *mcp.ToolResult, size int, err 
 		answer.Content = text(result.String())
 	}
 	if structured {
-		answer.StructuredContent, err = strictjson.Marshal(result)
+		answer.StructuredContent, err = strictjson.Marshal(structuredResult)
 	}
 	size = len(answer.StructuredContent)
 	for _, block := range answer.Content {

@@ -48,9 +48,18 @@ const (
 
 // LogOutput is the output of log.
 type LogOutput struct {
-	OK     bool     `json:"ok"`     // Always true
-	Output []string `json:"output"` // Lines that the server printed: an event each, or the result
-	Next   []string `json:"next"`   // Next steps
+	OK     bool     `json:"ok"`             // Always true
+	Output []string `json:"output"`         // Lines that the server printed: an event each, or the result
+	Next   []string `json:"next,omitempty"` // Next steps
+}
+
+// String returns the lines and the next steps.
+func (o *LogOutput) String() string {
+	lines := slices.Clone(o.Output)
+	for _, next := range o.Next {
+		lines = append(lines, "Next: "+next)
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // Log shows the event log of the features, skips or maps an event that cannot be applied, restores it, or
@@ -167,7 +176,7 @@ const (
 
 // output returns the result of a command that printed out and errOut.
 func (in LogInput) output(out, errOut string) *LogOutput {
-	result := &LogOutput{OK: true, Output: []string{}, Next: []string{}}
+	result := &LogOutput{OK: true, Output: []string{}}
 	switch cmp.Or(in.Action, LogShow) {
 	case LogShow:
 	case LogReplay:

@@ -133,6 +133,13 @@ func receiverName(f *ast.FuncDecl) string {
 	return ""
 }
 
+// WithoutText returns the inspection without source.
+func (i *Inspection) WithoutText() *Inspection {
+	s := *i
+	s.Declarations, s.Source, s.Test = "", "", ""
+	return &s
+}
+
 // Short returns the short form of the inspection: the component's own declarations instead of its files.
 func (i *Inspection) Short(most int) any {
 	c := &Cutter{Most: most}
@@ -142,7 +149,7 @@ func (i *Inspection) Short(most int) any {
 	return &s
 }
 
-// String returns the component's name, files and declarations.
+// String returns the component's name, and its files, or its declarations in the short form.
 func (i *Inspection) String() string {
 	var out strings.Builder
 	c := i.Component
@@ -158,7 +165,14 @@ func (i *Inspection) String() string {
 	for _, d := range i.Warnings {
 		fmt.Fprintf(&out, "warning: %s\n", d)
 	}
-	fmt.Fprintf(&out, "\n%s\n", i.Declarations)
+	if i.Source == "" {
+		fmt.Fprintf(&out, "\n%s\n", i.Declarations)
+		return out.String()
+	}
+	fmt.Fprintf(&out, "\n%s:\n\n%s", c.File, i.Source)
+	if i.Test != "" {
+		fmt.Fprintf(&out, "\n%s:\n\n%s", i.TestFile, i.Test)
+	}
 	return out.String()
 }
 

@@ -98,8 +98,9 @@ func TestDevServerFinishesTool(t *testing.T) {
 		}
 	}
 	shown := mustCall[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
-	if shown.Component.Name != "shout" || !strings.Contains(shown.Source, "func Shout(") || !strings.Contains(shown.Test, "func TestShout(") {
-		t.Errorf("inspect_component says %+v", shown)
+	source := client.CallTool("inspect_component", object{"name": "shout", "detail": true}).Text()
+	if shown.Component.Name != "shout" || !strings.Contains(source, "func Shout(") || !strings.Contains(source, "func TestShout(") {
+		t.Errorf("inspect_component says %+v\n%s", shown, source)
 	}
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
