@@ -27,7 +27,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setSteps(in.Body, in.Examples); err != nil {
+	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
 		return gen.Draft{}, err
 	}
 	if in.Check != "" {
@@ -145,7 +145,7 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setSteps(in.Body, in.Examples); err != nil {
+	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
 		return gen.Draft{}, err
 	}
 	input, output, err := n.inputOutput(p, in.Fields, in.Output)

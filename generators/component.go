@@ -3,17 +3,14 @@ package generators
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -33,7 +30,7 @@ type component struct {
 	feature string          // empty for a component outside of features
 	check   *body           // of a command; may be nil
 	given   []call          // calls that set up its test
-	tools   []string        // tools that the examples call
+	tools   []string        // tools that the examples call; empty for a resource or prompt itself
 	later   []time.Duration // advances of the clock before these calls
 	others  []string        // further features that its test serves
 
@@ -48,7 +45,7 @@ func newComponent(p gen.Project, kind, dir, text, description string) (component
 	if err != nil {
 		return component{}, err
 	}
-	n := component{kind: kind, dir: dir, name: name, wire: name.Wire(), goName: name.Go()}
+	n := component{kind: kind, dir: dir, name: name, wire: name.Wire(), goName: name.Go(), features: map[string]*gen.Feature{}}
 	if err := gen.CheckWireName(n.wire, p.Name); err != nil {
 		return component{}, err
 	}
@@ -93,24 +90,9 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 
 // test returns the test file of the component. The test starts with a client of its package.
 func (n component) test(p gen.Project, body func(gen.GoFile) string) gen.GoFile {
-	imported := p.Import(n.dir)
-	file := gen.NewGoFile(imported+"_test", p.Package(n.dir)+"_test")
+	file := gen.NewGoFile(p.Import(n.dir)+"_test", p.Package(n.dir)+"_test")
 	file.ImportName(p.Import("core/mcptest"), "mcptest")
-	begin := ""
-	if n.feature != "" {
-		begin = n.testSetup(p, file)
-	} else if used := n.body.features(p); len(used) > 0 {
-		file.ImportName(imported, p.Package(n.dir))
-		file.ImportName(p.Import("core/app/apptest"), "apptest")
-		for _, feature := range used {
-			importFeature(p, file, feature)
-		}
-		begin = serveFeature(p, file, used...) + fmt.Sprintf("client.Register(%s)\n", file.Ref(imported, "Register"))
-	} else {
-		file.ImportName(imported, p.Package(n.dir))
-		begin = fmt.Sprintf("client := %s(t, %s)\n", file.Ref(p.Import("core/mcptest"), "Serve"), file.Ref(imported, "Register"))
-	}
-	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+begin+body(file)+"\n}", "testing")
+	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(p, file)+body(file)+"\n}", "testing")
 	return file
 }
 
@@ -189,74 +171,14 @@ func (n *component) setUndescribed(fields []gen.Field) {
 
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
-	Examples []Example `json:"examples,omitempty"`                // Test cases that must pass first. output must match exactly, error is a substring; without either, any success passes
+	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
+	Examples []Step `json:"examples,omitempty"`                // Test cases. output must match exactly, error is a substring; without either, any success passes. If the body uses a feature: as for a command
 }
 
 // A TextImplementation is an Implementation of a component that returns text.
 type TextImplementation struct {
-	Body     string    `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); otherwise as for a tool
-	Examples []Example `json:"examples,omitempty"`                // Test cases, as for a tool
-}
-
-// An Example is an input with the expected output or error.
-type Example struct {
-	Name   string                     `json:"name,omitempty"`
-	Input  map[string]json.RawMessage `json:"input,omitempty"`
-	Output json.RawMessage            `json:"output,omitempty"`
-	Error  string                     `json:"error,omitempty"`
-}
-
-var errExamplesWithoutBody = errors.New("examples without body; send the statements of the function as body too")
-
-// setImplementation sets body and examples. callable reports that the component runs without a body.
-func (n *component) setImplementation(in Implementation, callable bool) error {
-	if in.Body == "" && len(in.Examples) > 0 && !callable {
-		return errExamplesWithoutBody
-	}
-	if in.Body != "" {
-		var err error
-		if n.body, err = parseBody("body", in.Body); err != nil {
-			return err
-		}
-	}
-	const maxExamples = 100
-	if len(in.Examples) > maxExamples {
-		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(in.Examples), maxExamples)
-	}
-	seen := map[string]bool{}
-	for i, e := range in.Examples {
-		example, err := e.check(i)
-		if err != nil {
-			return err
-		}
-		key := strings.ReplaceAll(strings.ToLower(example.Name), "_", " ")
-		if seen[key] {
-			return fmt.Errorf("two examples are named %q; give each its own name, or none", example.Name)
-		}
-		seen[key] = true
-		n.examples = append(n.examples, example)
-	}
-	return nil
-}
-
-func (e Example) check(i int) (gen.Example, error) {
-	example := gen.Example{Name: e.Name, Output: e.Output, Error: e.Error}
-	if example.Name == "" {
-		example.Name = "example " + strconv.Itoa(i+1)
-	}
-	if _, err := gen.ParseDescription(example.Name); err != nil || strings.ContainsAny(example.Name, "/#\\") {
-		return example, fmt.Errorf("invalid example name %q; use a few plain words", example.Name)
-	}
-	if e.Output != nil && e.Error != "" {
-		return example, fmt.Errorf("example %q has an output and an error; send only one of them", example.Name)
-	}
-	if e.Input == nil {
-		e.Input = map[string]json.RawMessage{}
-	}
-	var err error
-	example.Input, err = strictjson.Marshal(e.Input)
-	return example, err
+	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); else as for a tool
+	Examples []Step `json:"examples,omitempty"`                // Test cases, as for a tool
 }
 
 func (n component) isWritten() bool { return n.body != nil }
@@ -272,20 +194,6 @@ func (n component) statements(file gen.GoFile, zero string) string {
 func (n component) unwrittenError(file gen.GoFile) string {
 	file.Use("errors")
 	return fmt.Sprintf("errors.New(%q)", n.label()+" is "+n.unwrittenMessage())
-}
-
-// exampleTest returns a table test of the examples. row encodes an example, check is the statement
-// that checks it.
-func (n component) exampleTest(p gen.Project, check string, row func(gen.Example) (input, output *jen.Statement, err error)) (gen.GoFile, error) {
-	var all []step
-	for _, e := range n.examples {
-		input, output, err := row(e)
-		if err != nil {
-			return gen.GoFile{}, err
-		}
-		all = append(all, step{name: e.Name, input: input, output: output, error: e.Error})
-	}
-	return n.test(p, func(file gen.GoFile) string { return exampleLoop(file, p.Import("core/mcptest"), all, check) }), nil
 }
 
 func compact(raw json.RawMessage) (string, error) {

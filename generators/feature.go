@@ -284,10 +284,13 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	}
 }
 
-// servedFeatures returns the features that the component's test needs: its own, and those of the
-// tools that the test calls.
+// servedFeatures returns the features that the component's test needs: its own or those that the body
+// uses, and those of the tools that the test calls.
 func (n component) servedFeatures(p gen.Project) []string {
-	all := []string{n.feature}
+	all := addFeature(nil, n.feature)
+	if n.feature == "" {
+		all = n.body.features(p)
+	}
 	for _, c := range n.given {
 		all = addFeature(all, featureOf(p, c.tool))
 	}
@@ -332,17 +335,28 @@ func (b *body) features(p gen.Project) []string {
 	return all
 }
 
-// testSetup returns the first statements of a test:
+// testSetup returns the first statements of a test, outside of features with the component's package:
 //
 //	client := apptest.Serve(t, posts.Feature())
+//	client.Register(tools.Register)
 //	client.Given("posts_create", posts.Create{Title: "example"})
 func (n component) testSetup(p gen.Project, file gen.GoFile) string {
+	features, register := n.servedFeatures(p), ""
+	if n.feature == "" {
+		file.ImportName(p.Import(n.dir), p.Package(n.dir))
+		register = file.Ref(p.Import(n.dir), "Register")
+	}
+	if len(features) == 0 {
+		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(p.Import("core/mcptest"), "Serve"), register)
+	}
 	file.ImportName(p.Import("core/app/apptest"), "apptest")
-	features := n.servedFeatures(p)
 	for _, feature := range features {
 		importFeature(p, file, feature)
 	}
 	text := serveFeature(p, file, features...)
+	if register != "" {
+		text += "client.Register(" + register + ")\n"
+	}
 	for _, c := range n.given {
 		text += fmt.Sprintf("client.Given(%q, %s)\n", c.tool, file.Code(n.argument(p, c.tool, c.input)))
 	}

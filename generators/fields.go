@@ -1,13 +1,11 @@
 package generators
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/parser"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -167,95 +165,6 @@ func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 		}
 	}
 	return gen.Field{}, nil, false
-}
-
-// A Step is a tool call in the test of a feature's component. Without Tool it calls the component itself.
-// Later advances the clock before the call, such as 336h. All steps of a test use one event log.
-type Step struct {
-	Tool   string                     `json:"tool,omitempty"`
-	Name   string                     `json:"name,omitempty"`
-	Input  map[string]json.RawMessage `json:"input,omitempty"`
-	Output json.RawMessage            `json:"output,omitempty"`
-	Error  string                     `json:"error,omitempty"`
-	Later  string                     `json:"later,omitempty"`
-}
-
-// A call is a tool call that must succeed.
-type call struct {
-	tool  string
-	input json.RawMessage
-}
-
-// setSteps sets body and examples of a component of a feature. Leading calls of other tools without an
-// expected result set up the test.
-func (n *component) setSteps(body string, steps []Step) error {
-	implementation, given := Implementation{Body: body}, true
-	for i, s := range steps {
-		tool := s.Tool
-		if tool == "" {
-			tool = n.wire
-		}
-		if _, err := gen.ParseName(tool); err != nil {
-			return fmt.Errorf("example %d: invalid tool name %q; use the name that clients use, such as posts_create", i+1, tool)
-		}
-		later, err := parseLater(i, s.Later)
-		if err != nil {
-			return err
-		}
-		given = given && later == 0 && tool != n.wire && s.Output == nil && s.Error == "" && s.Name == ""
-		if !given {
-			n.tools, n.later = append(n.tools, tool), append(n.later, later)
-			name := cmp.Or(s.Name, "example "+strconv.Itoa(i+1)) // the number in the list, which includes the set-up
-			implementation.Examples = append(implementation.Examples, Example{Name: name, Input: s.Input, Output: s.Output, Error: s.Error})
-			continue
-		}
-		example, err := Example{Input: s.Input}.check(i)
-		if err != nil {
-			return err
-		}
-		n.given = append(n.given, call{tool, example.Input})
-	}
-	if body == "" && len(steps) > 0 && len(implementation.Examples) == 0 {
-		return errExamplesWithoutBody
-	}
-	return n.setImplementation(implementation, false)
-}
-
-func parseLater(i int, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	later, err := time.ParseDuration(text)
-	if err != nil || later <= 0 {
-		return 0, fmt.Errorf("example %d: later %q is not a duration; write 30m or 336h", i+1, text)
-	}
-	return later, nil
-}
-
-func (n component) steps(p gen.Project) ([]step, error) {
-	var all []step
-	for i, e := range n.examples {
-		input, output, err := n.toolRow(p, n.tools[i], e)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, step{tool: n.tools[i], name: e.Name, input: input, output: output, error: e.Error, later: n.later[i]})
-	}
-	return all, nil
-}
-
-func (n component) toolRow(p gen.Project, tool string, e gen.Example) (input, output *jen.Statement, err error) {
-	if e.Output != nil {
-		text, err := compact(e.Output)
-		if err != nil {
-			return nil, nil, err
-		}
-		output = rawLit(text)
-		if value, ok := n.output.literal(e.Output); ok && tool == n.wire {
-			output = value
-		}
-	}
-	return n.argument(p, tool, e.Input), output, nil
 }
 
 func (n component) trial() gen.Trial {

@@ -43,7 +43,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		}
 		return gen.Draft{}, err
 	}
-	if err := n.setImplementation(in.Implementation, true); err != nil {
+	if err := n.setImplementation(p, in.Implementation, true); err != nil {
 		return gen.Draft{}, err
 	}
 	params, err := paramsOf(f, p.Module)

@@ -56,10 +56,21 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	}
 	draft.Trial = gen.Trial{Test: "Test" + n.goName}
 	draft.Next = []string{fmt.Sprintf("go run ./cmd/petrock generate %s first (over MCP: generate_%[1]s, or generate_component with this kind)", n.wire)}
+	if place, isPlace := derive.PlaceAt(path.Dir(g.path)); isPlace {
+		draft.Next = append(draft.Next, componentsStep(place))
+	}
 	if in.Template == "" && in.Body == "" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
 	}
 	return draft, nil
+}
+
+// componentsStep says which components a generator creates in a folder of petrock's components.
+func componentsStep(place derive.Place) string {
+	if place.Kind == derive.Feature {
+		return fmt.Sprintf("Its components are the commands, queries and workers in its files: list, inspect and destroy them by these kinds, such as command %s/first.", path.Base(place.Dir))
+	}
+	return fmt.Sprintf("Its components are %ss: list, inspect and destroy them by this kind.", place.Kind)
 }
 
 // A generator is the generator that Generator creates.

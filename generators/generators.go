@@ -21,8 +21,6 @@ package generators
 import (
 	"embed"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -36,69 +34,6 @@ var Files embed.FS
 
 // Version is petrock's version. A project keeps the generators of the version that created it.
 const Version = "0.2.0"
-
-// A step is a tool call in a test, with the expected result.
-type step struct {
-	tool, name string
-	input      *jen.Statement
-	output     *jen.Statement // nil accepts any output
-	error      string
-	later      time.Duration // advance of the clock before the call
-}
-
-func (s step) example(file gen.GoFile) string {
-	text := fmt.Sprintf("{Name: %q, Input: %s", s.name, file.Code(s.input))
-	if s.output != nil {
-		text += ", Output: " + file.Code(s.output)
-	}
-	if s.error != "" {
-		text += ", Error: " + gen.RawString(s.error)
-	}
-	return text + "}"
-}
-
-// stepLoop returns a loop over calls of several tools. The statements then follow each call, and each
-// advance of the clock.
-func stepLoop(file gen.GoFile, mcptest string, all []step, then string) string {
-	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
-	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {
-		field = "later " + file.Ref("time", "Duration") + " // advance of the clock\n"
-		advance = "client.Advance(step.later)" + then + "\n"
-	}
-	for _, s := range all {
-		later := ""
-		if field != "" {
-			later = ", 0"
-		}
-		if s.later > 0 {
-			later = ", " + file.Code(gen.Duration(s.later))
-		}
-		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.example(file))
-	}
-	return `for _, step := range []struct {
-		tool string
-		` + field + example + `
-	}{
-		` + rows + `} {
-		t.Run(step.Name, func(t *testing.T) {
-			` + advance + `client.CheckTool(t, step.tool, step.Example)` + then + `
-		})
-	}`
-}
-
-// exampleLoop returns a loop over calls of one component: client.CheckTool(t, "add", example).
-func exampleLoop(file gen.GoFile, mcptest string, all []step, check string) string {
-	rows := ""
-	for _, s := range all {
-		rows += s.example(file) + ",\n"
-	}
-	return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
-		` + rows + `} {
-		t.Run(example.Name, func(t *testing.T) {
-			` + check + `
-		})
-	}`
-}
 
 // rawLit returns a string literal, in backquotes if possible.
 func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }

@@ -21,7 +21,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setImplementation(Implementation(in.TextImplementation), false); err != nil {
+	if err := n.setImplementation(p, Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	arguments, err := gen.ParseFields(in.Fields)
@@ -57,7 +57,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 func (n component) promptTest(p gen.Project, samples []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
-		return n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, example)", n.wire), textRow)
+		return n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire), textRow)
 	case n.isWritten():
 		return n.listedTest(p, "Prompts"), nil
 	}

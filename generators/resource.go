@@ -28,7 +28,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setImplementation(Implementation(in.TextImplementation), false); err != nil {
+	if err := n.setImplementation(p, Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)
@@ -70,7 +70,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 func (n component) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
 	switch {
 	case len(n.examples) > 0:
-		return n.exampleTest(p, "client.CheckResource(t, example)", func(e gen.Example) (input, output *jen.Statement, err error) {
+		return n.exampleTest(p, "client.CheckResource(t, $example)", func(e gen.Example) (input, output *jen.Statement, err error) {
 			if _, output, err = textRow(e); err != nil {
 				return nil, nil, err
 			}

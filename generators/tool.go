@@ -11,10 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -25,7 +22,7 @@ type ToolInput struct {
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax. Default: result:string
 	Description string   `json:"description,omitempty"` // Such as: Sends a mail. Models choose tools by it
-	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: a function of the project to call, ./store.Find or ./store.Variable.Method
+	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: a function to call, ./store.Find or ./store.Variable.Method
 	Implementation
 }
 
@@ -42,7 +39,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setImplementation(in.Implementation, false); err != nil {
+	if err := n.setImplementation(p, in.Implementation, false); err != nil {
 		return gen.Draft{}, err
 	}
 	input, output, err := n.inputOutput(p, in.Fields, in.Output)
@@ -93,14 +90,7 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 }
 
 func (n component) toolExamples(p gen.Project) (gen.GoFile, error) {
-	isLater := func(later time.Duration) bool { return later > 0 }
-	if slices.ContainsFunc(n.tools, func(tool string) bool { return tool != n.wire }) || slices.ContainsFunc(n.later, isLater) {
-		all, err := n.steps(p)
-		return n.test(p, func(file gen.GoFile) string { return stepLoop(file, p.Import("core/mcptest"), all, "") }), err
-	}
-	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, example)", n.wire), func(e gen.Example) (input, output *jen.Statement, err error) {
-		return n.toolRow(p, n.wire, e)
-	})
+	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow(p, n.wire))
 }
 
 // A body holds the statements of a function that the caller sent.

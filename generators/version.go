@@ -138,7 +138,7 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		fmt.Sprintf("%s is version %d of %s, as stored in events of type %s. Do not change it.", old, u.Version, u.Type, u.EventType),
 	)
 	u.declare(file, old, u.Old.Fields)
-	file.Commentf("// Upgrade converts version %d to %s.", u.Version, u.Type)
+	file.Commentf("// Upgrade converts version %d to version %d.", u.Version, u.Version+1)
 	body := ""
 	if u.body != nil {
 		body = u.body.text
@@ -507,80 +507,9 @@ func isText(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// test returns a test that replays an event of the old version and compares the upgraded command.
-func (u *upgrade) test(imported, pkg string) gen.GoFile {
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	file.ImportName(imported, pkg)
-	file.ImportName(u.p.Import("core/app"), "app")
-	file.ImportName(u.p.Import("core/app/apptest"), "apptest")
-	app, want, data := u.p.Import("core/app"), u.expected(imported), "data"
-	before := ""
-	if event, ok := u.Old.Example(); ok && want != nil {
-		data = "[]byte(" + gen.RawString(event) + ")"
-	} else {
-		want = jen.Id("old").Dot("Upgrade").Call()
-		old := file.Code(jen.Qual(imported, u.OldType("")).Values(u.exampleFields()...))
-		before = "old := " + old + "\ndata, err := json.Marshal(old)\nif err != nil {\nt.Fatal(err)\n}\n"
-		file.Use("encoding/json")
-	}
-	file.Text(fmt.Sprintf(`// An event of version %d of %s is read as a %s.
-func Test%s(t *testing.T) {
-	%sevent := %s{Type: %[2]q, Version: %[1]d, Data: %[7]s}
-	got := %[8]s[%[9]s](t, event, %[10]s())
-	if want := %[11]s; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %%+v, want %%+v", got, want)
-	}
-}`, u.Version, u.EventType, u.Type, u.OldType(""), before, file.Ref(app, "Record"), data,
-		file.Ref(app+"/apptest", "Replayed"), file.Ref(imported, u.Type), file.Ref(imported, "Feature"), file.Code(want)), "reflect", "testing")
-	return file
-}
-
-// expected returns the command that the example event is upgraded to, or nil if it has no literal.
-func (u *upgrade) expected(imported string) *jen.Statement {
-	event, ok := u.Old.Example()
-	var data map[string]json.RawMessage
-	if !ok || u.body != nil || json.Unmarshal([]byte(event), &data) != nil {
-		return nil
-	}
-	var set []jen.Code
-	for _, f := range derive.JSONFields(u.Struct, false) {
-		var value json.RawMessage
-		if was, found := u.sourceOf("", u.Old.Fields, f.Key); found {
-			value = data[was.Name]
-		}
-		if fallback, has := u.defaultOf(f.Key); has && value == nil {
-			if value = json.RawMessage(fallback); !json.Valid(value) {
-				value = json.RawMessage(strconv.Quote(fallback))
-			}
-		}
-		if value == nil {
-			continue
-		}
-		literal, ok := u.literalOf(value, f.Var.Type())
-		if !ok || len(f.Path) > 1 {
-			return nil
-		}
-		set = append(set, gen.KeyValue(f.Path[0], literal))
-	}
-	return jen.Parens(jen.Qual(imported, u.Type).Values(set...))
-}
-
-func (u *upgrade) exampleFields() []jen.Code {
-	var set []jen.Code
-	for _, was := range u.Old.Fields {
-		switch was.Type {
-		case "string":
-			set = append(set, gen.KeyValue(recordedGo(was), jen.Lit("example")))
-		case "bool":
-			set = append(set, gen.KeyValue(recordedGo(was), jen.True()))
-		}
-	}
-	return set
-}
-
 // literalOf returns a JSON value as a Go literal that is assignable to a type, and false if there is none.
 func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement, bool) {
-	own := shape{path: u.p.Import(u.Dir)}
+	own := shape{path: u.p.Import(u.Dir), strings: u.stringTypes(t)}
 	text := types.TypeString(t, func(pkg *types.Package) string {
 		if pkg.Path() == own.path {
 			return ""
@@ -596,4 +525,21 @@ func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement
 	}
 	literal, ok := own.value(written, value, false)
 	return literal.code, ok
+}
+
+// stringTypes returns the names of the feature's string types in a pointer, slice or map type.
+func (u *upgrade) stringTypes(t types.Type) []string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Pointer:
+		return u.stringTypes(t.Elem())
+	case *types.Slice:
+		return u.stringTypes(t.Elem())
+	case *types.Map:
+		return u.stringTypes(t.Elem())
+	case *types.Named:
+		if t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == u.p.Import(u.Dir) && isText(t) && !derive.IsOpaque(t) {
+			return []string{t.Obj().Name()}
+		}
+	}
+	return nil
 }

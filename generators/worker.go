@@ -40,7 +40,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setSteps(in.Body, in.Examples); err != nil {
+	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
 		return gen.Draft{}, err
 	}
 	if n.isWritten() && len(triggers) > 1 {
@@ -199,7 +199,7 @@ func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, er
 	for _, t := range triggers {
 		n.others = addFeature(n.others, t.feature)
 	}
-	all, err := n.steps(p)
+	all, err := n.steps(p, nil)
 	const work = "client.Work(t.Context())"
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
@@ -212,7 +212,7 @@ func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, er
 					t.Errorf("worker %s is not listed: %%s", offered)
 				}`, n.name.Wire(), n.wire)
 		case len(all) > 0:
-			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), all, "\n"+work)
+			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), all, checkStepTool, "\n"+work)
 		}
 		return work
 	}), err

@@ -340,14 +340,16 @@ func (s Shape) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Example returns an event of the shape as JSON, without optional fields. It returns false if a field has
-// an opaque type.
-func (s Shape) Example() (text string, ok bool) {
-	text = s.object(s.Fields, map[string]bool{})
+// Example returns an event of the shape as JSON, without the optional fields that are named and those that
+// have no value. It returns false if a required field has an opaque type.
+func (s Shape) Example(without ...string) (text string, ok bool) {
+	fields := slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Optional && slices.Contains(without, f.Name) })
+	text = s.object(fields, map[string]bool{})
 	return text, text != ""
 }
 
-// example returns a value of a type, or an empty string if none is known. Recursive types end in empty lists.
+// example returns a value of a type, or an empty string if none is known. Recursive types end in null and
+// in empty lists and maps.
 func (s Shape) example(t Type, within map[string]bool) string {
 	switch t.Kind {
 	case Basic:
@@ -360,11 +362,10 @@ func (s Shape) example(t Type, within map[string]bool) string {
 		return "1"
 	case Bytes:
 		return `"ZXhhbXBsZQ=="`
+	case Any:
+		return `"example"`
 	case Opaque:
-		if t.Name == "time.Time" {
-			return `"2026-01-01T00:00:00Z"`
-		}
-		return ""
+		return map[string]string{"time.Time": `"2026-01-01T00:00:00Z"`, "encoding/json.RawMessage": `"example"`}[t.Name]
 	case Slice:
 		if s.recurs(*t.Elem, within) {
 			return "[]"
@@ -373,7 +374,17 @@ func (s Shape) example(t Type, within map[string]bool) string {
 	case Array:
 		return s.list(t.Len, *t.Elem, within)
 	case Map:
+		if t.Key.Name == "string" && !s.recurs(*t.Elem, within) {
+			if value := s.example(*t.Elem, within); value != "" {
+				return `{"example":` + value + "}"
+			}
+		}
 		return "{}"
+	case Pointer:
+		if s.recurs(*t.Elem, within) {
+			return "null"
+		}
+		return s.example(*t.Elem, within)
 	case Struct:
 		within = maps.Clone(within)
 		within[t.Name] = true
@@ -394,11 +405,11 @@ func (s Shape) list(n int, elem Type, within map[string]bool) string {
 func (s Shape) object(fields []Field, within map[string]bool) string {
 	var members []string
 	for _, f := range fields {
-		if f.Optional {
-			continue
-		}
 		t, err := ParseType(f.Type)
 		value := s.example(t, within)
+		if f.Optional && slices.Contains([]string{"", "null", "[]", "{}"}, value) {
+			continue
+		}
 		if err != nil || value == "" {
 			return ""
 		}

@@ -59,6 +59,7 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 		return nil, err
 	}
 	p.operation.Title = strings.TrimSpace(actionGenerate + " " + g.Name + " " + cmp.Or(inputName(input), draft.Name))
+	p.generator = g.Name
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
 	if err := e.planDraft(ctx, p, draft); err != nil {
 		return nil, err

@@ -171,6 +171,17 @@ func (e *Engine) noteUnlisted(ctx context.Context, g gen.Generator, draft *gen.D
 	return nil
 }
 
+// correctable returns what the caller can correct in a plan: the input or the code of an own generator, else
+// source.
+func (e *Engine) correctable(ctx context.Context, p *plan, source string) string {
+	own, err := e.ownGenerators(ctx)
+	at := slices.IndexFunc(own, func(c derive.Component) bool { return c.Name == p.generator })
+	if err != nil || at < 0 {
+		return source
+	}
+	return fmt.Sprintf("the input of %s, or its template in %s", p.generator, own[at].File)
+}
+
 // noteOrphans adds a notice to the plan that destroys a generator whose components remain.
 func (e *Engine) noteOrphans(ctx context.Context, p *plan) error {
 	if p.kind != string(derive.Generator) {

@@ -44,6 +44,7 @@ type plan struct {
 	dir        string                 // folder of the trial's test
 	moreTests  []string               // further tests of that folder to run
 	oldTests   map[string]string      // names of these tests before a change; failures that existed before are ignored
+	generator  string                 // the generator that returned the files; empty if none
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []imports.Missing      // imports that were not found
 	checkPure  bool                   // whether to refuse code that makes replay non-deterministic
@@ -232,7 +233,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		p.explainMissing(verdict.New)
 		remedy := "Nothing was changed."
 		if p.bodyFile != "" {
-			remedy += " Correct the body and retry."
+			remedy += " Correct " + e.correctable(ctx, p, "the body") + " and retry."
 		}
 		return &Refusal{
 			Reason:      wouldNotCompile,

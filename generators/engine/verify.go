@@ -65,7 +65,7 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 
 // refuseFailure refuses a plan whose test failed, unless the test also fails without the change.
 func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, test string, failed *trial.Report) error {
-	refusal := p.trialRefusal(failed)
+	refusal := p.trialRefusal(failed, e.correctable(ctx, p, "the body or the example"))
 	if p.oldTests == nil {
 		return refusal
 	}
@@ -85,8 +85,8 @@ func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, te
 	return refusal
 }
 
-func (p *plan) trialRefusal(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), Remedy: "Nothing was changed. Fix the body or the example."}
+func (p *plan) trialRefusal(report *trial.Report, correctable string) *Refusal {
+	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), Remedy: "Nothing was changed. Correct " + correctable + "."}
 	if len(report.Diagnostics) > 0 {
 		refusal.Reason = "the change would not build:"
 		return refusal

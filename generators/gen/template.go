@@ -14,8 +14,8 @@ import (
 // is a [text/template], which can use the fields of the generator's input by Go or JSON name, and
 //
 //	{{.Name}}     vpn_outage
-//	{{.Go}}       VpnOutage, the name in Go
-//	{{.Human}}    vpn outage
+//	{{.Go}}       VPNOutage, the name in Go
+//	{{.Human}}    VPN outage
 //	{{.Package}}  name of the package in the file's folder
 //	{{.Import}}   import path of the file's folder
 //
