@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -201,4 +205,199 @@ func defaultsOf(schema json.RawMessage) map[string]string {
 		}
 	}
 	return found
+}
+
+// redirectUpgrades makes CreateV1.Upgrade return CreateV2, the new type for the recorded fields, instead of
+// Create. In create_v1.go,
+//
+//	func (old CreateV1) Upgrade() Create { return Create{Href: old.URL} }
+//
+// becomes
+//
+//	func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }
+func (m *migration) redirectUpgrades() {
+	if m.result.Version < 2 {
+		return
+	}
+	m.chainCalls()
+	inspected := m.pass.Inspect(m.result.Dir)
+	if inspected == nil {
+		return
+	}
+	names := map[string]string{m.result.Type: m.result.OldType("")}
+	for name := range m.result.Old.Types {
+		names[name] = m.result.OldType(name)
+	}
+	for _, file := range inspected.Files {
+		for _, decl := range file.Syntax.Decls {
+			if m.isOlderMethod(decl) {
+				m.redirectMethod(file, decl, inspected.Info, names)
+			}
+		}
+	}
+}
+
+// chainCalls adds one more Upgrade to calls outside older versions, such as those of tests: old.Upgrade()
+// becomes old.Upgrade().Upgrade().
+func (m *migration) chainCalls() {
+	for _, dir := range m.dirs {
+		for _, inspected := range m.inspect(dir) {
+			for _, file := range inspected.Files {
+				if file.IsDerived() {
+					continue
+				}
+				for node := range ast.Preorder(file.Syntax) {
+					call, ok := node.(*ast.CallExpr)
+					if !ok || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+						continue
+					}
+					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
+				}
+			}
+		}
+	}
+}
+
+// upgradesToCommand reports whether a call calls Upgrade of an older version and returns the command.
+func (m *migration) upgradesToCommand(call *ast.CallExpr, info *types.Info) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Upgrade" {
+		return false
+	}
+	isOurs := func(t types.Type, is func(name string) bool) bool {
+		named, ok := types.Unalias(t).(*types.Named)
+		return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == m.named.Obj().Pkg().Path() && is(named.Obj().Name())
+	}
+	receiver, result := info.Types[selector.X].Type, info.Types[call].Type
+	return receiver != nil && result != nil && isOurs(receiver, m.isOlder) && isOurs(result, func(name string) bool { return name == m.result.Type })
+}
+
+// redirectMethod makes a method of an older version return the types of the recorded version, with
+// the field names of that version. Named strings and numbers become basic types, as in recorded types.
+func (m *migration) redirectMethod(file *typecheck.File, method ast.Decl, info *types.Info, names map[string]string) {
+	for node := range ast.Preorder(method) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if name := plainType(info.Uses[selector.Sel]); name != "" {
+				m.replace(file, selector.Pos(), selector.End(), name)
+				m.noteRemoved(file, selector)
+			}
+			continue
+		}
+		ident, ok := node.(*ast.Ident)
+		if !ok || m.isPlanned(file, ident.Pos()) {
+			continue
+		}
+		switch object := info.Uses[ident].(type) {
+		case *types.TypeName:
+			isOurs := object.Pkg() != nil && object.Pkg().Path() == m.named.Obj().Pkg().Path()
+			if name := cmp.Or(names[ident.Name], plainType(object)); name != "" && isOurs {
+				m.replace(file, ident.Pos(), ident.End(), name)
+			}
+		case *types.Var:
+			if object.IsField() {
+				if name := m.recordedGo[object.Origin().Pos()]; name != "" && name != ident.Name {
+					m.replace(file, ident.Pos(), ident.End(), name)
+				}
+			}
+		}
+	}
+}
+
+// plainType returns the basic type that underlies a named type without its own marshalling. It is empty for
+// other objects.
+func plainType(object types.Object) string {
+	name, ok := object.(*types.TypeName)
+	if !ok || name.Pkg() == nil {
+		return ""
+	}
+	named, ok := name.Type().(*types.Named)
+	if !ok || derive.IsOpaque(named) {
+		return ""
+	}
+	basic, ok := named.Underlying().(*types.Basic)
+	if !ok {
+		return ""
+	}
+	return types.Typ[basic.Kind()].Name()
+}
+
+// recordedNames returns the Go names of fields in the recorded version, by the position of their current
+// declaration.
+func (m *migration) recordedNames(edit gen.Edit) map[token.Pos]string {
+	names, seen := map[token.Pos]string{}, map[string]bool{}
+	var walk func(prefix string, t types.Type, fields []contract.Field)
+	walk = func(prefix string, t types.Type, fields []contract.Field) {
+		structure, ok := structIn(t)
+		if !ok {
+			return
+		}
+		for _, now := range derive.JSONFields(structure, false) {
+			for _, old := range fields {
+				renamed, ok := edit.Rename[prefix+old.Name]
+				if old.Name != now.Key && !(ok && strings.TrimPrefix(renamed, prefix) == now.Key) {
+					continue
+				}
+				names[now.Var.Origin().Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]
+				if inside := m.result.Old.StructAt(prefix + old.Name); inside != "" && !seen[inside] {
+					seen[inside] = true
+					walk(prefix+old.Name+".", now.Var.Type(), m.result.Old.Types[inside])
+				}
+			}
+		}
+	}
+	walk("", m.named, m.result.Old.Fields)
+	return names
+}
+
+// isInOlder reports whether a position is in a method of an older version of the command.
+func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
+	return slices.ContainsFunc(file.Syntax.Decls, func(decl ast.Decl) bool {
+		return decl.Pos() <= pos && pos <= decl.End() && m.isOlderMethod(decl)
+	})
+}
+
+func (m *migration) isOlderMethod(decl ast.Decl) bool {
+	function, ok := decl.(*ast.FuncDecl)
+	if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
+		return false
+	}
+	receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
+	return ok && m.isOlder(receiver.Name)
+}
+
+// isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.
+func (m *migration) isOlder(name string) bool {
+	rest, ok := strings.CutPrefix(name, m.result.Type+"V")
+	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
+
+// withoutUnused removes imports of packages, given by name, that a file no longer uses.
+func withoutUnused(text []byte, packages []string) []byte {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return text
+	}
+	used := map[string]bool{}
+	for node := range ast.Preorder(file) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if pkg, ok := selector.X.(*ast.Ident); ok {
+				used[pkg.Name] = true
+			}
+		}
+	}
+	for _, spec := range slices.Backward(file.Imports) {
+		name := path.Base(strings.Trim(spec.Path.Value, `"`))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if slices.Contains(packages, name) && !used[name] {
+			start, end := fset.Position(spec.Pos()).Offset, fset.Position(spec.End()).Offset
+			if bytes.HasSuffix(text[:start], []byte("import ")) {
+				start -= len("import ")
+			}
+			text = slices.Concat(text[:start], text[end:])
+		}
+	}
+	return text
 }
