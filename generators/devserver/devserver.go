@@ -126,6 +126,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `
 - inspect_component shows the source of a component, and with file any file or folder of the project.
+- Types of fields can be Go types of the same package, such as ticket:Ticket. In a feature, declare them in state.go with edit before you generate commands.
 - generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow. plan shows what a generator would write, apply writes exactly that.
 - Examples can read files and, without --no-net, use the network.`
 	if !t.options.NoExec {
