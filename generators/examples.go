@@ -214,7 +214,10 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
 	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {
 		field = "later " + file.Ref("time", "Duration") + " // advance of the clock\n"
-		advance = "client.Advance(step.later)" + then + "\n"
+		advance = "client.Advance(step.later)\n"
+		if then != "" {
+			advance = "if step.later > 0 {\nclient.Advance(step.later)" + then + "\n}\n"
+		}
 	}
 	for _, s := range all {
 		later := ""

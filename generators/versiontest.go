@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/parser"
+	"go/types"
 	"slices"
 	"strconv"
 
@@ -52,7 +53,7 @@ func (u *upgrade) expected(imported string) (event string, want *jen.Statement) 
 		if !ok || u.body != nil || json.Unmarshal([]byte(event), &data) != nil {
 			return "", nil
 		}
-		set, unwritable := u.expectedFields(data)
+		set, unwritable := u.expectedFields("", u.Old.Fields, u.Struct, data)
 		switch {
 		case unwritable == "":
 			return event, jen.Parens(jen.Qual(imported, u.Type).Values(set...))
@@ -63,16 +64,19 @@ func (u *upgrade) expected(imported string) (event string, want *jen.Statement) 
 	}
 }
 
-// expectedFields returns the fields of the command that an event is upgraded to. If a value has no Go
-// literal, unwritable is the name of its field in the event, or in the command if the value is a default.
-func (u *upgrade) expectedFields(data map[string]json.RawMessage) (set []jen.Code, unwritable string) {
-	for _, f := range derive.JSONFields(u.Struct, false) {
+// expectedFields returns the fields of a struct that a recorded struct with the fields is upgraded to. data is
+// the JSON of the recorded one. If a value has no Go literal, unwritable is the name of its field in the
+// event, or of the new field if the value is a default.
+func (u *upgrade) expectedFields(prefix string, fields []contract.Field, structure *types.Struct, data map[string]json.RawMessage) (set []jen.Code, unwritable string) {
+	for _, f := range derive.JSONFields(structure, false) {
 		var value json.RawMessage
+		var old contract.Type
 		name := f.Key
-		if was, found := u.sourceOf("", u.Old.Fields, f.Key); found {
+		if was, found := u.sourceOf(prefix, fields, f.Key); found {
 			name, value = was.Name, data[was.Name]
+			old, _ = contract.ParseType(was.Type) // draft has reported errors
 		}
-		if fallback, has := u.defaultOf(f.Key); has && value == nil {
+		if fallback, has := u.defaultOf(prefix + f.Key); has && value == nil {
 			if value = json.RawMessage(fallback); !json.Valid(value) {
 				value = json.RawMessage(strconv.Quote(fallback))
 			}
@@ -80,13 +84,58 @@ func (u *upgrade) expectedFields(data map[string]json.RawMessage) (set []jen.Cod
 		if value == nil {
 			continue
 		}
-		literal, ok := u.literalOf(value, f.Var.Type())
+		literal, ok := u.expectedValue(value, old, f.Var.Type())
 		if !ok || len(f.Path) > 1 {
 			return nil, name
 		}
 		set = append(set, gen.KeyValue(f.Path[0], literal))
 	}
 	return set, ""
+}
+
+// expectedValue returns the Go value that a value of a recorded type is upgraded to, and false if it has no
+// literal.
+func (u *upgrade) expectedValue(value json.RawMessage, old contract.Type, target types.Type) (*jen.Statement, bool) {
+	if old.Kind == contract.Pointer {
+		old = *old.Elem
+	}
+	var list []json.RawMessage
+	switch t := types.Unalias(target).Underlying().(type) {
+	case *types.Pointer:
+		if old.Kind == contract.Struct {
+			members, ok := u.expectedMembers(value, old.Name, t.Elem())
+			return jen.Op("&").Add(u.typeOf(t.Elem()), members), ok
+		}
+	case *types.Struct:
+		if old.Kind == contract.Struct {
+			members, ok := u.expectedMembers(value, old.Name, target)
+			return u.typeOf(target).Add(members), ok
+		}
+	case *types.Slice:
+		if old.Kind == contract.Slice && old.Elem.Kind == contract.Struct && json.Unmarshal(value, &list) == nil {
+			var items []jen.Code
+			for _, item := range list {
+				members, ok := u.expectedMembers(item, old.Elem.Name, t.Elem())
+				if !ok {
+					return nil, false
+				}
+				items = append(items, members)
+			}
+			return u.typeOf(target).Values(items...), true
+		}
+	}
+	return u.literalOf(value, target)
+}
+
+// expectedMembers returns the literal of a struct that a recorded one is upgraded to, without its type.
+func (u *upgrade) expectedMembers(value json.RawMessage, name string, target types.Type) (*jen.Statement, bool) {
+	var data map[string]json.RawMessage
+	structure, ok := target.Underlying().(*types.Struct)
+	if !ok || json.Unmarshal(value, &data) != nil || data == nil {
+		return nil, false
+	}
+	set, unwritable := u.expectedFields(u.Old.PathOf(name)+".", u.Old.Types[name], structure, data)
+	return jen.Values(set...), unwritable == ""
 }
 
 // exampleFields returns the fields of the old version that have a value with a Go literal.

@@ -21,7 +21,7 @@ type Page struct {
 func Pages() []Page {
 	var pages []Page
 	for _, topic := range []string{
-		"tools", "fields", "directives", "testing", "editing", "changing", "features", "evolving", "workers",
+		"tools", "fields", "directives", "testing", "editing", "features", "changing", "evolving", "workers",
 		"http", "oauth", "clients", "deployment", "agents", "undo", "generators", "trust",
 	} {
 		text, err := files.ReadFile(topic + ".md")

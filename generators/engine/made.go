@@ -179,7 +179,7 @@ func (e *Engine) correctable(ctx context.Context, p *plan, source string) string
 	if err != nil || at < 0 {
 		return source
 	}
-	return fmt.Sprintf("the input of %s, or its template in %s", p.generator, own[at].File)
+	return fmt.Sprintf("the input of %s or its template (%s)", p.generator, own[at].File)
 }
 
 // noteOrphans adds a notice to the plan that destroys a generator whose components remain.

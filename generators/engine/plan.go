@@ -129,7 +129,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 			if err == nil && len(before[0].Problems) == 0 {
 				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
-				refusal.Remedy = "Nothing was changed."
+				refusal.Remedy = e.compileRemedy(ctx, p)
 				refusal.existedBefore = false
 			}
 			return refusal
@@ -231,15 +231,11 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	p.existing = verdict.Old
 	if len(verdict.New) > 0 {
 		p.explainMissing(verdict.New)
-		remedy := "Nothing was changed."
-		if p.bodyFile != "" {
-			remedy += " Correct " + e.correctable(ctx, p, "the body") + " and retry."
-		}
 		return &Refusal{
 			Reason:      wouldNotCompile,
 			Diagnostics: e.withLines(verdict.New, p),
 			Declares:    p.declares(verdict.New),
-			Remedy:      remedy,
+			Remedy:      e.compileRemedy(ctx, p),
 		}
 	}
 	if p.tidied {
@@ -266,6 +262,13 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 }
 
 const wouldNotCompile = "the change would not compile:"
+
+func (e *Engine) compileRemedy(ctx context.Context, p *plan) string {
+	if p.bodyFile == "" {
+		return "Nothing was changed."
+	}
+	return "Nothing was changed. Correct " + e.correctable(ctx, p, "the body") + " and retry."
+}
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
 // imported.
