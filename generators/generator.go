@@ -57,7 +57,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	draft.Trial = gen.Trial{Test: "Test" + n.goName}
 	draft.Next = []string{fmt.Sprintf("go run ./cmd/petrock generate %s first (over MCP: generate_%[1]s, or generate_component with this kind)", n.wire)}
 	if place, isPlace := derive.PlaceAt(path.Dir(g.path)); isPlace {
-		draft.Next = append(draft.Next, componentsStep(place))
+		draft.Next = append(draft.Next, g.componentsStep(place))
 	}
 	if in.Template == "" && in.Body == "" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
@@ -66,11 +66,15 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 }
 
 // componentsStep says which components a generator creates in a folder of petrock's components.
-func componentsStep(place derive.Place) string {
+func (g *generator) componentsStep(place derive.Place) string {
+	kinds := string(place.Kind) + "s"
 	if place.Kind == derive.Feature {
-		return fmt.Sprintf("Its components are the commands, queries and workers in its files: list, inspect and destroy them by these kinds, such as command %s/first.", path.Base(place.Dir))
+		kinds = "commands, queries or workers of " + path.Base(place.Dir)
 	}
-	return fmt.Sprintf("Its components are %ss: list, inspect and destroy them by this kind.", place.Kind)
+	if path.Base(g.path) != "*.go" {
+		return fmt.Sprintf("Its components are %s. The kind %s finds them too.", kinds, g.wire)
+	}
+	return fmt.Sprintf("Its components are %s: list, inspect and destroy them by their own kind.", kinds)
 }
 
 // A generator is the generator that Generator creates.
@@ -128,10 +132,11 @@ func (g *generator) setPath(text string) error {
 	switch first, _, _ := strings.Cut(g.path, "/"); {
 	case first == "core" || first == "generators" || first == ".petrock" || place.Kind == derive.Generator:
 		return fmt.Errorf("invalid path %q; this folder is petrock's; choose another", text)
-	case !isPlace:
-		g.directives = append([]string{"makes " + g.path}, g.directives...)
-	case place.Kind != derive.Feature:
+	case isPlace && place.Kind != derive.Feature:
 		g.makes = string(place.Kind)
+	}
+	if !isPlace || path.Base(g.path) != "*.go" { // else the pattern would match other components
+		g.directives = append([]string{"makes " + g.path}, g.directives...)
 	}
 	return nil
 }

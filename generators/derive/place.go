@@ -110,8 +110,8 @@ func (f *finder) setMakes(c *Component, d directive) {
 	for _, pattern := range c.Makes {
 		if err := gen.CheckPattern(pattern); err != nil {
 			f.problem(d.pos, "//petrock:makes: %v", err)
-		} else if place, ok := PlaceAt(path.Dir(pattern)); ok {
-			f.problem(d.pos, "//petrock:makes %s: petrock already finds the components in %s; remove this path", pattern, place.Dir)
+		} else if place, ok := PlaceAt(path.Dir(pattern)); ok && place.Kind == Generator {
+			f.problem(d.pos, "//petrock:makes %s: %s has generators; choose another folder", pattern, place.Dir)
 		}
 	}
 }

@@ -153,6 +153,10 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	if err != nil {
 		return c, nil, err
 	}
+	own, err := e.ownGenerators(ctx)
+	if err != nil {
+		return c, nil, err
+	}
 	var found []derive.Component
 	var names []string
 	for _, pkg := range append(packages, made...) {
@@ -163,7 +167,7 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 			continue
 		}
 		for _, c := range pkg.Components {
-			if kind != "" && c.Kind != kind {
+			if kind != "" && !isMadeBy(c, kind, own) {
 				continue
 			}
 			shown := c.Name
@@ -171,7 +175,7 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 				shown = string(c.Kind) + " " + c.Name
 			}
 			names = append(names, shown)
-			if c.Matches(name) {
+			if c.Matches(name) || c.Kind != kind && kind != "" && strings.HasSuffix(c.Name, "_"+name) {
 				found, home = append(found, c), pkg
 			}
 		}

@@ -31,7 +31,8 @@ func (e *Engine) ownGenerators(ctx context.Context) ([]derive.Component, error) 
 	return packages[0].Components, nil
 }
 
-// madePackages returns the components of own generators, one package for each kind. An empty kind means all.
+// madePackages returns the packages with components of own generators of a kind. An empty kind means all that
+// are not in a folder of petrock's components.
 func (e *Engine) madePackages(ctx context.Context, kind derive.Kind) ([]*derive.Package, error) {
 	if slices.Contains(Kinds(), string(kind)) {
 		return nil, nil
@@ -43,6 +44,16 @@ func (e *Engine) madePackages(ctx context.Context, kind derive.Kind) ([]*derive.
 	var packages []*derive.Package
 	for _, g := range own {
 		if kind != "" && g.Name != string(kind) || len(g.Makes) == 0 {
+			continue
+		}
+		if place, ok := derive.PlaceAt(path.Dir(g.Makes[0])); ok { // petrock's kinds list these components
+			if kind != "" {
+				found, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+				if err != nil {
+					return nil, err
+				}
+				packages = append(packages, found...)
+			}
 			continue
 		}
 		pkg := &derive.Package{Place: derive.Place{Dir: path.Dir(g.Makes[0]), Kind: derive.Kind(g.Name)}}
@@ -58,6 +69,18 @@ func (e *Engine) madePackages(ctx context.Context, kind derive.Kind) ([]*derive.
 		packages = append(packages, pkg)
 	}
 	return packages, nil
+}
+
+// isMadeBy reports whether a component has a kind: its own, or that of the own generator that created it in a
+// folder of petrock's components. generators are the project's own.
+func isMadeBy(c derive.Component, kind derive.Kind, generators []derive.Component) bool {
+	return c.Kind == kind || slices.ContainsFunc(generators, func(g derive.Component) bool {
+		if g.Kind != derive.Generator || g.Name != string(kind) || len(g.Makes) == 0 {
+			return false
+		}
+		matches, _ := path.Match(g.Makes[0], c.File)
+		return matches && !strings.HasSuffix(c.File, "_test.go")
+	})
 }
 
 // madeComponent returns the component of a generator in a file. It reports false for tests, derived files

@@ -110,3 +110,37 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 		t.Errorf("destroy: %v, %v", gone, err)
 	}
 }
+
+// What an own generator adds to petrock's folders has petrock's kinds. The kind of the generator finds it too.
+func TestComponentsInFolders(t *testing.T) {
+	b := open(t)
+	b.write("generators/gen/gen.go", "package gen\n\ntype Project struct{}\n\ntype Draft struct{}\n\ntype Generator struct {\n\tName, Description string\n\tInputSchema []byte\n\tMake func(Project, []byte) (Draft, error)\n}\n\nfunc Typed[In any](f func(Project, In) (Draft, error)) func(Project, []byte) (Draft, error) { return nil }\n")
+	b.write("generators/cli/cli.go", "package cli\n\nfunc Main[G any](a, b, c any, own ...G) int { return 0 }\n")
+	b.write("core/serve/stdout/stdout.go", "package stdout\n\nfunc FD() uintptr { return 1 }\n")
+	b.write("internal/generators/setter.go", strings.NewReplacer("Note", "Setter", "notes/* docs/*.md", "features/posts/set_*.go").Replace(noteGenerator[:strings.Index(noteGenerator, "// Page")]))
+	b.write("features/posts/set_title.go", command("SetTitle", "return e.Time"))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	listing, err := b.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := listing.Page("setter", 0, 50); page.Total != 1 || page.Components[0].Name != "posts_set_title" {
+		t.Errorf("the setters are %+v", page.Components)
+	}
+	for _, name := range []string{"set_title", "posts/set_title", "SetTitle"} {
+		if shown, err := b.Inspect(t.Context(), "setter", name); err != nil || shown.Component.Kind != "command" {
+			t.Errorf("setter %s is %+v (%v)", name, shown, err)
+		}
+	}
+	if _, err := b.Inspect(t.Context(), "setter", "posts/create"); err == nil {
+		t.Error("posts/create is a setter")
+	}
+	if _, err := b.Destroy(t.Context(), "setter", "set_title", engine.Options{Force: true}); err != nil {
+		t.Error(err)
+	}
+	if listing, err := b.List(t.Context()); err != nil || listing.Page("setter", 0, 50).Total != 0 {
+		t.Errorf("after destroy there are %+v (%v)", listing, err)
+	}
+}

@@ -212,7 +212,7 @@ func (l *Listing) Page(kind string, offset, limit int) *Listing {
 	s := *l
 	s.Components = slices.Clone(l.Components)
 	if kind != "" {
-		s.Components = slices.DeleteFunc(s.Components, func(c derive.Component) bool { return string(c.Kind) != kind })
+		s.Components = slices.DeleteFunc(s.Components, func(c derive.Component) bool { return !isMadeBy(c, derive.Kind(kind), l.Components) })
 	}
 	s.Total, s.Offset = len(s.Components), offset
 	s.Components = page(s.Components, offset, limit)
