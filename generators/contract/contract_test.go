@@ -224,6 +224,29 @@ func TestBreaking(t *testing.T) {
 	}
 }
 
+// An example has a value in each field, also in optional ones unless they are left out or have no value.
+func TestExample(t *testing.T) {
+	item := func(fields ...string) contract.Shape {
+		return with(shape(fields...), "Item", "id string", "note *string?", "next *Item?", "parts []Item?", "by_key map[string]Item?")
+	}
+	for _, test := range []struct {
+		shape   contract.Shape
+		without []string
+		want    string
+	}{
+		{shape("a string", "b *int?", "c []string?", "d map[string]bool?", "e any?"), nil, `{"a":"example","b":1,"c":["example"],"d":{"example":true},"e":"example"}`},
+		{shape("a string", "b *int?", "c int"), []string{"a", "b"}, `{"a":"example","c":1}`},
+		{shape("a time.Time?", "b encoding/json.RawMessage?", "c ./x.Odd?", "d map[int]string?"), nil, `{"a":"2026-01-01T00:00:00Z","b":"example"}`},
+		{shape("a string", "b ./x.Odd"), nil, ""},
+		{item("a *Item?"), nil, `{"a":{"id":"example","note":"example"}}`},
+		{item("a map[string]Item"), nil, `{"a":{"example":{"id":"example","note":"example"}}}`},
+	} {
+		if got, ok := test.shape.Example(test.without...); got != test.want || ok != (test.want != "") {
+			t.Errorf("%+v: got %s, want %s", test.shape, got, test.want)
+		}
+	}
+}
+
 // ParseType does not panic, and a type that it accepts is compatible with itself.
 func FuzzParseType(f *testing.F) {
 	for _, text := range []string{"string", "[]byte", "map[string][]*Item", "[3]int", "time.Time", "./features/x.Opt[string]", "map[map[a]b", "["} {

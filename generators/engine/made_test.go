@@ -80,6 +80,16 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 		b.checkError(err, test.want)
 	}
 
+	// The caller of an own generator can correct its input or its template.
+	for _, text := range []string{`1`, `"a "b" c"`} {
+		input, err := json.Marshal(map[string]string{"name": "memory", "text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Generate(t.Context(), "check", input, engine.Options{})
+		b.checkError(err, "Nothing was changed. Correct the input of check or its template (internal/generators/note.go) and retry.")
+	}
+
 	// A component is destroyed with all of its files, and with tests that use it.
 	gone, err := b.Destroy(t.Context(), "note", "b", engine.Options{Force: true})
 	if err != nil || len(gone.Files) != 2 || gone.Kind != "note" || gone.Name != "b" {

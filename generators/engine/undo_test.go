@@ -17,7 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// openNotes returns the engine of a project without Go files. Its generator, note, writes a text file.
+// openNotes returns the engine of a project without Go files. Its generator note writes a text file, and its
+// generator check a Go file.
 func openNotes(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
@@ -34,6 +35,14 @@ func openNotes(t *testing.T) *bench {
 			Name string `json:"name"`
 		}) (gen.Draft, error) {
 			return gen.Draft{Kind: "note", Name: in.Name, Files: []gen.File{{Path: "notes/" + in.Name, Text: []byte(in.Name)}}}, nil
+		}),
+	}, {
+		Name: "check", InputSchema: json.RawMessage(`{}`),
+		Make: gen.Typed(func(p gen.Project, in struct {
+			Name string `json:"name"`
+			Text string `json:"text"`
+		}) (gen.Draft, error) {
+			return gen.FromTemplates(p, "check", in, gen.Template{Path: "checks/*.go", Text: "func {{.Go}}() string { return {{.Text}} }\n"})
 		}),
 	}})
 	if err != nil {

@@ -56,6 +56,9 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	if first.Trial == nil || !first.Trial.Ran {
 		t.Errorf("the test was not run: %+v", first.Trial)
 	}
+	if text := w.read("features/links/create_v1_test.go"); !strings.Contains(text, `"tags":["example"]`) || !strings.Contains(text, `Tags: []string{"example"}`) {
+		t.Errorf("the optional field has no value in the test:\n%s", text)
+	}
 	if text := w.read("features/links/create.go"); !strings.Contains(text, "// Href\n") || strings.Contains(text, "// Url") {
 		t.Errorf("the field's comment has the old name:\n%s", text)
 	}
@@ -63,7 +66,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)
 	w.goCommand("test", "./features/...")
-	for _, part := range []string{"func (old CreateV1) Upgrade() CreateV2", "CreateV2{Href: old.URL, Tags: old.Tags}"} {
+	for _, part := range []string{"// Upgrade converts version 1 to version 2.\nfunc (old CreateV1) Upgrade() CreateV2", "CreateV2{Href: old.URL, Tags: old.Tags}"} {
 		if text := w.read("features/links/create_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("the first version has no %s:\n%s", part, text)
 		}

@@ -1,0 +1,52 @@
+package campaign_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// Examples of tools, resources and prompts that use a feature prepare data, call other tools in between, and
+// advance the clock.
+func TestExamplesUseFeatures(t *testing.T) {
+	needsLong(t)
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	mustCall[engine.Result](w, client, "generate_feature", object{"name": "tickets", "crud": true, "fields": []string{"title", "owner:string?"}})
+	const body = "got, err := app.Ask(ctx, tickets.Get{ID: in.ID})\nif err != nil {\n\treturn \"\", err\n}\nreturn got.Title, nil"
+	create := object{"tool": "tickets_create", "input": object{"title": "VPN", "owner": "Ann"}}
+	first := object{"input": object{"id": "id1"}, "output": "VPN"}
+	none := object{"name": "none", "input": object{"id": "id9"}, "error": "no ticket"}
+	rename := object{"tool": "tickets_update", "input": object{"id": "id1", "title": "Mail"}}
+	renamed := object{"name": "renamed", "input": object{"id": "id1"}, "output": "Mail"}
+	for _, test := range []struct {
+		tool  string
+		input object
+		want  []string
+	}{
+		{"generate_resource", object{"name": "ticket", "uri": "ticket://{id}", "body": body, "examples": []object{create, first, none, rename, renamed}},
+			[]string{"example 2", "none", "example 4", "renamed"}},
+		{"generate_prompt", object{"name": "triage", "fields": []string{"id"}, "body": body, "examples": []object{create, first, none}},
+			[]string{"example 2", "none"}},
+		{"generate_prompt", object{"name": "later", "fields": []string{"id"}, "body": body, "examples": []object{create, rename, renamed, first}}, nil},
+		{"generate_tool", object{"name": "age", "fields": []string{"id"}, "output": []string{"hours:int"},
+			"body":     "got, err := app.Ask(ctx, tickets.Get{ID: in.ID})\nreturn AgeOutput{Hours: int(app.Now(ctx).Sub(got.CreatedAt).Hours())}, err",
+			"examples": []object{create, {"later": "336h", "input": object{"id": "id1"}, "output": object{"hours": 336}}}},
+			[]string{"example 2"}},
+	} {
+		if test.want == nil {
+			if said := client.CallTool(test.tool, test.input); !said.IsError {
+				t.Errorf("%v is accepted: %s", test.input, said.Text())
+			}
+			continue
+		}
+		made := mustCall[engine.Result](w, client, test.tool, test.input)
+		if made.Trial == nil || !slices.Equal(made.Trial.Passed, test.want) {
+			t.Errorf("%v: got %+v, want %q", test.input["name"], made.Trial, test.want)
+		}
+	}
+	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...")
+	w.formatted("tools", "resources", "prompts")
+}
