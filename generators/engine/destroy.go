@@ -421,7 +421,11 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
 	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
-	skip := e.project.Name + " log skip SEQ --reason WHY (over MCP: log)"
+	events := path.Base(dir) // all of the feature
+	if len(removed) == 1 {
+		events = removed[0]
+	}
+	skip := fmt.Sprintf(`%s log skip SEQ --reason WHY (over MCP: log {"type":%q} lists them)`, e.project.Name, events)
 	if !remains {
 		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}

@@ -38,6 +38,7 @@ type plan struct {
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
+	declared   []declaredName         // existing declarations among the conflicts
 	packages   []*derive.Package      // packages that were derived from
 	otherTools []*derive.Package      // the project's other packages with tools; nil if packages has none with tools
 	trial      gen.Trial              // the examples to run
@@ -211,12 +212,12 @@ func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
 	}
 }
 
-// verify refuses a plan that conflicts with the project, does not compile, makes replay non-deterministic,
-// or has failing examples. It ignores errors that the project had before.
+// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes replay
+// non-deterministic, or has failing examples. It ignores errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or remove the existing component first with petrock destroy (over MCP: destroy_component)."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or " + e.conflictRemedy(ctx, p) + "."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -246,6 +247,8 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			return err
 		}
 	}
+	waitForVet, stopVet := e.startVet(ctx, p, o)
+	defer stopVet()
 	if p.checkPure {
 		if err := e.verifyPure(ctx, p); err != nil {
 			return err
@@ -258,7 +261,11 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
-	if p.tried, err = e.try(ctx, p, o); err != nil || !o.Test {
+	p.tried, err = e.try(ctx, p, o)
+	if vetErr := waitForVet(); vetErr != nil { // before a failed example, which may follow from it
+		return vetErr
+	}
+	if err != nil || !o.Test {
 		return err
 	}
 	return e.testPlan(ctx, p)
