@@ -247,8 +247,9 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			return err
 		}
 	}
-	waitForVet, stopVet := e.startVet(ctx, p, o)
-	defer stopVet()
+	if err := e.vet(ctx, p); err != nil {
+		return err
+	}
 	if p.checkPure {
 		if err := e.verifyPure(ctx, p); err != nil {
 			return err
@@ -261,11 +262,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
-	p.tried, err = e.try(ctx, p, o)
-	if vetErr := waitForVet(); vetErr != nil { // before a failed example, which may follow from it
-		return vetErr
-	}
-	if err != nil || !o.Test {
+	if p.tried, err = e.try(ctx, p, o); err != nil || !o.Test {
 		return err
 	}
 	return e.testPlan(ctx, p)

@@ -175,7 +175,7 @@ func (r *TestResult) String() string {
 		return "There are no tests.\n"
 	case r.OK:
 		return "All tests passed: " + text + ".\n"
-	case r.Failed == 0 && !slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return !trial.IsVet(d) }):
+	case r.Failed == 0 && !slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return !isVetFinding(d) }):
 		text = "Some packages compile, but fail go vet, which go test runs. Tests of the others: " + text + "."
 	case r.Failed == 0:
 		text = "Some packages do not compile. Tests of the others: " + text + "."

@@ -28,7 +28,7 @@ type Summary struct {
 	Passed      int                    // tests that passed; a test with subtests counts as its subtests
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
-	Diagnostics []typecheck.Diagnostic // errors of packages that do not build or do not pass vet; see [IsVet]
+	Diagnostics []typecheck.Diagnostic // errors of packages that do not build or do not pass vet, see [typecheck.VetMark]
 }
 
 // A TestFailure is a test that failed.
