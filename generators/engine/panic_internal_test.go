@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -44,5 +47,25 @@ func TestFailedExamples(t *testing.T) {
 		if !strings.Contains(text, test.reason) || !strings.HasSuffix(text, test.wants) {
 			t.Errorf("got %s\nwant %s and %s", text, test.reason, test.wants)
 		}
+	}
+}
+
+// An undo of a version says which stored events become unreadable, and how to find them.
+func TestUndoneVersions(t *testing.T) {
+	record := func(version int) []byte {
+		c := contract.New()
+		c.Commands["posts/create"] = contract.Command{Version: version}
+		text, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const want = `If the event log contains posts/create events of version 2, the server will not start (over MCP: log {"type":"posts/create"} lists them). Then redo this, or skip each event.`
+	if got := undoneVersionsAdvice([]journal.Change{{Path: contract.File, Before: record(2), After: record(1)}}); !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q", got)
+	}
+	if got := undoneVersionsAdvice([]journal.Change{{Path: contract.File, Before: record(1), After: record(2)}}); got != nil {
+		t.Errorf("of a new version: %q", got)
 	}
 }
