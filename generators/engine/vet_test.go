@@ -22,7 +22,19 @@ func TestVet(t *testing.T) {
 			t.Errorf("it names a finding that existed before: %v", err)
 		}
 	}
-	_, err := b.Change(t.Context(), engine.Change{Name: "add", Body: `return float64(len(fmt.Sprintf("%s", in.A))), nil`}, engine.Options{})
+	for text, want := range map[string]string{
+		`func fresh(n int) string { return string(n) }`:                                                 "vet: conversion from int to string yields a string of one rune",
+		`func fresh(n int) bool { return n != 1 || n != 2 }`:                                            "vet: suspect or: n != 1 || n != 2",
+		`func fresh(err error) bool { var e error; return errors.As(err, e) }`:                          "vet: second argument to errors.As must be a non-nil pointer",
+		`func logf(f string, a ...any) { fmt.Printf(f, a...) }; var _ = func() { logf(\"%d\", \"x\") }`: "vet: hello/money.logf format %d has arg \"x\" of wrong type string",
+	} {
+		_, err := b.edit(`[{"path":"money/new.go","text":"package money\n\n`+text+`\n"}]`, engine.Options{})
+		b.checkError(err, want)
+	}
+	_, err := b.edit(`[{"path":"money/new_test.go","text":"package money_test\n\nfunc Testfresh(t *testing.T) { t.Logf(\"%d\") }\n"}]`, engine.Options{})
+	b.checkError(err, "vet: Testfresh has malformed name: first letter after 'Test' must not be lowercase")
+	b.checkError(err, "vet: (*testing.common).Logf format %d reads arg #1, but call has 0 args")
+	_, err = b.Change(t.Context(), engine.Change{Name: "add", Body: `return float64(len(fmt.Sprintf("%s", in.A))), nil`}, engine.Options{})
 	b.checkError(err, "vet: fmt.Sprintf format %s has arg in.A of wrong type float64\n")
 	b.checkError(err, "Correct the body and retry.")
 	for file, text := range b.snapshot() {
