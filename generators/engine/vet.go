@@ -23,15 +23,17 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 		}
 	}
 	changed := slices.Sorted(maps.Keys(dirs))
-	after, err := e.checker.Vet(ctx, p.after, changed)
+	after, _, err := e.checker.Vet(ctx, p.after, changed)
 	if err != nil || len(after) == 0 {
 		return err
 	}
-	before, err := e.checker.Vet(ctx, e.before, changed)
+	before, broken, err := e.checker.Vet(ctx, e.before, changed)
 	if err != nil {
 		return err
 	}
-	fresh := withoutExisting(after, before)
+	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
+		return !p.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
+	})
 	if len(fresh) == 0 {
 		return nil
 	}

@@ -42,6 +42,11 @@ func TestVet(t *testing.T) {
 			t.Errorf("%s was changed:\n%s", file, text)
 		}
 	}
+	// A package that did not compile can be repaired in spite of findings in its other files.
+	b.write("money/broken.go", "package money\n\nfunc broken() { gone() }\n")
+	if _, err := b.edit(`[{"path":"money/broken.go","text":"package money\n\nfunc broken() {}\n"}]`, engine.Options{}); err != nil {
+		t.Errorf("repairing: %v", err)
+	}
 	tested, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"money"}})
 	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages compile, but fail go vet, which go test runs.") {
 		t.Errorf("test returned %s (%v)", tested, err)

@@ -26,33 +26,34 @@ import (
 const VetMark = "vet: "
 
 // Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It skips
-// packages that do not compile. Calls of wrappers of fmt.Printf in other packages are not checked.
-func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
+// packages that do not compile, and returns their folders. Calls of wrappers of fmt.Printf in other packages
+// are not checked.
+func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	analyzers := []*analysis.Analyzer{
 		atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, directive.Analyzer, errorsas.Analyzer,
 		ifaceassert.Analyzer, nilfunc.Analyzer, printf.Analyzer, stringintconv.Analyzer, tests.Analyzer,
 	}
-	var found []Diagnostic
 	for _, dir := range dirs {
 		for _, pkg := range pass.InspectTests(dir) {
 			if pkg.err != nil {
+				skipped = append(skipped, dir)
 				continue
 			}
 			v := &vetting{checker: c, pkg: pkg, results: map[*analysis.Analyzer]any{}, facts: map[factKey]analysis.Fact{}}
 			for _, analyzer := range analyzers {
 				if _, err := v.run(analyzer); err != nil {
-					return nil, fmt.Errorf("vet %s: %s: %w", dir, analyzer.Name, err)
+					return nil, nil, fmt.Errorf("vet %s: %s: %w", dir, analyzer.Name, err)
 				}
 			}
 			found = append(found, v.found...)
 		}
 	}
 	slices.SortFunc(found, Diagnostic.Compare)
-	return slices.Compact(found), pass.Err()
+	return slices.Compact(found), skipped, pass.Err()
 }
 
 // A vetting runs analyzers on one package.
