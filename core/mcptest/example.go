@@ -88,7 +88,7 @@ func (e Example) check(t testing.TB, name, got string, err error, same func(got,
 		}
 		t.Errorf("%s fails: %v%s", name, err, want)
 	case e.Error == "" && want != "" && !same(got, want):
-		t.Errorf("%s returns %s\nwant %s", name, got, want)
+		t.Errorf("%s returns %s%s\nwant %s", name, firstDifference(got, want), got, want)
 	}
 }
 

@@ -72,6 +72,28 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// A long result that differs begins with the first difference.
+func TestFirstDifference(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, test := range []struct{ got, want, why string }{
+		{`{"a":"` + long + `","b":[1,{"c":"one"}],"d":2}`, `{"a":"` + long + `","b":[1,{"c":"two"}],"d":3}`, `another result, first at b[1].c: got "one", want "two"` + "\nit returns {"},
+		{`{"a":"` + long + `"}`, `{"a":"` + long + `","b":null}`, "first at b: got nothing, want null\n"},
+		{`["` + long + `",1]`, `["` + long + `"]`, "first at [1]: got 1, want nothing\n"},
+		{`{"a":"` + long + `"}`, `{"a":"b` + long + `"}`, `got "xxx`},
+		{`{"a":"` + long + `end"}`, `{"a":"` + long + `END"}`, `xxxend", want … xxx`},
+		{long + "\n# One\nend", long + "\n# Two\nend", `first at line 2: got "# One", want "# Two"` + "\n"},
+	} {
+		client := mcptest.Serve(t, func(s *mcp.Server) error {
+			return mcp.AddResource(s, mcp.Resource{URI: "note://long", Name: "long"}, func(context.Context) (string, error) { return test.got, nil })
+		})
+		f := &failing{TB: t}
+		client.CheckResource(f, mcptest.Example{Input: "note://long", Output: test.want})
+		if !strings.Contains(f.why, test.why) {
+			t.Errorf("got %q, want %q", f.why, test.why)
+		}
+	}
+}
+
 // A panic fails an example that accepts any result.
 func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(t, offer)

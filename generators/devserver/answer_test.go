@@ -19,12 +19,13 @@ func TestAnswerIsShort(t *testing.T) {
 	long := strings.Repeat("a long text ", 1000)
 	var files []engine.FileChange
 	var found []typecheck.Diagnostic
-	listing, history := &engine.Listing{}, &engine.History{}
+	listing, wide, history := &engine.Listing{}, &engine.Listing{}, &engine.History{}
 	for i := range 100 {
 		files = append(files, engine.FileChange{Path: fmt.Sprintf("features/tickets/file%d.go", i), Action: journal.Create, After: "hash", Diff: long})
 		source := strings.Repeat(strings.Repeat("x", 300)+"\n", 20)
 		found = append(found, typecheck.Diagnostic{Package: "hello/tools", File: "tools/add.go", Line: 5 + i, Message: fmt.Sprintf("error %d %s", i, long), Lines: typecheck.LinesAround(source, 10)})
 		listing.Components = append(listing.Components, derive.Component{Kind: derive.Tool, Name: fmt.Sprintf("tool%d", i), File: "tools/add.go", Description: "Adds.\nIt " + long, Input: []byte(`{"secret":1}`)})
+		wide.Components = append(wide.Components, derive.Component{Kind: derive.Tool, Name: "wide", File: "tools/wide.go", Description: long[:200], Input: []byte(`{"secret":1}`)})
 		history.Operations = append(history.Operations, engine.Operation{Operation: journal.Operation{ID: fmt.Sprintf("%04d-abcdef", i), Title: "generate tool x"}})
 	}
 	for _, test := range []struct {
@@ -40,8 +41,10 @@ func TestAnswerIsShort(t *testing.T) {
 			[]string{"the change would not compile:", "tools/add.go:5: error 0", "> 10 | xxx", "Correct the body.", "Left out: 9"}},
 		{"edited", nil, &engine.Refusal{Reason: "files have been edited:", Files: files[:2], Remedy: "With keep they stay."}, []string{"features/tickets/file1.go", "With keep", "Left out: diffs. Pass detail: true"}},
 		{"failures", nil, &engine.Refusal{Reason: "examples failed:", Failures: []engine.Failure{{Message: "returns " + long}}, Printed: long}, []string{"examples failed:", "returns a long"}},
+		{"panic", nil, &engine.Refusal{Reason: "examples failed:", Failures: []engine.Failure{{Message: "add fails: panic: boom (tools/add.go:10)\nwant " + long, Lines: typecheck.LinesAround(strings.Repeat(strings.Repeat("x", 300)+"\n", 20), 10)}}}, []string{"panic: boom", "> 10 | xxx"}},
 		{"error", nil, errors.New("read go.mod: " + long), []string{"read go.mod: a long"}},
 		{"listing", listing.Page("", 0, 50), nil, []string{"tool tool0, tools/add.go:0: Adds.\n", " of 100 components; pass offset: "}},
+		{"cut listing", wide.Page("", 0, 50), nil, []string{" of 100 components, cut to fit; pass offset: "}},
 		{"end of the listing", listing.Page("tool", 97, 50), nil, []string{"tool tool99", "98 to 100 of 100 components.\n"}},
 		{"history", history.Page(0, 20), nil, []string{"0099-abcdef", "1 to 20 of 100 operations; pass offset: 20"}},
 		{"status", devserver.ProjectStatusOutput{Name: "hello", Diagnostics: found, Stale: []string{"a"}}, nil, []string{"The project does not compile:\ntools/add.go:5: error 0"}},

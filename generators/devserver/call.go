@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -193,7 +195,7 @@ type childServer struct {
 }
 
 func startServer(ctx context.Context, program, dir string) (*childServer, error) {
-	c := &childServer{errOut: &tail{}}
+	c := &childServer{errOut: &tail{root: dir}}
 	var err error
 	c.Client, err = client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
@@ -206,6 +208,7 @@ func startServer(ctx context.Context, program, dir string) (*childServer, error)
 
 // A tail is a writer that keeps the last 8 KiB.
 type tail struct {
+	root string // of the project
 	mu   sync.Mutex
 	text []byte
 	cut  bool
@@ -225,7 +228,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) quote() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
+	text := shortenStacks(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd")), t.root)
 	switch {
 	case text == "":
 		return ""
@@ -233,6 +236,19 @@ func (t *tail) quote() string {
 		text = "… " + text
 	}
 	return "\nStandard error of the server:\n" + text
+}
+
+// shortenStacks replaces the stacks of panics by their place in the project. A handler that panics logs its
+// stack in quotes; a crash prints the stacks of all goroutines.
+func shortenStacks(text, root string) string {
+	stacks := regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
+	return stacks.ReplaceAllStringFunc(text, func(stack string) string {
+		file, line := trial.CrashPlace(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
+		if file == "" {
+			return ""
+		}
+		return fmt.Sprintf(" at %s:%d", file, line)
+	})
 }
 
 // BuildInput is the input of build.

@@ -246,9 +246,18 @@ func shortenBytes(text string, limit int) string {
 
 // nameLogTool adds to an error that recommends the server's command log how to do the same over MCP.
 func nameLogTool(err error) error {
-	found := regexp.MustCompile(` log (?:show|skip|map|restore) (\d+)`).FindStringSubmatch(err.Error())
+	message := err.Error()
+	found := regexp.MustCompile(`(?m)^(?:.*: )?event (\d+) of the log `).FindStringSubmatch(message)
+	if found == nil {
+		found = regexp.MustCompile(` log (?:show|skip|map|restore) (\d+)`).FindStringSubmatch(message)
+	}
 	if found == nil {
 		return err
 	}
-	return fmt.Errorf("%w\nOver MCP use the tool log: log {\"action\":\"show\",\"seq\":%[2]s}, log {\"action\":\"map\",\"seq\":%[2]s,\"type\":\"…\",\"input\":{…},\"reason\":\"…\"} or log {\"action\":\"skip\",\"seq\":%[2]s,\"reason\":\"…\"}", err, found[1])
+	message = strings.ReplaceAll(message, "add --force", "pass force: true")
+	message += fmt.Sprintf("\nOver MCP use the tool log: log {\"action\":\"show\",\"seq\":%[1]s}, log {\"action\":\"map\",\"seq\":%[1]s,\"type\":\"…\",\"input\":{…},\"reason\":\"…\"} or log {\"action\":\"skip\",\"seq\":%[1]s,\"reason\":\"…\"}", found[1])
+	if strings.Contains(message, "is newer than this build") {
+		message += "\nIf an undo removed the code that reads the event, restore it with redo. If another operation did, undo that operation; history lists them. If a checkout did, check out the newer code."
+	}
+	return errors.New(message)
 }

@@ -29,7 +29,8 @@ func main() {
 	case len(args) > 1 && args[1] == "map":
 		fmt.Printf("%s\n\nNext:\n  hello replay\n", strings.Join(args, "|"))
 	case len(args) > 1 && args[1] == "skip":
-		fmt.Fprintln(os.Stderr, "hello: event 3 of the log cannot be applied\nshow it:   hello log show 3")
+		fmt.Fprintln(os.Stderr, "hello: event 10 of the log (posts/create, version 2, 2026-01-02 03:04:05) is newer than this build, which knows posts/create up to version 1\nrun the newer build\n"+
+			"amended before it: [4]; if that is the cause, see hello log show 4 and hello log restore\nshow it:   hello log show 10\nnothing was recorded; to record the change anyway, add --force")
 		os.Exit(1)
 	case len(args) > 1 && args[1] == "show":
 		fmt.Printf("{\n  \"seq\": 7,\n  \"data\": %q\n}\n", strings.Repeat("ä", 2000))
@@ -74,7 +75,7 @@ func TestLog(t *testing.T) {
 		{`{"action":"map","seq":3,"reason":"x"}`, "type is missing", "", true},
 		{`{"action":"skip","reason":"x"}`, "seq is missing", "", true},
 		{`{"action":"skip","seq":3}`, "reason is missing", "", true},
-		{`{"action":"skip","seq":3,"reason":"x"}`, "show it:   hello log show 3\nOver MCP use the tool log: log {", "", true},
+		{`{"action":"skip","seq":3,"reason":"x"}`, "anyway, pass force: true\nOver MCP use the tool log: log {\"action\":\"show\",\"seq\":10}", "restore it with redo", true},
 		{`{"seq":-1}`, "must not be negative", "", true},
 	} {
 		result := client.CallTool("log", json.RawMessage(test.arguments))

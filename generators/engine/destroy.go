@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -414,6 +415,26 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 			advice = append(advice, renamedWorkersAdvice(derive.Workers(before), derive.Workers(after))...)
 		}
 	}
+	return append(advice, undoneVersionsAdvice(p.files)...)
+}
+
+// undoneVersionsAdvice advises on stored events of versions that an undo removes from the contract.
+func undoneVersionsAdvice(files []journal.Change) []string {
+	at := slices.IndexFunc(files, func(f journal.Change) bool { return f.Path == contract.File })
+	if at < 0 {
+		return nil
+	}
+	before, err := contract.Parse(files[at].Before)
+	after, afterErr := contract.Parse(files[at].After)
+	if err != nil || afterErr != nil {
+		return nil
+	}
+	var advice []string
+	for _, name := range slices.Sorted(maps.Keys(after.Commands)) {
+		if was := before.Commands[name].Version; was > after.Commands[name].Version && !after.Commands[name].Removed {
+			advice = append(advice, fmt.Sprintf(`If the event log contains %s events of version %d, the server will not start (over MCP: log {"type":%q} lists them). Then redo this, or skip each event.`, name, was, name))
+		}
+	}
 	return advice
 }
 
@@ -421,7 +442,11 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 // func Map.
 func (e *Engine) removedEventsAdvice(removed []string, dir string, remains bool) string {
 	problem := fmt.Sprintf("If the event log contains %s events, the server will not start.", strings.Join(removed, " or "))
-	skip := e.project.Name + " log skip SEQ --reason WHY (over MCP: log)"
+	events := path.Base(dir) // all of the feature
+	if len(removed) == 1 {
+		events = removed[0]
+	}
+	skip := fmt.Sprintf(`%s log skip SEQ --reason WHY (over MCP: log {"type":%q} lists them)`, e.project.Name, events)
 	if !remains {
 		return fmt.Sprintf("%s Skip each: %s.", problem, skip)
 	}

@@ -191,9 +191,9 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
 		{"worker", "posts/digest", "under another name it starts at the end of the log"},
-		{"command", "posts_create", "If the event log contains posts/create events, the server will not start. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with hello log skip SEQ --reason WHY (over MCP: log), or write in features/posts:\n    // Map drops"},
+		{"command", "posts_create", "If the event log contains posts/create events, the server will not start. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with hello log skip SEQ --reason WHY (over MCP: log {\"type\":\"posts/create\"} lists them), or write in features/posts:\n    // Map drops"},
 		{"query", "posts/get", ""},
-		{"feature", "users", "If the event log contains users/create events, the server will not start. Skip each: hello log skip SEQ --reason WHY (over MCP: log)."},
+		{"feature", "users", "If the event log contains users/create events, the server will not start. Skip each: hello log skip SEQ --reason WHY (over MCP: log {\"type\":\"users/create\"} lists them)."},
 		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)

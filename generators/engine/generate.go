@@ -218,6 +218,7 @@ func (e *Engine) findDeclared(p *plan, file gen.File) {
 		for _, name := range other.Names() {
 			if slices.Contains(added.Names(), name) {
 				p.conflicts = append(p.conflicts, fmt.Sprintf("%s declares %s, which %s already declares", file.Path, name, other.Path))
+				p.declared = append(p.declared, declaredName{name, other})
 			}
 		}
 	}

@@ -25,6 +25,8 @@ type Listing struct {
 	ToolsList  *Size                  `json:"toolsList"`         // Size of tools/list
 	Total      int                    `json:"total,omitempty"`   // Of a page: number of all components
 	Offset     int                    `json:"offset,omitempty"`  // Of a page: number of components before it
+
+	cut bool // whether the short form leaves out components of the page
 }
 
 // List lists the components of the project, its own generators included. It changes nothing.
@@ -68,6 +70,8 @@ type History struct {
 	Total      int         `json:"total,omitempty"`     // Of a page: number of all operations
 	Offset     int         `json:"offset,omitempty"`    // Of a page: number of operations before it
 	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
+
+	cut bool // whether the short form leaves out operations of the page
 }
 
 // An Operation is one operation of a history.

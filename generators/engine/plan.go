@@ -38,6 +38,7 @@ type plan struct {
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
+	declared   []declaredName         // existing declarations among the conflicts
 	packages   []*derive.Package      // packages that were derived from
 	otherTools []*derive.Package      // the project's other packages with tools; nil if packages has none with tools
 	trial      gen.Trial              // the examples to run
@@ -212,12 +213,12 @@ func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
 	}
 }
 
-// verify refuses a plan that conflicts with the project, does not compile, makes replay non-deterministic,
-// or has failing examples. It ignores errors that the project had before.
+// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes replay
+// non-deterministic, or has failing examples. It ignores errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or remove the existing component first with petrock destroy (over MCP: destroy_component)."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or " + e.conflictRemedy(ctx, p) + "."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -242,6 +243,9 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		if err := e.verifyModules(ctx, p); err != nil {
 			return err
 		}
+	}
+	if err := e.vet(ctx, p); err != nil {
+		return err
 	}
 	if p.checkPure {
 		if err := e.verifyPure(ctx, p); err != nil {

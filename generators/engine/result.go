@@ -296,7 +296,8 @@ type Refusal struct {
 // A Failure is an example that failed.
 type Failure struct {
 	gen.Example
-	Message string `json:"said"` // Why it failed
+	Message string `json:"said"`            // Why it failed
+	Lines   string `json:"lines,omitempty"` // Numbered source lines around a panic, if another example does not show them
 }
 
 // Error formats the refusal as text.
@@ -326,6 +327,9 @@ func (r *Refusal) Error() string {
 			fmt.Fprintf(&out, ", given %s", f.Input)
 		}
 		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Message, "\n", "\n    "))
+		if f.Lines != "" {
+			fmt.Fprintf(&out, "\n    %s", strings.ReplaceAll(f.Lines, "\n", "\n    "))
+		}
 	}
 	writeTestFailures(&out, r.Tests)
 	if r.Printed != "" {

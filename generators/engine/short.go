@@ -48,11 +48,17 @@ func (c *Cutter) Diagnostics(list []typecheck.Diagnostic, what string) []typeche
 		if list[i].Message = c.Text(d.Message); d.File != "" {
 			list[i].Package = "" // the file names it
 		}
-		if c.Text(d.Lines) != d.Lines {
-			list[i].Lines = c.Text(markedLine(d.Lines))
-		}
+		list[i].Lines = c.lines(d.Lines)
 	}
 	return list
+}
+
+// lines returns source lines, or only the marked one if they are too long.
+func (c *Cutter) lines(lines string) string {
+	if c.Text(lines) != lines {
+		return c.Text(markedLine(lines))
+	}
+	return lines
 }
 
 // markedLine returns the line that [typecheck.LinesAround] has marked.
@@ -144,7 +150,7 @@ func (r *Refusal) short(c *Cutter) *Refusal {
 	s.Declares = c.Text(s.Declares)
 	s.Failures = slices.Clone(Cut(c, r.Failures, "failed example"))
 	for i := range s.Failures {
-		s.Failures[i].Message = c.Text(s.Failures[i].Message)
+		s.Failures[i].Message, s.Failures[i].Lines = c.Text(s.Failures[i].Message), c.lines(s.Failures[i].Lines)
 		if input := s.Failures[i].Input; len(c.Text(string(input))) != len(input) {
 			s.Failures[i].Input = nil
 		}
@@ -169,6 +175,7 @@ func (l *Listing) Short(most int) any {
 		about, _, _ := strings.Cut(part.Description, "\n")
 		s.Components = append(s.Components, derive.Component{Kind: part.Kind, Name: part.Name, Description: about, File: part.File, Line: part.Line, URI: part.URI})
 	}
+	s.cut = len(s.Components) < len(l.Components)
 	s.Refused = c.Diagnostics(l.Refused, "error")
 	return &s
 }
@@ -183,7 +190,7 @@ func (l *Listing) String() string {
 		}
 		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, name, c.File, c.Line, c.Description)
 	}
-	writePage(&out, len(l.Components), l.Offset, l.Total, "component")
+	writePage(&out, len(l.Components), l.Offset, l.Total, "component", l.cut)
 	for _, d := range l.Refused {
 		fmt.Fprintf(&out, "error: %s\n", d)
 	}
@@ -193,13 +200,16 @@ func (l *Listing) String() string {
 	return out.String()
 }
 
-// writePage writes which entries of a list are shown, and how to get the next ones.
-func writePage(out *strings.Builder, shown, offset, total int, what string) {
+// writePage writes which entries of a list are shown, and how to get the next ones. A page that is cut has
+// fewer entries than requested.
+func writePage(out *strings.Builder, shown, offset, total int, what string, cut bool) {
 	switch next := offset + shown; {
 	case total == 0:
 		fmt.Fprintf(out, "There is no %s.\n", what)
 	case shown == 0:
 		fmt.Fprintf(out, "There are %s; offset %d is past the end.\n", count(total, what), offset)
+	case next < total && cut:
+		fmt.Fprintf(out, "%d to %d of %s, cut to fit; pass offset: %d to get the next ones.\n", offset+1, next, count(total, what), next)
 	case next < total:
 		fmt.Fprintf(out, "%d to %d of %s; pass offset: %d to get the next ones.\n", offset+1, next, count(total, what), next)
 	case offset > 0:
@@ -239,6 +249,7 @@ func (h *History) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *h
 	s.Operations = slices.Clone(Cut(c, h.Operations, "operation"))
+	s.cut = len(s.Operations) < len(h.Operations)
 	for i := range s.Operations {
 		s.Operations[i].Files = nil
 	}
@@ -258,6 +269,6 @@ func (h *History) String() string {
 		}
 		out.WriteByte('\n')
 	}
-	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation")
+	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation", h.cut)
 	return out.String()
 }

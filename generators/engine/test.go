@@ -30,7 +30,7 @@ type TestResult struct {
 	Failed      int                    `json:"failed"`                // Number of tests that failed
 	Skipped     int                    `json:"skipped"`               // Number of tests that were skipped
 	Failures    []trial.TestFailure    `json:"failures"`              // Tests that failed
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile, or of go vet
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
@@ -175,6 +175,8 @@ func (r *TestResult) String() string {
 		return "There are no tests.\n"
 	case r.OK:
 		return "All tests passed: " + text + ".\n"
+	case r.Failed == 0 && !slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return !isVetFinding(d) }):
+		text = "Some packages compile, but fail go vet, which go test runs. Tests of the others: " + text + "."
 	case r.Failed == 0:
 		text = "Some packages do not compile. Tests of the others: " + text + "."
 	default:

@@ -81,7 +81,10 @@ func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, te
 		}
 	}
 	refusal.Reason = "the tests would fail:"
-	refusal.Remedy = "Nothing was changed. Edit the component and its test in one operation instead."
+	refusal.Remedy = "Nothing was changed. If the test expects the old behavior, edit the test first (over MCP: edit), then change the component."
+	if strings.Contains(refusal.Error(), "panic") {
+		refusal.Remedy = "Nothing was changed. Fix the body, which panics."
+	}
 	return refusal
 }
 
@@ -100,10 +103,11 @@ func (p *plan) trialRefusal(report *trial.Report, correctable string) *Refusal {
 			continue
 		}
 		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
-		if lines := p.linesOfPanic(message); lines != "" {
-			message += "\n" + lines
+		lines := p.linesOfPanic(message)
+		if slices.ContainsFunc(refusal.Failures, func(f Failure) bool { return f.Lines == lines }) {
+			lines = "" // shown already
 		}
-		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message, lines})
 		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
 			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}

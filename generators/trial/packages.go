@@ -28,7 +28,7 @@ type Summary struct {
 	Passed      int                    // tests that passed; a test with subtests counts as its subtests
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
-	Diagnostics []typecheck.Diagnostic // errors of packages that do not build or do not pass vet
+	Diagnostics []typecheck.Diagnostic // errors of packages that do not build or do not pass vet, see [typecheck.VetMark]
 }
 
 // A TestFailure is a test that failed.
@@ -80,6 +80,7 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	for _, importPath := range slices.Sorted(maps.Keys(dirs)) {
 		args = append(args, "./"+dirs[importPath])
 	}
+	whole := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{limits: l, stop: stop, packages: map[string]*testedPackage{}, builds: map[string]string{}}
@@ -103,7 +104,9 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	case failed && len(out.packages) == 0 && !exceeded:
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
-	return out.summarize(b, dirs, limit), nil
+	summary = out.summarize(b, dirs, limit)
+	summary.Diagnostics, err = b.markVet(whole, o.Flags, slices.Sorted(maps.Values(dirs)), summary.Diagnostics)
+	return summary, err
 }
 
 // A limitError means that a package exceeded a limit.
@@ -326,18 +329,18 @@ func (test *testedTest) failure(b buildDir, dir string, l Limits) TestFailure {
 		before, _, _ := strings.Cut(f.Output, crash)
 		f.Output = strings.TrimSpace(before)
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
-		if file, line := b.crashPlace(output); file != "" {
+		if file, line := CrashPlace(b.root, output); file != "" {
 			f.File, f.Line = file, line
 		}
 	}
 	return f
 }
 
-// crashPlace returns the file and line of the innermost call of a crash that is in the project, without
-// petrock's own folders if possible.
-func (b buildDir) crashPlace(output string) (file string, line int) {
+// CrashPlace returns the file and line of the innermost call of a crash that is in the project in root,
+// without petrock's own folders if possible. The output contains the stack.
+func CrashPlace(root, output string) (file string, line int) {
 	for _, found := range regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`).FindAllStringSubmatch(output, -1) {
-		inside, err := filepath.Rel(b.root, found[1])
+		inside, err := filepath.Rel(root, found[1])
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}

@@ -127,7 +127,7 @@ func TestPackages(t *testing.T) {
 		},
 		"vet": {
 			planned: map[string]string{"sun/more_test.go": test("\tt.Logf(\"%d\", \"x\")")},
-			want:    "0 packages, 0 passed, 0 skipped\nsun/more_test.go:6:10: (*testing.common).Logf format %d has arg \"x\" of wrong type string\n",
+			want:    "0 packages, 0 passed, 0 skipped\nsun/more_test.go:6:10: vet: (*testing.common).Logf format %d has arg \"x\" of wrong type string\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

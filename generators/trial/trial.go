@@ -213,6 +213,8 @@ type buildDir struct {
 	pkg  string // slash-separated path of the package from the root
 }
 
+const tempPrefix = "petrock-trial-"
+
 func newBuildDir(o Options, pkg string) (b buildDir, err error) {
 	b.pkg = pkg
 	if err := checkPackageDir(o, pkg); err != nil {
@@ -221,7 +223,7 @@ func newBuildDir(o Options, pkg string) (b buildDir, err error) {
 	if b.root, err = realPath(o.Root); err != nil {
 		return buildDir{}, fmt.Errorf("find the project: %w", err)
 	}
-	temp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "petrock-trial-")
+	temp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), tempPrefix)
 	if err == nil {
 		b.dir, err = realPath(temp)
 	}

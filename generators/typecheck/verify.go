@@ -318,7 +318,10 @@ func (p *Pass) importsOf(path string) []string {
 // An InspectedPackage is a package with full type information.
 type InspectedPackage struct {
 	Files []*File
-	Info  *types.Info // types, definitions, uses and selections; incomplete if the package does not compile
+	Info  *types.Info // incomplete if the package does not compile
+
+	types *types.Package
+	err   error // the first type error
 }
 
 // Inspect type-checks the package in a folder, without its tests, with full type information. It returns
@@ -361,13 +364,18 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 		Defs:       map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{},
+
+		Instances:    map[*ast.Ident]types.Instance{},
+		Implicits:    map[ast.Node]types.Object{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		FileVersions: map[*ast.File]string{},
 	}}
 	var syntax []*ast.File
 	for _, file := range files {
 		syntax = append(syntax, file.Syntax)
 	}
 	var errs []error
-	p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, inspected.Info) // Verify reports type errors
+	inspected.types, inspected.err = p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, inspected.Info) // Verify reports type errors
 	return inspected
 }
 
