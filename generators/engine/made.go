@@ -197,6 +197,9 @@ func (e *Engine) noteUnlisted(ctx context.Context, g gen.Generator, draft *gen.D
 // correctable returns what the caller can correct in a plan: the input or the code of an own generator, else
 // source.
 func (e *Engine) correctable(ctx context.Context, p *plan, source string) string {
+	if p.generator == "" {
+		return source
+	}
 	own, err := e.ownGenerators(ctx)
 	at := slices.IndexFunc(own, func(c derive.Component) bool { return c.Name == p.generator })
 	if err != nil || at < 0 {
@@ -213,6 +216,9 @@ func (e *Engine) noteOrphans(ctx context.Context, p *plan) error {
 	made, err := e.madePackages(ctx, derive.Kind(p.name))
 	if err != nil || len(made) == 0 || len(made[0].Components) == 0 {
 		return err
+	}
+	if _, isPlace := derive.PlaceAt(made[0].Dir); isPlace {
+		return nil // petrock's kinds still list them
 	}
 	var files []string
 	for _, c := range made[0].Components {
