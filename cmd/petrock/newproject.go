@@ -37,9 +37,7 @@ type newProjectOutput struct {
 // String describes the project and the next steps.
 func (o newProjectOutput) String() string {
 	lines := []string{fmt.Sprintf("Created %s (module %s) with %d files in %s.", o.Name, o.Module, o.Files, o.Dir)}
-	for _, next := range slices.Concat(o.Notes, o.Next) {
-		lines = append(lines, next)
-	}
+	lines = append(lines, slices.Concat(o.Notes, o.Next)...)
 	return strings.Join(lines, "\n") + "\n"
 }
 

@@ -106,7 +106,7 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	}
 	switch {
 	case kinds > 1 || edit.Delete && edit.Rename != "":
-		return refuse("text, replace and delete exclude each other, and delete excludes rename; pass one of them")
+		return refuse("text, replace and delete cannot be combined, nor delete and rename; pass one of them")
 	case kinds == 0 && edit.Rename == "":
 		return refuse("pass text, replace, rename or delete")
 	case !exists && edit.Text == nil:
