@@ -128,7 +128,7 @@ func driveDevServer(t *testing.T, version string) {
 			t.Errorf("%v says %s, want %s in it", c.call, said, c.says)
 		}
 	}
-	if listing := mustCall(t, s, "list_components", nil); len(listing["components"].([]any)) != 9 {
+	if listing := mustCall(t, s, "list_components", map[string]any{"detail": true}); len(listing["components"].([]any)) != 9 {
 		t.Errorf("list_components says %v", listing)
 	}
 	test := exec.Command("go", "test", "./tools", "./resources", "./prompts", "./cmd/...")
