@@ -241,6 +241,10 @@ func (a *App) pollStore(ctx context.Context) {
 	var lastStamp int64
 	var visible string
 	_, notified := a.changes()
+	var changed <-chan struct{} // nil if the store does not notify
+	if n, ok := a.store.(Notifier); ok {
+		changed = n.Changed()
+	}
 	for {
 		grown, count := a.changes()
 		stamp, err := a.store.Stamp(ctx)
@@ -264,6 +268,7 @@ func (a *App) pollStore(ctx context.Context) {
 		}
 		select {
 		case <-grown:
+		case <-changed:
 		case <-ticker.C:
 		case <-ctx.Done():
 			return

@@ -43,6 +43,12 @@ type Store interface {
 	Close() error
 }
 
+// A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one, which
+// receives a value soon after another Store has committed. Values can be missing or superfluous.
+type Notifier interface {
+	Changed() <-chan struct{}
+}
+
 // A Tx reads and writes a store during a Write. It sees its own changes.
 type Tx interface {
 	Records(after int64) iter.Seq2[Record, error]

@@ -1,0 +1,301 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/storetest"
+)
+
+// server returns the URL of a database. Tests that need one are skipped without it.
+func server(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("PETROCK_POSTGRES")
+	if server == "" {
+		t.Skip("needs a database; run .ci/postgres go test ./core/app/postgres")
+	}
+	return server
+}
+
+// newSchema returns the URL of a schema that does not exist. It is removed after the test.
+func newSchema(t testing.TB) string {
+	t.Helper()
+	base := server(t)
+	name := fmt.Sprintf(`%s "%%d" {schema} %d`, t.Name()[:min(len(t.Name()), 20)], time.Now().UnixNano())
+	name = name[:min(len(name), 63)]
+	t.Cleanup(func() { admin(t, base, "DROP SCHEMA IF EXISTS "+pgx.Identifier{name}.Sanitize()+" CASCADE") })
+	return base + "&search_path=" + url.PathEscape(pgx.Identifier{name}.Sanitize())
+}
+
+// schemaOf returns the quoted schema of a URL.
+func schemaOf(t testing.TB, address string) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.Query().Get("search_path")
+}
+
+// admin executes a statement on its own connection.
+func admin(t testing.TB, address, sql string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), address)
+	if err == nil {
+		_, err = conn.Exec(context.Background(), sql, args...)
+		conn.Close(context.Background())
+	}
+	if err != nil {
+		t.Fatal(sql, err)
+	}
+}
+
+// open opens a store, and waits until it receives notifications.
+func open(t testing.TB, address string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), address, "unused", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	waitFor(t, "notifications", s.listening.Load)
+	return s
+}
+
+// waitFor waits until a condition is true.
+func waitFor(t testing.TB, what string, isTrue func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !isTrue(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("timeout: %s", what)
+		}
+	}
+}
+
+// more appends n records after the last one.
+func more(s *Store, n int) (last int64, err error) {
+	err = s.Write(context.Background(), func(tx app.Tx) error {
+		last = s.head.last
+		for range n {
+			last++
+			if err := tx.Append(storetest.Record(last)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return last, err
+}
+
+func TestStore(t *testing.T) {
+	for _, notifies := range []bool{true, false} {
+		t.Run(fmt.Sprintf("notifications=%t", notifies), func(t *testing.T) {
+			server(t)
+			storetest.Run(t, func(t *testing.T) (app.Store, app.Store) {
+				address := newSchema(t)
+				first, second := open(t, address), open(t, address)
+				for _, s := range []*Store{first, second} {
+					if !notifies {
+						s.stop()
+						s.background.Wait()
+					}
+				}
+				return first, second
+			})
+		})
+	}
+}
+
+// Several processes can create a log at once.
+func TestCreate(t *testing.T) {
+	address := newSchema(t)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			s, err := Open(t.Context(), address, "unused", true)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, err = storetest.Append(s, 1)
+			if err := errors.Join(err, s.Close(), s.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if err := storetest.Check(open(t, address), 8); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that does not exist, is newer than this build, or is not a log is refused with a remedy.
+func TestRefused(t *testing.T) {
+	address := newSchema(t)
+	refuse := func(address string, create bool, says string) error {
+		t.Helper()
+		s, err := Open(t.Context(), address, "unused", create)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got error %v, want %q in it", err, says)
+		}
+		return err
+	}
+	if err := refuse(address, false, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not fs.ErrNotExist", err)
+	}
+	open(t, address).Close()
+	admin(t, address, "UPDATE "+schemaOf(t, address)+".head SET version = 99")
+	refuse(address, false, "version 99, but this build knows versions up to 1; use the newer build")
+
+	other := newSchema(t)
+	admin(t, other, "CREATE SCHEMA "+schemaOf(t, other)+"; CREATE TABLE "+schemaOf(t, other)+".log (a int)")
+	refuse(other, true, "belongs to another application; use another schema")
+	admin(t, other, "CREATE TABLE "+schemaOf(t, other)+".head (a int)")
+	refuse(other, true, "belong to another application; use another schema")
+
+	refuse("postgres://me:secret@127.0.0.1:1/x", true, "refused")
+	refuse("postgres://me:secret@127.0.0.1:port/x", true, "invalid port")
+}
+
+// A user without the privilege to create a schema gets a remedy, and can use a schema that exists.
+func TestPrivileges(t *testing.T) {
+	address := newSchema(t)
+	schema, user := schemaOf(t, address), fmt.Sprintf("user%d", time.Now().UnixNano())
+	admin(t, address, "CREATE ROLE "+user+" LOGIN")
+	t.Cleanup(func() { admin(t, server(t), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user) })
+	limited := strings.Replace(address, "petrock@", user+"@", 1)
+	if _, err := Open(t.Context(), limited, "unused", true); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
+		t.Errorf("got error %v", err)
+	}
+	admin(t, address, "CREATE SCHEMA "+schema+" AUTHORIZATION "+user)
+	if _, err := more(open(t, limited), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// A tracer counts the round trips of writes.
+type tracer struct{ trips atomic.Int64 }
+
+func (c *tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
+	if query.SQL != notifySQL && !strings.Contains(query.SQL, "WHERE seq = $1") { // of other connections
+		c.trips.Add(1)
+	}
+	return ctx
+}
+func (c *tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c *tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.trips.Add(1)
+	return ctx
+}
+func (c *tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (c *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// A write is one round trip if no other store writes. After another store has asked for the lock, it is
+// two for a while.
+func TestRoundTrips(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	count := &tracer{}
+	s.config.Tracer = count // of the writer, which is not connected yet
+	trips := func() int64 {
+		t.Helper()
+		before := count.trips.Load()
+		if _, err := more(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		return count.trips.Load() - before
+	}
+	trips()
+	for range 3 {
+		if n := trips(); n != 1 {
+			t.Errorf("%d round trips, want 1", n)
+		}
+	}
+	if _, err := more(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the request for the lock arrives", s.isContended)
+	trips()
+	if n := trips(); n != 2 {
+		t.Errorf("%d round trips after another store has written, want 2", n)
+	}
+}
+
+// A store learns of the commits of another one soon, and not of its own.
+func TestChanged(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	for _, store := range []*Store{s, other} { // of the start
+		select {
+		case <-store.Changed():
+		case <-time.After(time.Second):
+		}
+	}
+	for range 3 {
+		if _, err := more(other, 1); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-s.Changed():
+		case <-time.After(5 * time.Second):
+			t.Error("no notification of a commit")
+		}
+	}
+	select {
+	case <-other.Changed():
+		t.Error("notification of the store's own commit")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// If a failover loses commits, the stores that have seen them refuse to continue.
+func TestLostCommits(t *testing.T) {
+	for _, again := range []bool{false, true} { // whether another process has appended since
+		address := newSchema(t)
+		s := open(t, address)
+		if _, err := more(s, 5); err != nil {
+			t.Fatal(err)
+		}
+		schema := schemaOf(t, address)
+		admin(t, address, "DELETE FROM "+schema+".log WHERE seq > 3")
+		if again {
+			admin(t, address, "INSERT INTO "+schema+".log SELECT n, 'other', now(), 'a', 1, '' FROM generate_series(4, 9) n")
+			admin(t, address, "UPDATE "+schema+".head SET last = 9, commits = commits + 9")
+		} else {
+			admin(t, address, "UPDATE "+schema+".head SET last = 3, commits = commits - 1")
+		}
+		admin(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = $1", s.config.RuntimeParams["application_name"])
+		_, err := more(s, 1)
+		_, readErr := s.Last(t.Context())
+		for _, err := range []error{err, readErr} {
+			if err == nil || !strings.Contains(err.Error(), "has seen event 5 (id5)") || !strings.Contains(err.Error(), "restart this process") {
+				t.Errorf("got error %v", err)
+			}
+		}
+	}
+}
+
+func TestFirstSchema(t *testing.T) {
+	for path, want := range map[string]string{
+		"": "", "hello": "hello", " Hello , public": "hello", `"My, ""log""", public`: `My, "log"`, `"$user", public`: "$user",
+	} {
+		if got := firstSchema(path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}

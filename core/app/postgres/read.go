@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// statements are the SQL statements for the tables of a schema.
+type statements struct {
+	version, known, head, stamp, last, page, find, get, names string
+	move, insert, put, remove                                 string // parts of a commit
+}
+
+// A page of the log ends at either limit.
+const (
+	pageRows  = 512
+	pageBytes = 1 << 20
+)
+
+func newStatements(schema string) statements {
+	in := func(sql string) string {
+		return strings.ReplaceAll(sql, "{schema}", pgx.Identifier{schema}.Sanitize())
+	}
+	format := func(sql string) string { // for fmt.Sprintf
+		return strings.ReplaceAll(sql, "{schema}", strings.ReplaceAll(pgx.Identifier{schema}.Sanitize(), "%", "%%"))
+	}
+	const columns = "seq, id, at, type, version, data, key, result"
+	const size = "(octet_length(data) + coalesce(octet_length(result), 0))"
+	return statements{
+		version: in("SELECT version, writer FROM {schema}.head"),
+		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
+		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1 FROM {schema}.head"),
+		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
+		last:    in("SELECT last FROM {schema}.head"),
+		page: in("SELECT " + columns + " FROM (SELECT *, sum" + size + " OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - " + size + " AS before" +
+			" FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3) AS page WHERE before < $4 ORDER BY seq"),
+		find:  in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
+		get:   in("SELECT value FROM {schema}.documents WHERE name = $1"),
+		names: in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
+
+		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = last + $3," +
+			" base = CASE WHEN writer = $2 THEN base ELSE commits END, writer = $2 WHERE commits = $1 RETURNING 1)"),
+		insert: in(", inserted AS (INSERT INTO {schema}.log (" + columns + ") SELECT * FROM unnest($4::bigint[], $5::bytea[]," +
+			" $6::timestamptz[], $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[]) WHERE EXISTS (SELECT FROM moved))"),
+		put: format(", put AS (INSERT INTO {schema}.documents (name, value) SELECT * FROM unnest($%d::text[], $%d::bytea[])" +
+			" WHERE EXISTS (SELECT FROM moved) ON CONFLICT (name) DO UPDATE SET value = excluded.value)"),
+		remove: format(", removed AS (DELETE FROM {schema}.documents WHERE name = ANY($%d::text[]) AND EXISTS (SELECT FROM moved))"),
+	}
+}
+
+// read calls f with a connection for reading. Without a connection it retries for a while, so f can be
+// called more than once.
+func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	deadline := time.Now().Add(patience)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if s.closed.Load() {
+			return errClosed
+		}
+		err := s.tryRead(ctx, f)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !isOutage(err) || time.Now().After(deadline):
+			return fmt.Errorf("read %s: %w", s.name, err)
+		}
+		s.dropIdle()
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tryRead calls f once.
+func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
+	select {
+	case s.readers <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.readers }()
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	var conn *pgx.Conn
+	select {
+	case conn = <-s.idle:
+	default:
+		if conn, err = s.connect(ctx); err != nil {
+			return err
+		}
+	}
+	err = f(ctx, conn)
+	if conn.IsClosed() {
+		return errors.Join(err, errLostConnection)
+	}
+	s.idle <- conn // has room for all readers
+	if s.closed.Load() {
+		s.dropIdle() // Close may have run meanwhile
+	}
+	return err
+}
+
+// exec executes a statement on a connection for reading.
+func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
+	return s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql, args...)
+		return err
+	})
+}
+
+// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader keeps no
+// connection.
+func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		after := max(after, 0)
+		var page []app.Record
+		var last int64
+		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+			page, last, err = s.firstPage(ctx, conn, page[:0], after)
+			return err
+		})
+		s.yieldPages(page, err, after, last, func(page []app.Record, after int64) ([]app.Record, error) {
+			err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+				page, err = s.page(ctx, conn, page[:0], after, last)
+				return err
+			})
+			return page, err
+		}, yield)
+	}
+}
+
+// yieldPages yields a page and those that follow it, up to the record last.
+func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next func([]app.Record, int64) ([]app.Record, error), yield func(app.Record, error) bool) {
+	for {
+		if err == nil && len(page) == 0 && after < last {
+			err = fmt.Errorf("read %s: event %d is missing; restore a backup", s.name, after+1)
+		}
+		if err != nil {
+			yield(app.Record{}, err)
+			return
+		}
+		for i := range page {
+			if after = page[i].Seq; after > last {
+				return
+			}
+			if !yield(page[i], nil) {
+				return
+			}
+		}
+		if after >= last {
+			return
+		}
+		clear(page) // they may be big
+		page, err = next(page, after)
+	}
+}
+
+// firstPage appends the first records after a sequence number to a page, and returns the number of the
+// last record of the log. The page may go beyond it.
+func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, page []app.Record, after int64) ([]app.Record, int64, error) {
+	var last int64
+	batch := &pgx.Batch{}
+	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	batch.Queue(s.sql.page, after, int64(math.MaxInt64), pageRows, pageBytes).Query(func(rows pgx.Rows) (err error) {
+		page, err = scanAll(rows, page)
+		return err
+	})
+	err := conn.SendBatch(ctx, batch).Close()
+	s.learnPage(page, err)
+	return page, last, err
+}
+
+// page appends the records after a sequence number to a page, until it is full.
+func (s *Store) page(ctx context.Context, conn *pgx.Conn, page []app.Record, after, last int64) ([]app.Record, error) {
+	rows, err := conn.Query(ctx, s.sql.page, after, last, pageRows, pageBytes)
+	if err != nil {
+		return nil, err
+	}
+	page, err = scanAll(rows, page)
+	s.learnPage(page, err)
+	return page, err
+}
+
+func (s *Store) learnPage(page []app.Record, err error) {
+	if n := len(page); err == nil && n > 0 {
+		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
+	}
+}
+
+// scanAll appends the records of rows to a list.
+func scanAll(rows pgx.Rows, list []app.Record) ([]app.Record, error) {
+	defer rows.Close()
+	for rows.Next() {
+		var r app.Record
+		var id, data, key, result []byte
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, &data, &key, &result); err != nil {
+			return list, err
+		}
+		r.ID, r.Key, r.Time = string(id), string(key), r.Time.UTC()
+		r.Data, r.Result = json.RawMessage(data), json.RawMessage(result)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// value returns the integer that a statement selects.
+func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, sql, args...).Scan(&value)
+	})
+	return value, err
+}
+
+// Last implements [app.Store].
+func (s *Store) Last(ctx context.Context) (int64, error) { return s.value(ctx, s.sql.last) }
+
+// Stamp implements [app.Store]. It is one round trip: only the database knows whether another process has
+// committed.
+func (s *Store) Stamp(ctx context.Context) (int64, error) { return s.value(ctx, s.sql.stamp, s.id) }
+
+// Get implements [app.Store].
+func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		value, err = s.document(ctx, conn, name)
+		return err
+	})
+	return value, err
+}
+
+// document returns a document, nil if it does not exist.
+func (s *Store) document(ctx context.Context, conn *pgx.Conn, name string) (value []byte, err error) {
+	err = conn.QueryRow(ctx, s.sql.get, name).Scan(&value)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// Names implements [app.Store].
+func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
+	const above = "\U0010ffff" // sorts after all characters that names contain
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, s.sql.names, prefix, prefix+above)
+		if err == nil {
+			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return names, err
+}

@@ -1,0 +1,447 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// A head is the row of the table head.
+type head struct {
+	commits int64
+	last    int64 // last sequence number
+	stamp   int64
+	isOwn   bool // the last commit is by this store
+}
+
+// A tx implements [app.Tx] for one call of Write. It keeps changes in memory until the end.
+type tx struct {
+	s       *Store
+	head    head // before the changes
+	records []app.Record
+	puts    map[string][]byte
+}
+
+// Write implements [app.Store].
+func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
+	defer cancel()
+	select {
+	case s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return s.timeoutError(ctx, nil)
+	}
+	defer s.endTurn()
+	if s.closed.Load() {
+		return errClosed
+	}
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	t := &tx{s: s, head: s.head, puts: map[string][]byte{}}
+	defer s.rollBack() // unless committed
+	if err := f(t); err != nil {
+		return err
+	}
+	if len(t.records)+len(t.puts) == 0 {
+		return nil
+	}
+	if err := t.commit(); err != nil {
+		return fmt.Errorf("write to %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// errTimeout is the cause of a context that ended because a write waited too long.
+var errTimeout = errors.New("timeout")
+
+// timeoutError returns the error of a wait that ended with ctx. outage is not nil if there was no
+// connection.
+func (s *Store) timeoutError(ctx context.Context, outage error) error {
+	if context.Cause(ctx) != errTimeout {
+		return ctx.Err()
+	}
+	if outage != nil {
+		return fmt.Errorf("write to %s: timeout after %v: %w", s.name, s.timeout, outage)
+	}
+	look, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.name, s.timeout, s.holder(look))
+}
+
+// acquire makes the writer have the lock. It reconnects if needed.
+func (s *Store) acquire(ctx context.Context) error {
+	if s.writer != nil && s.writer.IsClosed() {
+		s.dropWriter()
+	}
+	if s.holds && s.listening.Load() {
+		return nil
+	}
+	s.unlock()
+	var outage error
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := s.tryAcquire(ctx)
+		if err == nil {
+			return nil
+		}
+		s.dropWriter()
+		if ctx.Err() == nil {
+			if !isOutage(err) {
+				return fmt.Errorf("wait to write to %s: %w", s.name, err)
+			}
+			outage = err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return s.timeoutError(ctx, outage)
+		}
+	}
+}
+
+// tryAcquire waits for the lock and reads the head, in one round trip. The writer keeps the lock after the
+// write, unless other stores want it.
+func (s *Store) tryAcquire(ctx context.Context) (err error) {
+	if s.writer == nil {
+		if s.writer, err = s.connect(ctx); err != nil {
+			s.writer = nil
+			return err
+		}
+		// Weaker settings would lose answered writes in a crash.
+		if _, err := s.writer.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
+			return errors.Join(err, errLostConnection)
+		}
+	}
+	keep := s.listening.Load() && !s.isContended()
+	batch := &pgx.Batch{}
+	if keep {
+		batch.Queue("SELECT pg_advisory_lock($1)", s.lock)
+	} else {
+		batch.Queue("BEGIN")
+		batch.Queue("SELECT pg_advisory_xact_lock($1)", s.lock)
+	}
+	var now head
+	batch.Queue(s.sql.head, s.id).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&now.commits, &now.last, &now.stamp, &now.isOwn)
+	})
+	stop := s.askForLock(ctx)
+	err = s.writer.SendBatch(ctx, batch).Close()
+	stop()
+	if err != nil {
+		if s.writer.IsClosed() {
+			err = errors.Join(err, errLostConnection)
+		}
+		return err
+	}
+	s.holds, s.inTx, s.head = keep, !keep, now
+	s.learn(position{commits: now.commits})
+	return nil
+}
+
+// endTurn lets the next writer of this process continue.
+func (s *Store) endTurn() {
+	if s.holds && (s.isContended() || !s.listening.Load()) {
+		go func() { // the caller need not wait
+			s.unlock()
+			<-s.writing
+		}()
+		return
+	}
+	<-s.writing
+	if s.isContended() {
+		s.yieldLock() // the request may have arrived just now
+	}
+}
+
+// yieldLock releases the lock, if this store keeps it and does not write. During a write, endTurn does so.
+func (s *Store) yieldLock() {
+	select {
+	case s.writing <- struct{}{}:
+		s.unlock()
+		<-s.writing
+	default:
+	}
+}
+
+// unlock releases the lock that the writer keeps between writes.
+func (s *Store) unlock() {
+	if !s.holds {
+		return
+	}
+	s.holds = false
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	if _, err := s.writer.Exec(ctx, "SELECT pg_advisory_unlock($1)", s.lock); err != nil {
+		s.dropWriter()
+	}
+}
+
+// rollBack ends the transaction of the writer, if it has one.
+func (s *Store) rollBack() {
+	if !s.inTx {
+		return
+	}
+	s.inTx = false
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	if _, err := s.writer.Exec(ctx, "ROLLBACK"); err != nil {
+		s.dropWriter()
+	}
+}
+
+// commit writes the changes and makes them durable. If the connection is lost meanwhile, commit reconnects
+// and looks whether the changes were committed; if not, and no other store has written, it tries again.
+func (t *tx) commit() error {
+	s := t.s
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	var uncertain error // of a try whose outcome is not known
+	for {
+		moved, err := t.send(ctx)
+		switch {
+		case err == nil && moved:
+			t.committed()
+			return nil
+		case err == nil:
+			if uncertain != nil {
+				return t.settle(ctx, uncertain) // that try may have moved the head
+			}
+			return app.ErrConflict
+		case isRefusal(err):
+			if code(err) == uniqueViolation {
+				return fmt.Errorf("%w: %w", err, app.ErrConflict)
+			}
+			return err
+		}
+		uncertain = err
+		if err := t.reconnect(ctx); err != nil {
+			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
+		}
+		if s.head.commits != t.head.commits {
+			return t.settle(ctx, uncertain)
+		}
+	}
+}
+
+// isRefusal reports whether the database has refused a commit. After other errors, the commit may have
+// taken place.
+func isRefusal(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.SeverityUnlocalized == "ERROR"
+}
+
+// send sends the changes in one round trip. It reports whether the head was as expected, and so the changes
+// are committed.
+func (t *tx) send(ctx context.Context) (moved bool, err error) {
+	s := t.s
+	sql, args := t.statement()
+	batch := &pgx.Batch{}
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		moved = rows.Next()
+		rows.Close()
+		return rows.Err()
+	})
+	if s.inTx {
+		batch.Queue("COMMIT")
+	}
+	err = s.writer.SendBatch(ctx, batch).Close()
+	if err == nil {
+		s.inTx = false
+	}
+	return moved && err == nil, err
+}
+
+// statement returns the statement that makes the changes if the head is as expected.
+func (t *tx) statement() (sql string, args []any) {
+	s, n := t.s, len(t.records)
+	sql, args = s.sql.move, []any{t.head.commits, s.id, n}
+	if n > 0 {
+		seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
+		ids, data, keys, results := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
+		for i, r := range t.records {
+			seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
+			data[i], results[i] = r.Data, r.Result
+			if r.Key != "" {
+				keys[i] = []byte(r.Key)
+			}
+		}
+		sql += s.sql.insert
+		args = append(args, seqs, ids, times, types, versions, data, keys, results)
+	}
+	var names, removed []string
+	var values [][]byte
+	for name, value := range t.puts {
+		if value == nil {
+			removed = append(removed, name)
+			continue
+		}
+		names, values = append(names, name), append(values, value)
+	}
+	if names != nil {
+		sql += fmt.Sprintf(s.sql.put, len(args)+1, len(args)+2)
+		args = append(args, names, values)
+	}
+	if removed != nil {
+		sql += fmt.Sprintf(s.sql.remove, len(args)+1)
+		args = append(args, removed)
+	}
+	return sql + " SELECT 1 FROM moved", args
+}
+
+// reconnect replaces the lost connection of the writer, and acquires the lock again. Then the old
+// connection can no longer commit.
+func (t *tx) reconnect(ctx context.Context) error {
+	s := t.s
+	pid := s.writer.PgConn().PID()
+	s.dropWriter()
+	// If the database has not noticed that the connection is lost, it still has the lock.
+	_ = s.exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2", pid, s.config.RuntimeParams["application_name"])
+	return s.acquire(ctx)
+}
+
+// settle returns nil if the changes were committed by a try that failed with uncertain. The head has
+// changed since.
+func (t *tx) settle(ctx context.Context, uncertain error) error {
+	s := t.s
+	if len(t.records) > 0 {
+		page, err := s.page(ctx, s.writer, nil, t.head.last, t.head.last+1)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
+		case len(page) == 1 && page[0].ID == t.records[0].ID:
+			t.committed()
+			return nil
+		}
+		return fmt.Errorf("%w: %w", uncertain, app.ErrConflict)
+	}
+	// Documents have no ids, so look who made the next commit.
+	if s.head.commits == t.head.commits+1 {
+		if s.head.isOwn {
+			t.committed()
+			return nil
+		}
+		return fmt.Errorf("%w: %w", uncertain, app.ErrConflict)
+	}
+	return fmt.Errorf("%w: %w", uncertain, app.ErrOutcomeUnknown)
+}
+
+// committed records that the changes are in the log.
+func (t *tx) committed() {
+	s, p := t.s, position{commits: t.head.commits + 1}
+	if n := len(t.records); n > 0 {
+		p.seq, p.id = t.records[n-1].Seq, t.records[n-1].ID
+	}
+	s.learn(p)
+	// With a lock that was acquired again, the head may be newer.
+	if s.head.commits == t.head.commits {
+		s.head = head{commits: t.head.commits + 1, last: t.head.last + int64(len(t.records)), stamp: t.head.stamp, isOwn: true}
+	}
+	signal(s.committed)
+}
+
+// context returns a context for a read during a Write, which ignores the caller's.
+func (t *tx) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), t.s.timeout)
+}
+
+// Append implements [app.Tx].
+func (t *tx) Append(records ...app.Record) error {
+	last := t.head.last + int64(len(t.records))
+	for i, r := range records {
+		switch next := last + 1 + int64(i); {
+		case r.Seq < next:
+			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
+		case r.Seq > next:
+			return fmt.Errorf("append event %d: the next event is %d; gaps are not allowed", r.Seq, next)
+		}
+	}
+	for _, r := range records {
+		t.records = append(t.records, cloned(r))
+	}
+	return nil
+}
+
+// cloned returns a copy of a record as the database returns it.
+func cloned(r app.Record) app.Record {
+	r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
+	r.Result = bytes.Clone(r.Result)
+	r.Time = r.Time.UTC().Truncate(time.Microsecond)
+	return r
+}
+
+// Stamp implements [app.Tx].
+func (t *tx) Stamp() (int64, error) { return t.head.stamp, nil }
+
+// Put implements [app.Tx].
+func (t *tx) Put(name string, value []byte) error {
+	t.puts[name] = bytes.Clone(value)
+	return nil
+}
+
+// Get implements [app.Tx].
+func (t *tx) Get(name string) ([]byte, error) {
+	if value, ok := t.puts[name]; ok {
+		return bytes.Clone(value), nil
+	}
+	ctx, cancel := t.context()
+	defer cancel()
+	return t.s.document(ctx, t.s.writer, name)
+}
+
+// Find implements [app.Tx].
+func (t *tx) Find(key string) (app.Record, bool, error) {
+	for _, r := range t.records {
+		if r.Key == key && key != "" {
+			return cloned(r), true, nil
+		}
+	}
+	ctx, cancel := t.context()
+	defer cancel()
+	rows, err := t.s.writer.Query(ctx, t.s.sql.find, []byte(key))
+	if err != nil {
+		return app.Record{}, false, err
+	}
+	found, err := scanAll(rows, nil)
+	if err != nil || len(found) == 0 {
+		return app.Record{}, false, err
+	}
+	return found[0], true, nil
+}
+
+// Records implements [app.Tx].
+func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		stopped := false
+		next := func(page []app.Record, after int64) ([]app.Record, error) {
+			ctx, cancel := t.context()
+			defer cancel()
+			return t.s.page(ctx, t.s.writer, page[:0], after, t.head.last)
+		}
+		if after := max(after, 0); after < t.head.last {
+			page, err := next(nil, after)
+			t.s.yieldPages(page, err, after, t.head.last, next, func(r app.Record, err error) bool {
+				stopped = !yield(r, err) || err != nil
+				return !stopped
+			})
+		}
+		for _, r := range t.records {
+			if stopped {
+				return
+			}
+			if r.Seq > after && !yield(cloned(r), nil) {
+				return
+			}
+		}
+	}
+}
