@@ -31,6 +31,7 @@ var mayImport = []struct {
 	{"core/client/clienthttp", []string{"core/client", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
+	{"core/app/postgres", []string{"core/app"}},
 	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/mcpcli", "core/project", "core/terminal"}},
 	{"core/app/storetest", []string{"core/app"}},
 	{"core/app/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
@@ -73,6 +74,7 @@ var upward = []string{"cmd/...", "generators/...", "skeleton/..."}
 // belong here, so that a server links them only if it uses them.
 var outsideCore = map[string][]string{
 	"core/app/sqlite":   {"modernc.org/sqlite"},
+	"core/app/postgres": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn"},
 	"core/app/appserve": {"github.com/spf13/cobra"},
 	"core/auth/oauth":   {"github.com/spf13/cobra"},
 	"core/mcpcli":       {"github.com/spf13/cobra"},

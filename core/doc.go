@@ -19,6 +19,7 @@
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app: event-sourced features: commands, queries, workers, the event log
 //   - app/sqlite: the event log in a SQLite file
+//   - app/postgres: the event log in a PostgreSQL database
 //   - app/storetest: the tests that every store of events must pass
 //   - app/appmcp: offer features to MCP clients, as tools and resources
 //   - app/appserve: the commands and flags of features: log, workers, replay, backup

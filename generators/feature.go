@@ -206,7 +206,7 @@ func isReservedPackage(name string) bool {
 	return slices.Contains([]string{
 		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
 		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth",
+		"main", "init", "wire", "register", "serve", "appserve", "oauth", "postgres",
 	}, name)
 }
 

@@ -161,7 +161,7 @@ func printListing(env Env, l *engine.Listing) error {
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
-		Short: "Add optional code: app (event log), client (HTTP client), oauth",
+		Short: "Add optional code: app (event log), client (HTTP client), oauth, postgres",
 		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
@@ -185,7 +185,7 @@ requires the modules that only this part needs.
 func partsHelp() string {
 	text := "Parts:"
 	for _, part := range parts.All() {
-		text += fmt.Sprintf("\n  %-6s  %s", part.Name, part.Description)
+		text += fmt.Sprintf("\n  %-8s  %s", part.Name, part.Description)
 	}
 	return text
 }

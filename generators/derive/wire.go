@@ -96,7 +96,11 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 		extensions = append(extensions, function+"("+strings.Join(append([]string{"programName"}, arguments...), ", ")+")")
 	}
 	if len(features) > 0 {
-		extend("core/app/appserve", features...)
+		const appserve, postgres = "core/app/appserve", "core/app/postgres"
+		extend(appserve, features...)
+		if len(view.Files(postgres)) > 0 {
+			extensions[0] = refer(p.petrockPackage(appserve), "appserve", "WithPostgres") + "(" + extensions[0] + ", " + refer(p.petrockPackage(postgres), "postgres", "Open") + ")"
+		}
 	}
 	for _, part := range parts.All() {
 		if part.Extension != "" && len(view.Files(part.Extension)) > 0 {

@@ -113,6 +113,9 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 				Remedy:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
 			}
 		}
+		if other := partNeeding(part, e.before); other != "" {
+			return nil, &Refusal{Reason: fmt.Sprintf("part %s needs part %s", other, part.Name), Remedy: fmt.Sprintf("Nothing was changed. Run petrock remove %s first.", other)}
+		}
 		if err := e.removePart(ctx, p, part); err != nil {
 			return nil, err
 		}
@@ -132,6 +135,16 @@ func presentParts(view *typecheck.View) []string {
 		}
 	}
 	return names
+}
+
+// partNeeding returns a part of the project that needs another one, or an empty string.
+func partNeeding(part parts.Part, view *typecheck.View) string {
+	for _, other := range parts.All() {
+		if slices.Contains(other.Needs, part.Name) && isPresent(other, view) {
+			return other.Name
+		}
+	}
+	return ""
 }
 
 // partUser returns a user file that uses a part, or an empty string.
@@ -203,9 +216,16 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// addPart plans to unpack a part: it adds its code, updates go.mod, go.sum and petrock.sum, and removes its
-// archive.
+// addPart plans to unpack a part, and those that it needs: it adds its code, updates go.mod, go.sum and
+// petrock.sum, and removes its archive.
 func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
+	for _, name := range part.Needs {
+		if needed, ok := parts.Find(name); ok && !isPresent(needed, e.before.With(p.texts)) {
+			if err := e.addPart(ctx, p, needed); err != nil {
+				return err
+			}
+		}
+	}
 	e.step("adding the part " + part.Name)
 	archive, err := e.root.ReadFile(part.Archive())
 	if isMissing(err) {
@@ -234,6 +254,9 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 	e.step("removing the part " + part.Name)
 	code := map[string][]byte{}
 	for _, file := range filesBelow(e.root.FS(), part.Folders) {
+		if !part.Holds(file) {
+			continue
+		}
 		text, err := e.root.ReadFile(file)
 		if err != nil {
 			return err
@@ -311,12 +334,14 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	keep := func(name, reason string) {
 		p.notices = append(p.notices, fmt.Sprintf("Part %s stays: %s.", name, reason))
 	}
-	for _, name := range target.Added {
+	for _, name := range slices.Backward(target.Added) { // a part comes after those that it needs
 		part, ok := parts.Find(name)
 		if view := e.before.With(p.texts); !ok || !isPresent(part, view) {
 			continue
 		} else if user := e.partUser(part, view); user != "" {
 			keep(name, user+" uses it")
+		} else if other := partNeeding(part, view); other != "" {
+			keep(name, "part "+other+" needs it")
 		} else if drift, err := e.partDrift(part); err != nil {
 			keep(name, err.Error())
 		} else if len(drift) > 0 {
@@ -337,7 +362,7 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	if len(p.texts) == 0 && len(p.notices) > 0 {
 		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, Remedy: "Nothing was changed."}
 	}
-	if !slices.Equal(p.operation.Removed, target.Added) || !slices.Equal(p.operation.Added, target.Removed) {
+	if !sameNames(p.operation.Removed, target.Added) || !sameNames(p.operation.Added, target.Removed) {
 		return nil
 	}
 	was := map[string][]byte{}
@@ -369,11 +394,16 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	return nil
 }
 
+// sameNames reports whether two lists have the same names, in any order.
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
 // partsAdvice names the parts that are no longer used after a plan.
 func (e *Engine) partsAdvice(p *plan) []string {
 	var next []string
 	for _, part := range parts.All() {
-		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
+		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" && partNeeding(part, p.after) == "" {
 			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
 		}
 	}

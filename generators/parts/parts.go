@@ -21,6 +21,8 @@ type Part struct {
 	Name        string
 	Description string   // one line, for people
 	Folders     []string // folders of its code, recursively
+	Except      []string // folders below Folders that belong to other parts
+	Needs       []string // parts that its code imports
 	For         []string // folders of the user's code that need it, recursively
 	Extension   string   // folder of its package that extends the server; may be empty
 }
@@ -32,6 +34,7 @@ func All() []Part {
 			Name:        "app",
 			Description: "features with an event log in SQLite",
 			Folders:     []string{"core/app"},
+			Except:      []string{"core/app/postgres"},
 			For:         []string{"features"},
 		},
 		{
@@ -44,6 +47,12 @@ func All() []Part {
 			Description: "OAuth 2.1 bearer tokens for the server over HTTP",
 			Folders:     []string{"core/auth/oauth", "core/auth/token"},
 			Extension:   "core/auth/oauth",
+		},
+		{
+			Name:        "postgres",
+			Description: "features with an event log in PostgreSQL, for servers on several machines",
+			Folders:     []string{"core/app/postgres"},
+			Needs:       []string{"app"},
 		},
 	}
 }
@@ -74,7 +83,7 @@ const Folder = "generators/parts"
 func (p Part) Archive() string { return path.Join(Folder, p.Name+".txtar") }
 
 // Holds reports whether a file or folder of a project belongs to the part.
-func (p Part) Holds(file string) bool { return isBelow(file, p.Folders) }
+func (p Part) Holds(file string) bool { return isBelow(file, p.Folders) && !isBelow(file, p.Except) }
 
 // IsUsedBy reports whether a file of the user needs the part: it imports one of the part's packages,
 // or is in a folder that needs it.

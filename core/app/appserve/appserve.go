@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -30,11 +32,28 @@ type Data struct {
 	features []appmcp.Feature
 	options  appmcp.Options
 	dir      string // value of --data
+	postgres openPostgres
 }
+
+// openPostgres opens the event log in a schema of a database. If the URL does not name the schema, it is
+// defaultSchema. Without create, an event log that does not exist is an error.
+type openPostgres func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error)
 
 // New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
+}
+
+// WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and returns d.
+func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, create bool) (S, error)) *Data {
+	d.postgres = func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error) {
+		store, err := open(ctx, url, defaultSchema, create)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	}
+	return d
 }
 
 // Flags adds --data to a command and its subcommands, and --app-resources to serve.
@@ -42,7 +61,11 @@ func (d *Data) Flags(cmd *cobra.Command) {
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
-	cmd.PersistentFlags().StringVar(&d.dir, "data", "", "data folder (default $"+d.variable()+", or data in the project, or the user's data folder)")
+	what := "data folder"
+	if d.postgres != nil {
+		what += " or postgres:// URL"
+	}
+	cmd.PersistentFlags().StringVar(&d.dir, "data", "", what+" (default $"+d.variable()+", or data in the project, or the user's data folder)")
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
@@ -78,14 +101,14 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 		stop()
 		background.Wait()
 		if err := store.Close(); err != nil {
-			return fmt.Errorf("close the data in %s: %w", dir, err)
+			return fmt.Errorf("close the data in %s: %w", redacted(dir), err)
 		}
 		return nil
 	}, nil
 }
 
 // start replays the event log and registers the features. run runs their workers.
-func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store *sqlite.Store, dir string) (run func(context.Context), err error) {
+func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
 	a, err := d.app(ctx, store, app.Options{Logger: log})
 	if err != nil {
 		return nil, err
@@ -97,7 +120,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	log.Info("opened data", "folder", dir, "events", events)
+	log.Info("opened data", "folder", redacted(dir), "events", events)
 	return a.Run, nil
 }
 
@@ -120,7 +143,10 @@ func (d *Data) appFeatures() []app.Feature {
 const fileName = "log.db"
 
 // create opens the event log in a folder, and creates both if needed.
-func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
+func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
+	if isURL(dir) {
+		return d.openURL(ctx, dir, true)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
 	}
@@ -128,32 +154,40 @@ func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
 }
 
 // withStore calls f with the event log, which must exist.
-func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error) error {
+func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, fileName)
-	_, lockErr := os.Stat(file + ".lock")
-	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
-	case err != nil:
-		return fmt.Errorf("find the data: %w; %s", err, d.dirHint())
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file; %s", file, d.dirHint())
-	case info.Size() == 0:
-		return fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
-	}
-	store, err := d.open(ctx, file)
+	store, err := d.existing(ctx, dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f(store), store.Close())
 }
 
-func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
+// existing opens the event log in a folder, which must exist.
+func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
+	if isURL(dir) {
+		return d.openURL(ctx, dir, false)
+	}
+	file := filepath.Join(dir, fileName)
+	_, lockErr := os.Stat(file + ".lock")
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
+	case err != nil:
+		return nil, fmt.Errorf("find the data: %w; %s", err, d.dirHint())
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file; %s", file, d.dirHint())
+	case info.Size() == 0:
+		return nil, fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
+	}
+	return d.open(ctx, file)
+}
+
+func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
@@ -161,13 +195,46 @@ func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
 	return store, nil
 }
 
+// isURL reports whether the data is in a PostgreSQL database and not in a folder.
+func isURL(data string) bool {
+	return strings.HasPrefix(data, "postgres://") || strings.HasPrefix(data, "postgresql://")
+}
+
+// openURL opens the event log in a database. Without create, it must exist.
+func (d *Data) openURL(ctx context.Context, address string, create bool) (app.Store, error) {
+	if d.postgres == nil {
+		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run  petrock add postgres  in its project, and build it again", redacted(address))
+	}
+	store, err := d.postgres(ctx, address, d.program, create)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable())
+	case err != nil:
+		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())
+	}
+	return store, nil
+}
+
+// redacted returns a folder, or a URL without its password.
+func redacted(data string) string {
+	if !isURL(data) {
+		return data
+	}
+	if parsed, err := url.Parse(data); err == nil && !parsed.Query().Has("password") {
+		return parsed.Redacted()
+	}
+	return "the database"
+}
+
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
-// in the project, or the user's data folder. It need not exist.
+// in the project, or the user's data folder. It need not exist. It can be the URL of a database instead.
 func (d *Data) folder() (string, error) {
-	if given := cmp.Or(d.dir, os.Getenv(d.variable())); given != "" {
+	if given := cmp.Or(d.dir, os.Getenv(d.variable())); isURL(given) {
+		return given, nil
+	} else if given != "" {
 		dir, err := filepath.Abs(given)
 		if err != nil {
 			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)

@@ -35,8 +35,12 @@ and copy it as ` + fileName + ` into an empty data folder.`,
 			if err := checkTarget(file); err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
-				if err := store.Backup(cmd.Context(), file); err != nil {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
+				local, ok := store.(*sqlite.Store)
+				if !ok {
+					return errors.New("back up a database with its own tools, such as pg_dump")
+				}
+				if err := local.Backup(cmd.Context(), file); err != nil {
 					return err
 				}
 				info, err := os.Stat(file)
@@ -86,7 +90,7 @@ Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged
 With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
 				report, err := d.replay(cmd.Context(), store, snapshot)
 				if err != nil {
 					return err

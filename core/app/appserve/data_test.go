@@ -1,17 +1,24 @@
 package appserve
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/core/project"
 )
 
@@ -117,6 +124,48 @@ func TestFolder(t *testing.T) {
 			t.Errorf("got %s, %v", got, err)
 		}
 	})
+}
+
+// A URL of a database is opened by the part postgres, with the program as the default schema. Without the
+// part, the error says how to add it. Passwords are not printed.
+func TestURL(t *testing.T) {
+	const address = "postgres://me:secret@db.example.com/shop"
+	t.Setenv("WEATHER_DATA", address)
+	d := New("weather", posts())
+	for _, line := range []string{"log", "workers", "replay"} {
+		cmd := command(d, line)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "petrock add postgres") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	store := app.NewMemory()
+	var opened []string
+	WithPostgres(d, func(_ context.Context, url, defaultSchema string, create bool) (*app.Memory, error) {
+		opened = append(opened, fmt.Sprint(url, " ", defaultSchema, " ", create))
+		if len(opened) == 1 {
+			return nil, fmt.Errorf("no log in the schema: %w", fs.ErrNotExist)
+		}
+		return store.Share(), nil
+	})
+	if err := command(d, "log").ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "no data in postgres://me:xxxxx@db.example.com/shop: weather has not run") {
+		t.Errorf("log: %v", err)
+	}
+	var logged bytes.Buffer
+	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+	end, err := d.Open(t.Context(), server, slog.New(slog.NewTextHandler(&logged, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mcptest.Connect(t, server).CallTool("posts_create", create{"a"})
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(logged.String(), "secret") || !strings.Contains(logged.String(), "db.example.com") {
+		t.Errorf("logged %s", &logged)
+	}
+	if last, _ := store.Last(t.Context()); last != 1 || !slices.Equal(opened, []string{address + " weather false", address + " weather true"}) {
+		t.Errorf("%d events; opened %q", last, opened)
+	}
 }
 
 func TestUserData(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -53,7 +52,7 @@ restore.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
+			return d.withStore(ctx, func(store app.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		},
 	}
 	flags := cmd.Flags()
@@ -172,7 +171,7 @@ func (d *Data) newShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
 				record, err := app.Find(cmd.Context(), store, seq)
 				if err != nil {
 					return err
@@ -310,7 +309,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	}
 	am.Time = time.Now().UTC()
 	ctx := cmd.Context()
-	return d.withStore(ctx, func(store *sqlite.Store) error {
+	return d.withStore(ctx, func(store app.Store) error {
 		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {
 			return err

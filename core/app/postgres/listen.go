@@ -131,7 +131,7 @@ func (s *Store) isContended() bool {
 // respond, because it is suspended or cut off, askForLock ends the connection that has the lock.
 func (s *Store) askForLock(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	start, delay := time.Now(), askDelay
+	start, delay, stalled := time.Now(), askDelay, s.stalled
 	if s.isContended() { // no store keeps the lock
 		delay = askInterval
 	}
@@ -139,8 +139,8 @@ func (s *Store) askForLock(ctx context.Context) (stop func()) {
 		for ctx.Err() == nil {
 			once := context.WithoutCancel(ctx) // so that stop does not close the connection
 			_ = s.exec(once, notifySQL, s.channel, notifyAsk+s.id)
-			if idle := time.Since(start); idle > s.stalled {
-				_ = s.exec(once, terminateHolderSQL, s.lock, s.stalled)
+			if time.Since(start) > stalled {
+				_ = s.exec(once, terminateHolderSQL, s.lock, stalled)
 			}
 			select {
 			case <-time.After(askInterval):

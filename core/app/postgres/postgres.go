@@ -71,7 +71,7 @@ type Store struct {
 	sql     statements
 	lock    int64         // key of the advisory lock
 	channel string        // for NOTIFY
-	timeout time.Duration // of a write that waits for its turn, and of each round trip
+	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
 	closed  atomic.Bool
 
@@ -110,9 +110,10 @@ type position struct {
 }
 
 const (
-	maxReaders     = 4
-	patience       = 10 * time.Second // how long reads are retried without a connection
-	connectTimeout = 5 * time.Second
+	maxReaders       = 4
+	patience         = 10 * time.Second // how long reads are retried without a connection
+	connectTimeout   = 5 * time.Second
+	roundTripTimeout = 30 * time.Second
 )
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or defaultSchema. If

@@ -94,7 +94,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 		return ctx.Err()
 	}
 	defer func() { <-s.readers }()
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, roundTripTimeout)
 	defer cancel()
 	var conn *pgx.Conn
 	select {

@@ -352,7 +352,7 @@ func (t *tx) committed() {
 
 // context returns a context for a read during a Write, which ignores the caller's.
 func (t *tx) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), t.s.timeout)
+	return context.WithTimeout(context.Background(), roundTripTimeout)
 }
 
 // Append implements [app.Tx].
