@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -286,7 +287,7 @@ func (s *Store) create(ctx context.Context, conn *pgx.Conn, schema string) error
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
-		return nil, err
+		return nil, connectError{err}
 	}
 	if err := s.checkKnown(ctx, conn); err != nil {
 		if conn.IsClosed() {
@@ -297,6 +298,19 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	}
 	return conn, nil
 }
+
+// A connectError is an error with a line for each address. Its text is one line, without repetitions.
+type connectError struct{ error }
+
+func (e connectError) Error() string {
+	var lines []string
+	for line := range strings.Lines(e.error.Error()) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(slices.Compact(lines), " ")
+}
+
+func (e connectError) Unwrap() error { return e.error }
 
 // checkKnown returns an error if the database lacks commits that this store has seen. Otherwise the states
 // of this process would not match the log.

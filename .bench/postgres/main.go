@@ -1,0 +1,395 @@
+// Postgres measures the event log in PostgreSQL next to plain pgx with the same durability, and fails if a
+// target is missed.
+//
+//	.ci/postgres go -C .bench run ./postgres
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/postgres"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "postgres:", err)
+		os.Exit(1)
+	}
+}
+
+// A target is a bound of a figure. As in the other benchmarks, the figure may miss it by 10 %.
+type target struct {
+	title   string
+	atLeast bool // or at most
+	bound   float64
+	measure func(context.Context, *bench) (figure float64, detail string, err error)
+}
+
+func targets() []target {
+	return []target{
+		{"durable command ÷ insert with its commit", false, 1.5, measureCommand},
+		{"64 callers: commands/s ÷ inserts/s in batches of 64", true, 0.6, measureCallers},
+		{"replay: events/s ÷ rows/s of a scan", true, 0.3, measureReplay},
+		{"follow-up in another process: p99 in ms", false, 20, measureFollow},
+	}
+}
+
+// A bench is the state of a run.
+type bench struct {
+	address string
+	time    time.Duration // of one measurement
+	raw     *pgx.Conn
+}
+
+// rawSchema and appSchema are the schemas of the tables of plain pgx and of the app.
+const (
+	rawSchema = "bench_raw"
+	appSchema = "bench_app"
+)
+
+// childVariable makes this program follow the log until its input ends.
+const childVariable = "BENCH_CHILD"
+
+func run(ctx context.Context) error {
+	each := flag.Duration("time", 2*time.Second, "duration of one measurement")
+	flag.Parse()
+	b := &bench{address: os.Getenv("PETROCK_POSTGRES"), time: *each}
+	switch {
+	case os.Getenv(childVariable) != "":
+		return follow(ctx, b)
+	case b.address == "":
+		return errors.New("PETROCK_POSTGRES is not set; run .ci/postgres go -C .bench run ./postgres")
+	}
+	var err error
+	if b.raw, err = pgx.Connect(ctx, b.address); err != nil {
+		return err
+	}
+	defer b.raw.Close(ctx)
+	missed := 0
+	for _, t := range targets() {
+		if err := b.reset(ctx); err != nil {
+			return err
+		}
+		figure, detail, err := t.measure(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.title, err)
+		}
+		sign, met := "≤", figure <= t.bound*1.1
+		if t.atLeast {
+			sign, met = "≥", figure >= t.bound*0.9
+		}
+		verdict := ""
+		if !met {
+			verdict = "  MISSED"
+			missed++
+		}
+		fmt.Printf("%-52s %7.2f  %s %-4g  %s%s\n", t.title, figure, sign, t.bound, detail, verdict)
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d targets missed", missed)
+	}
+	return nil
+}
+
+// reset removes both schemas, and creates the table of plain pgx, which is like that of the log.
+func (b *bench) reset(ctx context.Context) error {
+	_, err := b.raw.Exec(ctx, `
+		SET client_min_messages = warning;
+		DROP SCHEMA IF EXISTS `+rawSchema+` CASCADE;
+		DROP SCHEMA IF EXISTS `+appSchema+` CASCADE;
+		CREATE SCHEMA `+rawSchema+`;
+		CREATE TABLE `+rawSchema+`.log (seq bigint PRIMARY KEY, id bytea NOT NULL, at timestamptz NOT NULL, type text NOT NULL,
+			version integer NOT NULL, data bytea NOT NULL, key bytea, result bytea)`)
+	return err
+}
+
+const insertSQL = "INSERT INTO " + rawSchema + ".log (seq, id, at, type, version, data, key, result) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+
+// row returns the values of a row.
+func row(seq int64) []any {
+	data, _ := json.Marshal(note(seq))
+	return []any{seq, fmt.Appendf(nil, "%016d", seq), time.Now(), "notes/note", 1, data, nil, nil}
+}
+
+// open opens the app on its schema.
+func (b *bench) open(ctx context.Context) (*app.App, *postgres.Store, error) {
+	s, err := postgres.Open(ctx, b.address, appSchema, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := app.Open(ctx, s, options(), notes())
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	time.Sleep(100 * time.Millisecond) // until the store listens
+	return a, s, nil
+}
+
+func options() app.Options {
+	return app.Options{Logger: slog.New(slog.DiscardHandler), NoSnapshot: true}
+}
+
+// compare calls functions in turn until the time is over, and returns the median durations.
+func (b *bench) compare(fs ...func() error) ([]time.Duration, error) {
+	took := make([][]time.Duration, len(fs))
+	const warmUp = 5
+	for end := time.Now().Add(b.time); time.Now().Before(end) || len(took[0]) < 2*warmUp; {
+		for i, f := range fs {
+			begin := time.Now()
+			if err := f(); err != nil {
+				return nil, err
+			}
+			took[i] = append(took[i], time.Since(begin))
+		}
+	}
+	var medians []time.Duration
+	for _, t := range took {
+		t = t[warmUp:]
+		slices.Sort(t)
+		medians = append(medians, t[len(t)/2])
+	}
+	return medians, nil
+}
+
+func measureCommand(ctx context.Context, b *bench) (float64, string, error) {
+	a, s, err := b.open(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	defer s.Close()
+	n, m := int64(0), int64(0)
+	took, err := b.compare(func() error {
+		n++
+		_, err := app.Execute(ctx, a, note(n))
+		return err
+	}, func() error {
+		m++
+		_, err := b.raw.Exec(ctx, insertSQL, row(m)...)
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	return float64(took[0]) / float64(took[1]), fmt.Sprintf("%v, %v", took[0], took[1]), nil
+}
+
+func measureCallers(ctx context.Context, b *bench) (float64, string, error) {
+	const callers, each = 64, 8
+	a, s, err := b.open(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	defer s.Close()
+	m := int64(0)
+	took, err := b.compare(func() error {
+		var group sync.WaitGroup
+		errs := make([]error, callers)
+		for caller := range callers {
+			group.Go(func() {
+				for range each {
+					if _, err := app.Execute(ctx, a, note(int64(caller))); err != nil {
+						errs[caller] = err
+					}
+				}
+			})
+		}
+		group.Wait()
+		return errors.Join(errs...)
+	}, func() error {
+		for range each {
+			batch := &pgx.Batch{}
+			for range callers {
+				m++
+				batch.Queue(insertSQL, row(m)...)
+			}
+			if err := b.raw.SendBatch(ctx, batch).Close(); err != nil { // in one transaction
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	rate := func(took time.Duration) float64 { return callers * each / took.Seconds() }
+	return rate(took[0]) / rate(took[1]), fmt.Sprintf("%.0f/s, %.0f/s", rate(took[0]), rate(took[1])), nil
+}
+
+func measureReplay(ctx context.Context, b *bench) (float64, string, error) {
+	const events, chunk = 50_000, 5_000
+	_, s, err := b.open(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	defer s.Close()
+	for first := int64(1); first <= events; first += chunk {
+		var records []app.Record
+		for seq := first; seq < first+chunk; seq++ {
+			data, _ := json.Marshal(note(seq))
+			records = append(records, app.Record{Event: app.Event{Seq: seq, ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: "notes/note", Version: 1, Data: data})
+		}
+		if err := s.Write(ctx, func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+			return 0, "", err
+		}
+	}
+	took, err := b.compare(func() error {
+		_, err := app.Open(ctx, s, options(), notes())
+		return err
+	}, func() error {
+		rows, err := b.raw.Query(ctx, "SELECT seq, id, at, type, version, data, key, result FROM "+appSchema+".log ORDER BY seq")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			var version int
+			var at time.Time
+			var kind string
+			var id, data, key, result []byte
+			if err := rows.Scan(&seq, &id, &at, &kind, &version, &data, &key, &result); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	rate := func(took time.Duration) float64 { return events / took.Seconds() }
+	return rate(took[0]) / rate(took[1]), fmt.Sprintf("%.0f/s, %.0f/s", rate(took[0]), rate(took[1])), nil
+}
+
+// measureFollow executes commands at random intervals, and compares the time of each answer with the time
+// at which another process has applied the event.
+func measureFollow(ctx context.Context, b *bench) (float64, string, error) {
+	a, s, err := b.open(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	defer s.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return 0, "", err
+	}
+	child := exec.Command(self)
+	child.Env, child.Stderr = append(os.Environ(), childVariable+"=1"), os.Stderr
+	in, err := child.StdinPipe()
+	if err != nil {
+		return 0, "", err
+	}
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	defer child.Process.Kill()
+	decoder := json.NewDecoder(out)
+	var ready bool
+	if err := decoder.Decode(&ready); err != nil {
+		return 0, "", err
+	}
+	answered := map[int64]time.Time{}
+	for end := time.Now().Add(2 * b.time); time.Now().Before(end); {
+		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
+		seq := int64(len(answered) + 1)
+		if _, err := app.Execute(ctx, a, note(seq)); err != nil {
+			return 0, "", err
+		}
+		answered[seq] = time.Now()
+	}
+	time.Sleep(500 * time.Millisecond)
+	in.Close()
+	applied := map[int64]time.Time{}
+	if err := decoder.Decode(&applied); err != nil {
+		return 0, "", err
+	}
+	var took []float64
+	for seq, at := range answered {
+		seen, ok := applied[seq]
+		if !ok {
+			return 0, "", fmt.Errorf("the other process has not seen event %d of %d", seq, len(answered))
+		}
+		took = append(took, max(0, seen.Sub(at).Seconds()*1000))
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100], fmt.Sprintf("median %.2f ms, maximum %.2f ms, %d events", took[len(took)/2], took[len(took)-1], len(took)), child.Wait()
+}
+
+// follow follows the log, and prints when it has applied each event.
+func follow(ctx context.Context, b *bench) error {
+	a, s, err := b.open(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	group.Go(func() { a.Run(ctx) })
+	fmt.Println(true)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	stop()
+	group.Wait()
+	seen, err := app.Ask(app.With(context.Background(), a), Seen{})
+	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(seen), s.Close())
+}
+
+// State records when each event was applied. A real state must not: replay would differ.
+type State struct {
+	Applied map[int64]time.Time
+	Notes   map[int64]string
+}
+
+// Note is a small command.
+type Note struct {
+	N    int64  `json:"n"`
+	Text string `json:"text"`
+}
+
+func note(n int64) Note { return Note{N: n % 100, Text: "a text of some length"} }
+
+// Check accepts every note.
+func (Note) Check(context.Context, *State) error { return nil }
+
+// Apply stores the note.
+func (c Note) Apply(s *State, e app.Event) int {
+	s.Notes[c.N] = c.Text
+	if os.Getenv(childVariable) != "" {
+		s.Applied[e.Seq] = time.Now()
+	}
+	return len(s.Notes)
+}
+
+// Seen asks when each event was applied.
+type Seen struct{}
+
+// Answer returns the times.
+func (Seen) Answer(_ context.Context, s *State) (map[int64]time.Time, error) { return s.Applied, nil }
+
+func notes() app.Feature {
+	return app.Feature{
+		Name:     "notes",
+		State:    app.StateOf(func() *State { return &State{Applied: map[int64]time.Time{}, Notes: map[int64]string{}} }),
+		Commands: []app.Command{app.CommandOf[Note]("note", 1)},
+		Queries:  []app.Query{app.QueryOf[Seen]("seen")},
+	}
+}
