@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/postgres"
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
@@ -61,7 +62,7 @@ func TestMain(m *testing.M) {
 // runChild opens the log and does the work of a child.
 func runChild(work func(context.Context, *app.App) error, path string) error {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path)
+	s, err := openStore(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -70,6 +71,26 @@ func runChild(work func(context.Context, *app.App) error, path string) error {
 		return err
 	}
 	return errors.Join(work(ctx, a), s.Close())
+}
+
+// openStore opens a log in a SQLite file, or in the database of a URL.
+func openStore(ctx context.Context, path string) (app.Store, error) {
+	if strings.HasPrefix(path, "postgres://") {
+		return postgres.Open(ctx, path, "unused", true)
+	}
+	return sqlite.Open(ctx, path)
+}
+
+// onEachStore runs a test with a new log in SQLite, and one in PostgreSQL.
+func onEachStore(t *testing.T, test func(t *testing.T, path string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "log.db")) })
+	t.Run("postgres", func(t *testing.T) {
+		server := os.Getenv("PETROCK_POSTGRES")
+		if server == "" {
+			t.Skip("needs a database; run .ci/postgres go test ./core/app/apptest")
+		}
+		test(t, fmt.Sprintf("%s&search_path=test_%d", server, time.Now().UnixNano()))
+	})
 }
 
 // A child is this program as another process that has the log open.
@@ -165,11 +186,12 @@ func dumpChild(ctx context.Context, a *app.App) error {
 
 // A writing process is killed at random, repeatedly. Every command that it has answered is in the
 // log exactly once, in order and without gaps, and all processes have the same state.
-func TestKilledWriters(t *testing.T) {
+func TestKilledWriters(t *testing.T) { onEachStore(t, testKilledWriters) }
+
+func testKilledWriters(t *testing.T, path string) {
 	kills := rounds(3, 100)
 	t.Logf("%d kills with seed %d", kills, *seed)
 	random := rand.New(rand.NewPCG(*seed, 0))
-	path := filepath.Join(t.TempDir(), "log.db")
 	witness := startChild(t, "dump", path) // follows from the beginning
 	var answered []Noted
 	for range kills {
@@ -191,7 +213,7 @@ func TestKilledWriters(t *testing.T) {
 			t.Fatalf("the writer has ended by itself: %v", err)
 		}
 	}
-	s, err := sqlite.Open(t.Context(), path)
+	s, err := openStore(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +290,30 @@ func mixedChild(ctx context.Context, a *app.App) error {
 	return errors.Join(errors.Join(errs...), dumpChild(ctx, a))
 }
 
-// Four processes share a file, with 64 callers: no update is lost, there are no errors, and all
+// Four processes share a log, with 64 callers: no update is lost, there are no errors, and all
 // have the same state.
 func TestFourProcesses(t *testing.T) {
-	calls := rounds(25, 500)
-	path := filepath.Join(t.TempDir(), "log.db")
+	onEachStore(t, func(t *testing.T, path string) { testFourProcesses(t, path, rounds(25, 500), func() {}) })
+}
+
+// The same holds if the database crashes and is started again meanwhile: the processes wait for it.
+func TestDatabaseCrashes(t *testing.T) {
+	server, restart := os.Getenv("PETROCK_POSTGRES"), os.Getenv("PETROCK_POSTGRES_RESTART")
+	if server == "" || restart == "" {
+		t.Skip("needs a database; run .ci/postgres go test ./core/app/apptest")
+	}
+	path := fmt.Sprintf("%s&search_path=test_%d", server, time.Now().UnixNano())
+	testFourProcesses(t, path, rounds(300, 1000), func() {
+		for range 2 {
+			time.Sleep(300 * time.Millisecond)
+			if out, err := exec.Command(restart, "immediate").CombinedOutput(); err != nil {
+				t.Errorf("restart the database: %v\n%s", err, out)
+			}
+		}
+	})
+}
+
+func testFourProcesses(t *testing.T, path string, calls int, meanwhile func()) {
 	var all []child
 	for range 4 {
 		all = append(all, startChild(t, "mixed", path))
@@ -280,6 +321,7 @@ func TestFourProcesses(t *testing.T) {
 	for _, c := range all {
 		fmt.Fprintln(c.in, calls)
 	}
+	meanwhile()
 	for _, c := range all {
 		if got := c.line(t); got != "done" {
 			t.Errorf("a child says %s", got)

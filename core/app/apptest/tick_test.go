@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/app/sqlite"
 )
 
 // tickChild makes a worker tick once, with a clock that is some minutes ahead. If it is to die, it
@@ -38,7 +36,7 @@ func tickChild(ctx context.Context, _ *app.App) error {
 	}
 	f := tally()
 	f.Workers = []app.Worker{app.WorkerOf("clock", func(context.Context) (*struct{}, error) { return &struct{}{}, nil }, app.Every(time.Hour, tick))}
-	s, err := sqlite.Open(ctx, os.Args[1])
+	s, err := openStore(ctx, os.Args[1])
 	if err != nil {
 		return err
 	}
@@ -52,8 +50,9 @@ func tickChild(ctx context.Context, _ *app.App) error {
 
 // If a process is killed right after the command of a tick was committed, the tick is repeated, and
 // the command is not. The next tick executes another command.
-func TestKilledTick(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.db")
+func TestKilledTick(t *testing.T) { onEachStore(t, testKilledTick) }
+
+func testKilledTick(t *testing.T, path string) {
 	for round := range 3 {
 		want := fmt.Sprint(round + 1)
 		killed := startChild(t, "tick", path)

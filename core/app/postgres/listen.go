@@ -36,6 +36,7 @@ func (s *Store) listen(ctx context.Context) {
 			wait = 100 * time.Millisecond
 		}
 		s.yieldLock() // other stores can no longer ask for it
+		s.dropIdle()  // they may be lost too
 		signal(s.changed)
 		select {
 		case <-time.After(wait):

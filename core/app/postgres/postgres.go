@@ -85,6 +85,10 @@ type Store struct {
 	readers chan struct{}  // full while all connections for reading are in use
 	idle    chan *pgx.Conn // unused connections for reading
 
+	stamping chan struct{} // full while the stamp is read
+	stampMu  sync.Mutex
+	stamp    *stampCall // the next read of the stamp; nil if no caller waits for it
+
 	changed   chan struct{} // see Changed
 	committed chan struct{} // tells the notifier of a commit
 	listening atomic.Bool   // notifications arrive
@@ -115,6 +119,7 @@ const (
 	patience         = 10 * time.Second // how long reads are retried without a connection
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
+	keepAlive        = 15 * time.Second
 )
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or defaultSchema. If
@@ -137,12 +142,14 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),
+		stamping:  make(chan struct{}, 1),
 		changed:   make(chan struct{}, 1),
 		committed: make(chan struct{}, 1),
 	}
 	sum := sha256.Sum256([]byte("petrock/" + schema))
 	s.lock = int64(binary.BigEndian.Uint64(sum[:]))
 	s.channel = fmt.Sprintf("petrock_%x", sum[:8])
+	config.DialFunc = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	if config.ValidateConnect == nil { // a standby may lag behind
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite

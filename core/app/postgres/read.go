@@ -229,9 +229,41 @@ func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64
 // Last implements [app.Store].
 func (s *Store) Last(ctx context.Context) (int64, error) { return s.value(ctx, s.sql.last) }
 
-// Stamp implements [app.Store]. It is one round trip: only the database knows whether another process has
-// committed.
-func (s *Store) Stamp(ctx context.Context) (int64, error) { return s.value(ctx, s.sql.stamp, s.id) }
+// A stampCall is a read of the stamp that several callers wait for.
+type stampCall struct {
+	done  chan struct{} // closed when value and err are set
+	value int64
+	err   error
+}
+
+// Stamp implements [app.Store]. Only the database knows whether another process has committed, so Stamp
+// needs a round trip. Callers share one that begins after their call.
+func (s *Store) Stamp(ctx context.Context) (int64, error) {
+	s.stampMu.Lock()
+	call := s.stamp
+	if call == nil {
+		call = &stampCall{done: make(chan struct{})}
+		s.stamp = call
+		go s.readStamp(call)
+	}
+	s.stampMu.Unlock()
+	select {
+	case <-call.done:
+		return call.value, call.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (s *Store) readStamp(call *stampCall) {
+	s.stamping <- struct{}{}
+	defer func() { <-s.stamping }()
+	s.stampMu.Lock()
+	s.stamp = nil // a later caller needs a later read
+	s.stampMu.Unlock()
+	call.value, call.err = s.value(context.Background(), s.sql.stamp, s.id)
+	close(call.done)
+}
 
 // Get implements [app.Store].
 func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {

@@ -204,8 +204,11 @@ func (s *Store) rollBack() {
 // and looks whether the changes were committed; if not, and no other store has written, it tries again.
 func (t *tx) commit() error {
 	s := t.s
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
 	defer cancel()
+	if s.writer == nil {
+		return errLostConnection // f has ignored the error of a read
+	}
 	var uncertain error // of a try whose outcome is not known
 	for {
 		moved, err := t.send(ctx)
@@ -217,6 +220,7 @@ func (t *tx) commit() error {
 			if uncertain != nil {
 				return t.settle(ctx, uncertain) // that try may have moved the head
 			}
+			s.unlock() // so that the next write reads the head
 			return app.ErrConflict
 		case isRefusal(err):
 			if code(err) == uniqueViolation {
@@ -316,6 +320,11 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 	s := t.s
 	if len(t.records) > 0 {
 		page, err := s.page(ctx, s.writer, nil, t.head.last, t.head.last+1)
+		for err != nil && s.writer != nil && s.writer.IsClosed() {
+			if err = t.reconnect(ctx); err == nil {
+				page, err = s.page(ctx, s.writer, nil, t.head.last, t.head.last+1)
+			}
+		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
@@ -350,9 +359,27 @@ func (t *tx) committed() {
 	signal(s.committed)
 }
 
-// context returns a context for a read during a Write, which ignores the caller's.
-func (t *tx) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), roundTripTimeout)
+// read calls f with the connection of the writer. If the connection is lost, read reconnects and calls f
+// again. If another store has written meanwhile, it returns [app.ErrConflict].
+func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
+	s := t.s
+	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
+	defer cancel()
+	if s.writer == nil {
+		return errLostConnection // an earlier read could not reconnect
+	}
+	for {
+		err := f(ctx, s.writer)
+		if err == nil || !s.writer.IsClosed() {
+			return err
+		}
+		if err := t.reconnect(ctx); err != nil {
+			return err
+		}
+		if s.head.commits != t.head.commits {
+			return fmt.Errorf("%w: %w", err, app.ErrConflict)
+		}
+	}
 }
 
 // Append implements [app.Tx].
@@ -390,33 +417,36 @@ func (t *tx) Put(name string, value []byte) error {
 }
 
 // Get implements [app.Tx].
-func (t *tx) Get(name string) ([]byte, error) {
+func (t *tx) Get(name string) (value []byte, err error) {
 	if value, ok := t.puts[name]; ok {
 		return bytes.Clone(value), nil
 	}
-	ctx, cancel := t.context()
-	defer cancel()
-	return t.s.document(ctx, t.s.writer, name)
+	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+		value, err = t.s.document(ctx, conn, name)
+		return err
+	})
+	return value, err
 }
 
 // Find implements [app.Tx].
-func (t *tx) Find(key string) (app.Record, bool, error) {
+func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 	for _, r := range t.records {
 		if r.Key == key && key != "" {
 			return cloned(r), true, nil
 		}
 	}
-	ctx, cancel := t.context()
-	defer cancel()
-	rows, err := t.s.writer.Query(ctx, t.s.sql.find, []byte(key))
-	if err != nil {
-		return app.Record{}, false, err
-	}
-	found, err := scanAll(rows, nil)
-	if err != nil || len(found) == 0 {
-		return app.Record{}, false, err
-	}
-	return found[0], true, nil
+	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, t.s.sql.find, []byte(key))
+		if err != nil {
+			return err
+		}
+		all, err := scanAll(rows, nil)
+		if ok = err == nil && len(all) > 0; ok {
+			found = all[0]
+		}
+		return err
+	})
+	return found, ok, err
 }
 
 // Records implements [app.Tx].
@@ -424,9 +454,11 @@ func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		stopped := false
 		next := func(page []app.Record, after int64) ([]app.Record, error) {
-			ctx, cancel := t.context()
-			defer cancel()
-			return t.s.page(ctx, t.s.writer, page[:0], after, t.head.last)
+			err := t.read(func(ctx context.Context, conn *pgx.Conn) (err error) {
+				page, err = t.s.page(ctx, conn, page[:0], after, t.head.last)
+				return err
+			})
+			return page, err
 		}
 		if after := max(after, 0); after < t.head.last {
 			page, err := next(nil, after)
