@@ -1,5 +1,5 @@
-// Postgres measures the event log in PostgreSQL next to plain pgx with the same durability, and fails if a
-// target is missed.
+// Postgres measures the event log in PostgreSQL next to plain pgx with the same durability, and
+// fails if a target is missed.
 //
 //	.ci/postgres go -C .bench run ./postgres
 package main
@@ -275,8 +275,8 @@ func measureReplay(ctx context.Context, b *bench) (float64, string, error) {
 	return rate(took[0]) / rate(took[1]), fmt.Sprintf("%.0f/s, %.0f/s", rate(took[0]), rate(took[1])), nil
 }
 
-// measureFollow executes commands at random intervals, and compares the time of each answer with the time
-// at which another process has applied the event.
+// measureFollow executes commands at random intervals, and compares the time of each answer with
+// the time at which another process has applied the event.
 func measureFollow(ctx context.Context, b *bench) (float64, string, error) {
 	a, s, err := b.open(ctx)
 	if err != nil {

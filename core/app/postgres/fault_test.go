@@ -234,8 +234,8 @@ func (o *outcomes) write(ctx context.Context, t testing.TB, s *Store, writer str
 	}
 }
 
-// Connections of two stores are cut at random. No answered write is lost or doubled, no failed one is in
-// the log, and the stores recover.
+// Connections of two stores are cut at random. No answered write is lost or doubled, no failed one
+// is in the log, and the stores recover.
 func TestCut(t *testing.T) {
 	address := newSchema(t)
 	p := newProxy(t, address)
@@ -281,8 +281,8 @@ func restart(t testing.TB, mode string) {
 	}
 }
 
-// The database is restarted, and crashes, while stores write. No answered write is lost or doubled, and
-// the stores recover.
+// The database is restarted, and crashes, while stores write. No answered write is lost or doubled,
+// and the stores recover.
 func TestRestart(t *testing.T) {
 	address := newSchema(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,7 +311,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// If the database is not available, reads and writes fail with an error that says so. Later they succeed.
+// If the database is not available, reads and writes fail with an error that says so. Later they
+// succeed.
 func TestUnavailable(t *testing.T) {
 	p := newProxy(t, newSchema(t))
 	s := open(t, p.address)
@@ -339,8 +340,8 @@ func TestUnavailable(t *testing.T) {
 
 const childVariable = "POSTGRES_TEST_CHILD"
 
-// TestMain runs this program as a child: it appends events, and prints their ids and sequence numbers. It
-// waits for a line before each one if its name is "step".
+// TestMain runs this program as a child: it appends events, and prints their ids and sequence
+// numbers. It waits for a line before each one if its name is "step".
 func TestMain(m *testing.M) {
 	name := os.Getenv(childVariable)
 	if name == "" {
@@ -391,8 +392,8 @@ func child(t testing.TB, name, address string) (cmd *exec.Cmd, in io.WriteCloser
 	return cmd, in, bufio.NewScanner(read)
 }
 
-// Writing processes are killed at random. Others continue at once, and all that they have printed is in
-// the log.
+// Writing processes are killed at random. Others continue at once, and all that they have printed
+// is in the log.
 func TestKill(t *testing.T) {
 	address := newSchema(t)
 	open(t, address)

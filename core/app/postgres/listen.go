@@ -45,8 +45,8 @@ func (s *Store) listen(ctx context.Context) {
 	}
 }
 
-// listenOnce receives notifications until the connection is lost. If none arrives although this store
-// sends one, it returns: a proxy may not support them.
+// listenOnce receives notifications until the connection is lost. If none arrives although this
+// store sends one, it returns: a proxy may not support them.
 func (s *Store) listenOnce(ctx context.Context) {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Store) listenOnce(ctx context.Context) {
 	}
 }
 
-// receive returns the next notification. If none arrives before the timeout, it pings the database and
-// returns an empty kind.
+// receive returns the next notification. If none arrives before the timeout, it pings the database
+// and returns an empty kind.
 func receive(ctx context.Context, conn *pgx.Conn, timeout time.Duration) (kind, from string, err error) {
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -105,9 +105,9 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// notify tells other stores of commits until ctx ends. It does so after the commits, and not too often:
-// NOTIFY in the same transaction would make commits to all logs of the database server wait for each
-// other.
+// notify tells other stores of commits until ctx ends. It does so after the commits, and not too
+// often: NOTIFY in the same transaction would make commits to all logs of the database server wait
+// for each other.
 func (s *Store) notify(ctx context.Context) {
 	for {
 		select {
@@ -128,8 +128,9 @@ func (s *Store) isContended() bool {
 	return time.Now().UnixNano()-s.asked.Load() < int64(contended)
 }
 
-// askForLock asks the store that has the lock to release it, until stop is called. If its process does not
-// respond, because it is suspended or cut off, askForLock ends the connection that has the lock.
+// askForLock asks the store that has the lock to release it, until stop is called. If its process
+// does not respond, because it is suspended or cut off, askForLock ends the connection that has the
+// lock.
 func (s *Store) askForLock(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	start, delay, stalled := time.Now(), askDelay, s.stalled

@@ -1,10 +1,10 @@
-// Package postgres implements [app.Store] on a PostgreSQL database, which processes on several machines
-// can share.
+// Package postgres implements [app.Store] on a PostgreSQL database, which processes on several
+// machines can share.
 //
-// A log is a schema of the database with three tables. A commit is one statement that succeeds only if no
-// other process has committed since: it compares a counter in the table head. An advisory lock keeps
-// processes from running into that comparison. A process keeps the lock after a write, so that its next
-// write is a single round trip, until another process asks for it with NOTIFY.
+// A log is a schema of the database with three tables. A commit is one statement that succeeds only
+// if no other process has committed since: it compares a counter in the table head. An advisory
+// lock keeps processes from running into that comparison. A process keeps the lock after a write,
+// so that its next write is a single round trip, until another process asks for it with NOTIFY.
 package postgres
 
 import (
@@ -35,8 +35,8 @@ import (
 // schemaVersion is the version of the tables.
 const schemaVersion = 1
 
-// schemaSQL creates the tables in a schema. Ids, keys and data are bytes, because text cannot contain
-// zero bytes.
+// schemaSQL creates the tables in a schema. Ids, keys and data are bytes, because text cannot
+// contain zero bytes.
 const schemaSQL = `
 CREATE TABLE {schema}.log (
 	seq     bigint      PRIMARY KEY,
@@ -122,9 +122,9 @@ const (
 	keepAlive        = 15 * time.Second
 )
 
-// Open opens the log in a schema of a database: the first of search_path in its URL, or defaultSchema. If
-// the log does not exist, Open creates it and its schema, or, without create, returns an error that
-// matches [fs.ErrNotExist].
+// Open opens the log in a schema of a database: the first of search_path in its URL, or
+// defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
+// returns an error that matches [fs.ErrNotExist].
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -214,8 +214,8 @@ func code(err error) string {
 	return ""
 }
 
-// isOutage reports whether an error is due to the connection or to a database that is not available, so
-// that a later try can succeed.
+// isOutage reports whether an error is due to the connection or to a database that is not
+// available, so that a later try can succeed.
 func isOutage(err error) bool {
 	switch code(err) {
 	case adminShutdown, crashShutdown, startingUp, tooManyClients, readOnly:
@@ -306,7 +306,8 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// A connectError is an error with a line for each address. Its text is one line, without repetitions.
+// A connectError is an error with a line for each address. Its text is one line, without
+// repetitions.
 type connectError struct{ error }
 
 func (e connectError) Error() string {
@@ -319,8 +320,8 @@ func (e connectError) Error() string {
 
 func (e connectError) Unwrap() error { return e.error }
 
-// checkKnown returns an error if the database lacks commits that this store has seen. Otherwise the states
-// of this process would not match the log.
+// checkKnown returns an error if the database lacks commits that this store has seen. Otherwise the
+// states of this process would not match the log.
 func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	s.mu.Lock()
 	known, lost := s.known, s.lost

@@ -205,8 +205,8 @@ func (c *tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBa
 func (c *tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (c *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// A write is one round trip if no other store writes. After another store has asked for the lock, it is
-// two for a while.
+// A write is one round trip if no other store writes. After another store has asked for the lock,
+// it is two for a while.
 func TestRoundTrips(t *testing.T) {
 	address := newSchema(t)
 	s, other := open(t, address), open(t, address)

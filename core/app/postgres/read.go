@@ -58,8 +58,8 @@ func newStatements(schema string) statements {
 	}
 }
 
-// read calls f with a connection for reading. Without a connection it retries for a while, so f can be
-// called more than once.
+// read calls f with a connection for reading. Without a connection it retries for a while, so f can
+// be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
 	deadline := time.Now().Add(patience)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -123,8 +123,8 @@ func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
 	})
 }
 
-// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader keeps no
-// connection.
+// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader
+// keeps no connection.
 func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		after := max(after, 0)
@@ -170,8 +170,8 @@ func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next
 	}
 }
 
-// firstPage appends the first records after a sequence number to a page, and returns the number of the
-// last record of the log. The page may go beyond it.
+// firstPage appends the first records after a sequence number to a page, and returns the number of
+// the last record of the log. The page may go beyond it.
 func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, page []app.Record, after int64) ([]app.Record, int64, error) {
 	var last int64
 	batch := &pgx.Batch{}
@@ -236,8 +236,8 @@ type stampCall struct {
 	err   error
 }
 
-// Stamp implements [app.Store]. Only the database knows whether another process has committed, so Stamp
-// needs a round trip. Callers share one that begins after their call.
+// Stamp implements [app.Store]. Only the database knows whether another process has committed, so
+// Stamp needs a round trip. Callers share one that begins after their call.
 func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	s.stampMu.Lock()
 	call := s.stamp

@@ -10,46 +10,53 @@ import (
 	"time"
 )
 
-// A suspended process that has the lock does not block others for long. When it continues, it does not
-// overwrite what they have written.
+// A suspended process that has the lock does not block others for long. When it continues, it does
+// not overwrite what they have written.
 func TestSuspended(t *testing.T) {
 	address := newSchema(t)
 	s := open(t, address)
 	s.stalled = 300 * time.Millisecond
 	cmd, in, out := child(t, "step", address)
-	step := func() string {
+	name := fmt.Sprintf("process %d", cmd.Process.Pid)
+	step := func() (seq int64) {
+		t.Helper()
 		fmt.Fprintln(in)
+		var id string
 		if !out.Scan() {
 			t.Fatal("the child has ended")
+		} else if _, err := fmt.Sscan(out.Text(), &id, &seq); err != nil {
+			t.Fatal(out.Text(), err)
 		}
-		return out.Text()
+		return seq
 	}
-	time.Sleep(contended)
-	if got := step(); got != "step-0 1" {
-		t.Fatal(got)
+	suspend := func() (last int64) { // when it has the lock
+		t.Helper()
+		waitFor(t, "the child keeps the lock", func() bool {
+			last = step()
+			return strings.Contains(s.holder(t.Context()), name)
+		})
+		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		return last
 	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	before := suspend()
 	start := time.Now()
-	if last, err := more(s, 1); last != 2 || err != nil {
+	if last, err := more(s, 1); last != before+1 || err != nil {
 		t.Fatal(last, err)
 	}
 	t.Logf("took over after %v", time.Since(start))
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if got := step(); got != "step-1 3" {
-		t.Error(got)
+	if last := step(); last != before+2 {
+		t.Errorf("the child has appended event %d, want %d", last, before+2)
 	}
 
 	// A process that does not yield is named.
 	s.timeout, s.stalled = 300*time.Millisecond, time.Hour
-	time.Sleep(contended)
-	step()
-	cmd.Process.Signal(syscall.SIGSTOP)
-	_, err := more(s, 1)
-	if want := fmt.Sprintf("process %d", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "stop it") {
-		t.Errorf("got error %v, want %q in it", err, want)
+	suspend()
+	if _, err := more(s, 1); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "stop it") {
+		t.Errorf("got error %v, want %q in it", err, name)
 	}
 }

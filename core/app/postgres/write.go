@@ -110,8 +110,8 @@ func (s *Store) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire waits for the lock and reads the head, in one round trip. The writer keeps the lock after the
-// write, unless other stores want it.
+// tryAcquire waits for the lock and reads the head, in one round trip. The writer keeps the lock
+// after the write, unless other stores want it.
 func (s *Store) tryAcquire(ctx context.Context) (err error) {
 	if s.writer == nil {
 		if s.writer, err = s.connect(ctx); err != nil {
@@ -164,7 +164,8 @@ func (s *Store) endTurn() {
 	}
 }
 
-// yieldLock releases the lock, if this store keeps it and does not write. During a write, endTurn does so.
+// yieldLock releases the lock, if this store keeps it and does not write. During a write, endTurn
+// does so.
 func (s *Store) yieldLock() {
 	select {
 	case s.writing <- struct{}{}:
@@ -200,8 +201,9 @@ func (s *Store) rollBack() {
 	}
 }
 
-// commit writes the changes and makes them durable. If the connection is lost meanwhile, commit reconnects
-// and looks whether the changes were committed; if not, and no other store has written, it tries again.
+// commit writes the changes and makes them durable. If the connection is lost meanwhile, commit
+// reconnects and looks whether the changes were committed; if not, and no other store has written,
+// it tries again.
 func (t *tx) commit() error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
@@ -238,15 +240,15 @@ func (t *tx) commit() error {
 	}
 }
 
-// isRefusal reports whether the database has refused a commit. After other errors, the commit may have
-// taken place.
+// isRefusal reports whether the database has refused a commit. After other errors, the commit may
+// have taken place.
 func isRefusal(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.SeverityUnlocalized == "ERROR"
 }
 
-// send sends the changes in one round trip. It reports whether the head was as expected, and so the changes
-// are committed.
+// send sends the changes in one round trip. It reports whether the head was as expected, and so the
+// changes are committed.
 func (t *tx) send(ctx context.Context) (moved bool, err error) {
 	s := t.s
 	sql, args := t.statement()
@@ -314,8 +316,8 @@ func (t *tx) reconnect(ctx context.Context) error {
 	return s.acquire(ctx)
 }
 
-// settle returns nil if the changes were committed by a try that failed with uncertain. The head has
-// changed since.
+// settle returns nil if the changes were committed by a try that failed with uncertain. The head
+// has changed since.
 func (t *tx) settle(ctx context.Context, uncertain error) error {
 	s := t.s
 	if len(t.records) > 0 {
@@ -359,8 +361,8 @@ func (t *tx) committed() {
 	signal(s.committed)
 }
 
-// read calls f with the connection of the writer. If the connection is lost, read reconnects and calls f
-// again. If another store has written meanwhile, it returns [app.ErrConflict].
+// read calls f with the connection of the writer. If the connection is lost, read reconnects and
+// calls f again. If another store has written meanwhile, it returns [app.ErrConflict].
 func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
