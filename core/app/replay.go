@@ -39,12 +39,17 @@ func (a *App) catchUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
+	return a.catchUpTo(ctx, stamp)
+}
+
+// catchUpTo applies all committed events. stamp is the stamp of the store, read before.
+func (a *App) catchUpTo(ctx context.Context, stamp int64) error {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
 	defer a.mu.Unlock()
 	before := a.seq
-	err = a.follow(storeReader{ctx, a.store}, stamp)
+	err := a.follow(storeReader{ctx, a.store}, stamp)
 	if a.seq > before {
 		a.signalGrowth()
 	}

@@ -240,6 +240,8 @@ func (a *App) pollStore(ctx context.Context) {
 	defer ticker.Stop()
 	var lastStamp int64
 	var visible string
+	var visibleAt time.Time      // when visible was read
+	check, unseen := true, false // whether to read the stamp; whether visible is outdated
 	_, notified := a.changes()
 	var changed <-chan struct{} // nil if the store does not notify
 	if n, ok := a.store.(Notifier); ok {
@@ -247,12 +249,16 @@ func (a *App) pollStore(ctx context.Context) {
 	}
 	for {
 		grown, count := a.changes()
-		stamp, err := a.store.Stamp(ctx)
-		if err == nil && stamp != lastStamp {
-			lastStamp = stamp
-			if err := a.catchUp(ctx); err != nil && ctx.Err() == nil {
-				a.o.Logger.Error("follow log", "error", err)
+		if check {
+			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
+				lastStamp, unseen = stamp, true
+				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
+					a.o.Logger.Error("follow log", "error", err)
+				}
 			}
+		}
+		if unseen && time.Since(visibleAt) > pollInterval/2 { // a notifier may wake this loop often
+			unseen, visibleAt = false, time.Now()
 			if now, err := a.visibleState(ctx); err != nil || now != visible {
 				visible, notified = now, -1
 			}
@@ -266,8 +272,10 @@ func (a *App) pollStore(ctx context.Context) {
 				f()
 			}
 		}
+		check = true
 		select {
 		case <-grown:
+			check = false // by this process, or by catchUpTo
 		case <-changed:
 		case <-ticker.C:
 		case <-ctx.Done():

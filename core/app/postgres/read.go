@@ -18,7 +18,7 @@ import (
 // statements are the SQL statements for the tables of a schema.
 type statements struct {
 	version, known, head, stamp, last, page, find, get, names string
-	move, insert, put, remove                                 string // parts of a commit
+	move, insert, insertAll, put, remove                      string // parts of a commit
 }
 
 // A page of the log ends at either limit.
@@ -50,8 +50,10 @@ func newStatements(schema string) statements {
 
 		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = last + $3," +
 			" base = CASE WHEN writer = $2 THEN base ELSE commits END, writer = $2 WHERE commits = $1 RETURNING 1)"),
-		insert: in(", inserted AS (INSERT INTO {schema}.log (" + columns + ") SELECT * FROM unnest($4::bigint[], $5::bytea[]," +
-			" $6::timestamptz[], $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[]) WHERE EXISTS (SELECT FROM moved))"),
+		insert: in(" INSERT INTO {schema}.log (" + columns + ") SELECT $4::bigint, $5::bytea," +
+			" $6::timestamptz, $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea FROM moved"),
+		insertAll: in(" INSERT INTO {schema}.log (" + columns + ") SELECT records.* FROM moved, unnest($4::bigint[], $5::bytea[]," +
+			" $6::timestamptz[], $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[]) AS records"),
 		put: format(", put AS (INSERT INTO {schema}.documents (name, value) SELECT * FROM unnest($%d::text[], $%d::bytea[])" +
 			" WHERE EXISTS (SELECT FROM moved) ON CONFLICT (name) DO UPDATE SET value = excluded.value)"),
 		remove: format(", removed AS (DELETE FROM {schema}.documents WHERE name = ANY($%d::text[]) AND EXISTS (SELECT FROM moved))"),

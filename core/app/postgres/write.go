@@ -225,8 +225,11 @@ func (t *tx) commit() error {
 			s.unlock() // so that the next write reads the head
 			return app.ErrConflict
 		case isRefusal(err):
-			if code(err) == uniqueViolation {
+			switch code(err) {
+			case uniqueViolation:
 				return fmt.Errorf("%w: %w", err, app.ErrConflict)
+			case readOnly:
+				s.dropWriter() // after a failover, another server is the primary
 			}
 			return err
 		}
@@ -252,38 +255,39 @@ func isRefusal(err error) bool {
 func (t *tx) send(ctx context.Context) (moved bool, err error) {
 	s := t.s
 	sql, args := t.statement()
+	if !s.inTx {
+		tag, err := s.writer.Exec(ctx, sql, args...)
+		return err == nil && tag.RowsAffected() > 0, err
+	}
 	batch := &pgx.Batch{}
-	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		moved = rows.Next()
-		rows.Close()
-		return rows.Err()
+	batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+		moved = tag.RowsAffected() > 0
+		return nil
 	})
-	if s.inTx {
-		batch.Queue("COMMIT")
-	}
+	batch.Queue("COMMIT")
 	err = s.writer.SendBatch(ctx, batch).Close()
-	if err == nil {
-		s.inTx = false
-	}
+	s.inTx = err != nil
 	return moved && err == nil, err
 }
 
-// statement returns the statement that makes the changes if the head is as expected.
+// statement returns the statement that makes the changes if the head is as expected. Otherwise it
+// affects no rows.
 func (t *tx) statement() (sql string, args []any) {
 	s, n := t.s, len(t.records)
-	sql, args = s.sql.move, []any{t.head.commits, s.id, n}
-	if n > 0 {
+	args = []any{t.head.commits, s.id, n}
+	final := " SELECT 1 FROM moved"
+	switch {
+	case n == 1:
+		r := t.records[0]
+		final, args = s.sql.insert, append(args, r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), keyOf(r), []byte(r.Result))
+	case n > 1:
 		seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
 		ids, data, keys, results := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 		for i, r := range t.records {
 			seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
-			data[i], results[i] = r.Data, r.Result
-			if r.Key != "" {
-				keys[i] = []byte(r.Key)
-			}
+			data[i], keys[i], results[i] = r.Data, keyOf(r), r.Result
 		}
-		sql += s.sql.insert
-		args = append(args, seqs, ids, times, types, versions, data, keys, results)
+		final, args = s.sql.insertAll, append(args, seqs, ids, times, types, versions, data, keys, results)
 	}
 	var names, removed []string
 	var values [][]byte
@@ -294,6 +298,7 @@ func (t *tx) statement() (sql string, args []any) {
 		}
 		names, values = append(names, name), append(values, value)
 	}
+	sql = s.sql.move
 	if names != nil {
 		sql += fmt.Sprintf(s.sql.put, len(args)+1, len(args)+2)
 		args = append(args, names, values)
@@ -302,7 +307,15 @@ func (t *tx) statement() (sql string, args []any) {
 		sql += fmt.Sprintf(s.sql.remove, len(args)+1)
 		args = append(args, removed)
 	}
-	return sql + " SELECT 1 FROM moved", args
+	return sql + final, args
+}
+
+// keyOf returns the idempotency key of a record for the database; nil is NULL.
+func keyOf(r app.Record) []byte {
+	if r.Key == "" {
+		return nil
+	}
+	return []byte(r.Key)
 }
 
 // reconnect replaces the lost connection of the writer, and acquires the lock again. Then the old
