@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -21,9 +20,11 @@ type statements struct {
 	move, insert, insertAll, put, remove                      string // parts of a commit
 }
 
-// A page of the log ends at either limit.
+// A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the first
+// records are needed.
 const (
-	pageRows  = 512
+	firstRows = 64
+	maxRows   = 1024
 	pageBytes = 1 << 20
 )
 
@@ -35,18 +36,16 @@ func newStatements(schema string) statements {
 		return strings.ReplaceAll(sql, "{schema}", strings.ReplaceAll(pgx.Identifier{schema}.Sanitize(), "%", "%%"))
 	}
 	const columns = "seq, id, at, type, version, data, key, result"
-	const size = "(octet_length(data) + coalesce(octet_length(result), 0))"
 	return statements{
 		version: in("SELECT version, writer FROM {schema}.head"),
 		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
 		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1 FROM {schema}.head"),
 		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
 		last:    in("SELECT last FROM {schema}.head"),
-		page: in("SELECT " + columns + " FROM (SELECT *, sum" + size + " OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - " + size + " AS before" +
-			" FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3) AS page WHERE before < $4 ORDER BY seq"),
-		find:  in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
-		get:   in("SELECT value FROM {schema}.documents WHERE name = $1"),
-		names: in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
+		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
+		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
+		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
+		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
 
 		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = last + $3," +
 			" base = CASE WHEN writer = $2 THEN base ELSE commits END, writer = $2 WHERE commits = $1 RETURNING 1)"),
@@ -126,28 +125,51 @@ func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
 }
 
 // Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader
-// keeps no connection.
+// keeps no connection. From the second page on, it reads the next page while the caller uses one.
 func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		after := max(after, 0)
-		var page []app.Record
+		var first []app.Record
 		var last int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			page, last, err = s.firstPage(ctx, conn, page[:0], after)
+			first, last, err = s.firstPage(ctx, conn, after)
 			return err
 		})
-		s.yieldPages(page, err, after, last, func(page []app.Record, after int64) ([]app.Record, error) {
-			err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-				page, err = s.page(ctx, conn, page[:0], after, last)
+		type result struct {
+			page []app.Record
+			err  error
+		}
+		fetch := func(after int64, rows int) (r result) {
+			r.err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+				r.page, err = s.page(ctx, conn, after, last, rows)
 				return err
 			})
-			return page, err
+			return r
+		}
+		var ahead chan result // of the next page
+		s.yieldPages(first, err, after, last, func(after int64, rows int) ([]app.Record, error) {
+			var r result
+			if ahead != nil {
+				r = <-ahead
+			} else {
+				r = fetch(after, rows)
+			}
+			if n := len(r.page); r.err == nil && n > 0 && r.page[n-1].Seq < last {
+				next := make(chan result, 1) // the caller may stop
+				go func(after int64) { next <- fetch(after, nextRows(n)) }(r.page[n-1].Seq)
+				ahead = next
+			}
+			return r.page, r.err
 		}, yield)
 	}
 }
 
-// yieldPages yields a page and those that follow it, up to the record last.
-func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next func([]app.Record, int64) ([]app.Record, error), yield func(app.Record, error) bool) {
+// nextRows returns the limit of the page after one of n records.
+func nextRows(n int) int { return min(2*n, maxRows) }
+
+// yieldPages yields a page and those that follow it, up to the record last. next returns the records
+// after a sequence number.
+func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next func(after int64, rows int) ([]app.Record, error), yield func(app.Record, error) bool) {
 	for {
 		if err == nil && len(page) == 0 && after < last {
 			err = fmt.Errorf("read %s: event %d is missing; restore a backup", s.name, after+1)
@@ -167,57 +189,55 @@ func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next
 		if after >= last {
 			return
 		}
-		clear(page) // they may be big
-		page, err = next(page, after)
+		page, err = next(after, nextRows(len(page)))
 	}
 }
 
-// firstPage appends the first records after a sequence number to a page, and returns the number of
-// the last record of the log. The page may go beyond it.
-func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, page []app.Record, after int64) ([]app.Record, int64, error) {
-	var last int64
+// firstPage returns the first records after a sequence number, and the number of the last record of
+// the log. The page may go beyond it.
+func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (page []app.Record, last int64, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
-	batch.Queue(s.sql.page, after, int64(math.MaxInt64), pageRows, pageBytes).Query(func(rows pgx.Rows) (err error) {
-		page, err = scanAll(rows, page)
+	batch.Queue(s.sql.page, after, int64(math.MaxInt64), firstRows).Query(func(rows pgx.Rows) error {
+		page, err = s.scanPage(rows, firstRows)
 		return err
 	})
-	err := conn.SendBatch(ctx, batch).Close()
-	s.learnPage(page, err)
+	err = conn.SendBatch(ctx, batch).Close()
 	return page, last, err
 }
 
-// page appends the records after a sequence number to a page, until it is full.
-func (s *Store) page(ctx context.Context, conn *pgx.Conn, page []app.Record, after, last int64) ([]app.Record, error) {
-	rows, err := conn.Query(ctx, s.sql.page, after, last, pageRows, pageBytes)
+// page returns the records after a sequence number, up to last, until the page is full.
+func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, rows int) ([]app.Record, error) {
+	found, err := conn.Query(ctx, s.sql.page, after, last, rows)
 	if err != nil {
 		return nil, err
 	}
-	page, err = scanAll(rows, page)
-	s.learnPage(page, err)
-	return page, err
+	return s.scanPage(found, rows)
 }
 
-func (s *Store) learnPage(page []app.Record, err error) {
-	if n := len(page); err == nil && n > 0 {
-		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
-	}
-}
-
-// scanAll appends the records of rows to a list.
-func scanAll(rows pgx.Rows, list []app.Record) ([]app.Record, error) {
+// scanPage returns the records of rows, until the page is full.
+func (s *Store) scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
 	defer rows.Close()
-	for rows.Next() {
+	page, bytes := make([]app.Record, 0, limit), 0
+	for bytes < pageBytes && rows.Next() {
 		var r app.Record
-		var id, data, key, result []byte
-		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, &data, &key, &result); err != nil {
-			return list, err
+		var id, key []byte
+		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result); err != nil {
+			return nil, err
 		}
 		r.ID, r.Key, r.Time = string(id), string(key), r.Time.UTC()
-		r.Data, r.Result = json.RawMessage(data), json.RawMessage(result)
-		list = append(list, r)
+		page = append(page, r)
+		bytes += len(r.Data) + len(r.Result)
 	}
-	return list, rows.Err()
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if n := len(page); n > 0 {
+		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
+	}
+	return page, nil
 }
 
 // value returns the integer that a statement selects.

@@ -334,10 +334,10 @@ func (t *tx) reconnect(ctx context.Context) error {
 func (t *tx) settle(ctx context.Context, uncertain error) error {
 	s := t.s
 	if len(t.records) > 0 {
-		page, err := s.page(ctx, s.writer, nil, t.head.last, t.head.last+1)
+		page, err := s.page(ctx, s.writer, t.head.last, t.head.last+1, 1)
 		for err != nil && s.writer != nil && s.writer.IsClosed() {
 			if err = t.reconnect(ctx); err == nil {
-				page, err = s.page(ctx, s.writer, nil, t.head.last, t.head.last+1)
+				page, err = s.page(ctx, s.writer, t.head.last, t.head.last+1, 1)
 			}
 		}
 		switch {
@@ -455,8 +455,8 @@ func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 		if err != nil {
 			return err
 		}
-		all, err := scanAll(rows, nil)
-		if ok = err == nil && len(all) > 0; ok {
+		all, err := t.s.scanPage(rows, 1)
+		if ok = len(all) > 0; ok {
 			found = all[0]
 		}
 		return err
@@ -468,15 +468,15 @@ func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		stopped := false
-		next := func(page []app.Record, after int64) ([]app.Record, error) {
-			err := t.read(func(ctx context.Context, conn *pgx.Conn) (err error) {
-				page, err = t.s.page(ctx, conn, page[:0], after, t.head.last)
+		next := func(after int64, rows int) (page []app.Record, err error) {
+			err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+				page, err = t.s.page(ctx, conn, after, t.head.last, rows)
 				return err
 			})
 			return page, err
 		}
 		if after := max(after, 0); after < t.head.last {
-			page, err := next(nil, after)
+			page, err := next(after, firstRows)
 			t.s.yieldPages(page, err, after, t.head.last, next, func(r app.Record, err error) bool {
 				stopped = !yield(r, err) || err != nil
 				return !stopped
