@@ -1,0 +1,3 @@
+package live
+
+func testProgram(path, text string) program { return program{path: path, id: text} }
