@@ -136,6 +136,9 @@ func (p *Process) ExitState() string {
 	}
 }
 
+// PID returns the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Done returns a channel that is closed when the process has exited.
 func (p *Process) Done() <-chan struct{} { return p.exited }
 

@@ -55,10 +55,10 @@ func (c *session) initialize(m message) {
 	version := text(m.param("protocolVersion"))
 	switch {
 	case again:
-		c.send(failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
+		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
 		return
 	case version == "":
-		c.send(failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
 	var result json.RawMessage
@@ -69,7 +69,7 @@ func (c *session) initialize(m message) {
 		}
 		r, err := p.call(c.ctx, "initialize", m.params)
 		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
-			c.send(failure(m.id, e))
+			c.reply(m.id, failure(m.id, e))
 			return
 		}
 		if kind(k) == serverKind {
@@ -86,7 +86,7 @@ func (c *session) initialize(m message) {
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
 		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).json()
 	}
-	c.send(response(m.id, c.describe(result)))
+	c.reply(m.id, response(m.id, c.describe(result)))
 }
 
 // discover answers server/discover.
@@ -94,14 +94,14 @@ func (c *session) discover(m message) {
 	if p := c.firstServer(); p != nil {
 		result, err := p.call(c.ctx, m.name(), m.params)
 		if err != nil {
-			c.send(failure(m.id, err))
+			c.reply(m.id, failure(m.id, err))
 			return
 		}
-		c.send(response(m.id, c.describe(result)))
+		c.reply(m.id, response(m.id, c.describe(result)))
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.send(response(m.id, c.describe(complete().with("supportedVersions", versions).json())))
+	c.reply(m.id, response(m.id, c.describe(complete().with("supportedVersions", versions).json())))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -170,7 +170,7 @@ func (c *session) list(m message, method string) {
 	if p := c.firstServer(); p != nil {
 		rest, entries, err := listAll(c.ctx, p, method, m.params)
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.send(failure(m.id, err))
+			c.reply(m.id, failure(m.id, err))
 			return
 		}
 		if all = entries; err == nil {
@@ -188,7 +188,7 @@ func (c *session) list(m message, method string) {
 		}
 		all = append(all, entries...)
 	}
-	c.send(response(m.id, first.with(key, array(all)).json()))
+	c.reply(m.id, response(m.id, first.with(key, array(all)).json()))
 }
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first page.

@@ -10,6 +10,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,8 @@ type Supervisor struct {
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
 	sessions map[*session]struct{}
+
+	mustDerive bool // a dev server has started since the last look
 }
 
 // files are what a [Supervisor] watches and builds.
@@ -106,6 +109,9 @@ func start(o Options, f files) *Supervisor {
 	// Servers of one supervisor accept each other's requestState.
 	if variable := stateKeyVariable(o.Name); os.Getenv(variable) == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	if o.DevServer != nil {
+		s.builds[petrockKind].program.path = petrockFolder // it runs in this process
 	}
 	go s.run(ctx)
 	return s
@@ -165,33 +171,38 @@ func (s *Supervisor) look(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	before := s.handled
+	mustDerive := s.mustDerive
+	s.mustDerive = false
 	s.mu.Unlock()
 	isFirst := before == nil
-	changed := now.changed(before)
-	if !isFirst && len(changed) == 0 {
-		return nil
-	}
 	began := time.Now()
-	if !isFirst {
-		if s.derive(ctx) {
+	var derived error
+	if !isFirst && (mustDerive || len(now.changed(before)) > 0) {
+		if derived = s.derive(ctx); derived == nil {
 			if now, err = s.files.snapshot(); err != nil {
 				return err
 			}
-			changed = now.changed(before)
 		}
 	}
-	did := s.compile(ctx, serverKind)
+	changed := now.changed(before)
+	if !isFirst && len(changed) == 0 {
+		return derived
+	}
+	isNew, err := s.compile(ctx, serverKind)
 	if s.o.DevServer == nil && (isFirst || touchesPetrock(changed)) {
-		s.compile(ctx, petrockKind)
-		if isFirst {
-			s.derive(ctx)
-		}
+		_, petrockErr := s.compile(ctx, petrockKind)
+		err = errors.Join(err, petrockErr)
 	}
-	if did {
+	switch err = cmp.Or(err, derived); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.say("error", err.Error()+"\nThe last server that compiled still runs, if there is one.")
+	case isNew:
 		s.logf("built cmd/%s in %v", s.o.Name, time.Since(began).Round(time.Millisecond))
 	}
 	s.update(func() { s.handled = now })
-	return ctx.Err()
+	return nil
 }
 
 // touchesPetrock reports whether a change may affect the program with the dev server.
@@ -205,14 +216,14 @@ func touchesPetrock(changed []string) bool {
 }
 
 // compile builds a server. It reports whether the program is a new one.
-func (s *Supervisor) compile(ctx context.Context, k kind) bool {
+func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error) {
 	folder := petrockFolder
 	if k == serverKind {
 		folder = "cmd/" + s.o.Name
 	}
 	built, err := s.files.build(ctx, folder)
 	if ctx.Err() != nil {
-		return false
+		return false, ctx.Err()
 	}
 	var before program
 	s.update(func() {
@@ -221,32 +232,26 @@ func (s *Supervisor) compile(ctx context.Context, k kind) bool {
 			before, b.program = b.program, built
 		}
 	})
-	isNew := err == nil && before.id != built.id
+	isNew = err == nil && before.id != built.id
 	if isNew && before.path != "" {
 		s.files.release(before) // servers that run it keep it until they end
 	}
-	if err != nil {
-		s.say("error", fmt.Sprintf("%v\nThe last server that compiled, if any, still runs.", err))
-	}
-	return isNew
+	return isNew, err
 }
 
-// derive runs the dev server's tool build, which writes derived files. It reports whether a dev server
-// could be asked.
-func (s *Supervisor) derive(ctx context.Context) bool {
+// derive runs the dev server's tool build, which writes derived files. Without a dev server it does
+// nothing.
+func (s *Supervisor) derive(ctx context.Context) error {
 	p := s.devServer()
 	if p == nil {
-		return false
+		return nil
 	}
 	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte("{}")).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		s.logf("derive: %v", err)
-	case string(member(result, "isError")) == "true":
-		s.say("error", "derive: "+textOf(result))
+	if err == nil && string(member(result, "isError")) == "true" {
+		err = errors.New(textOf(result))
 	}
-	return true
+	return err
 }
 
 // devServer returns the dev server of a session, or nil if none runs.
@@ -266,10 +271,18 @@ func textOf(result json.RawMessage) string {
 	var r struct {
 		Content []struct{ Text string }
 	}
-	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) == 0 {
+	if json.Unmarshal(result, &r) != nil || len(r.Content) == 0 {
 		return string(result)
 	}
 	return r.Content[0].Text
+}
+
+// lookSoon asks for a look at the files.
+func (s *Supervisor) lookSoon() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
 }
 
 // settle waits until the files as they are now have been built.
@@ -285,10 +298,7 @@ func (s *Supervisor) settle(ctx context.Context) error {
 		if handled != nil && len(now.changed(handled)) == 0 {
 			return nil
 		}
-		select {
-		case s.kick <- struct{}{}:
-		default:
-		}
+		s.lookSoon()
 		select {
 		case <-changed:
 		case <-ctx.Done():

@@ -19,13 +19,21 @@ import (
 )
 
 // The test binary is also the servers that the tests run.
-const serverVariable = "PETROCK_LIVE_TEST"
+const (
+	serverVariable     = "PETROCK_LIVE_SERVER"
+	supervisorVariable = "PETROCK_LIVE_SUPERVISOR"
+)
 
 func TestMain(m *testing.M) {
-	if os.Getenv(serverVariable) == "" {
+	serve := serveTest
+	switch {
+	case os.Getenv(serverVariable) != "":
+	case os.Getenv(supervisorVariable) != "":
+		serve = superviseTest
+	default:
 		os.Exit(m.Run())
 	}
-	if err := serveTest(); err != nil {
+	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -511,6 +519,32 @@ func TestFirstBuildFails(t *testing.T) {
 	w.change("other", "1")
 	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "wait") }, "no server")
 	call(t, c, "one")
+}
+
+// The answers to a batch are sent together, also if they come from both servers.
+func TestBatch(t *testing.T) {
+	w := newWorld(t)
+	wire := w.serve()
+	for _, test := range []struct {
+		send string
+		want []string
+	}{
+		{`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, []string{`"2025-03-26"`}},
+		{`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":1,"method":"ping"},` +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"petrock_build"}},{"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"one"}},` +
+			`{"jsonrpc":"2.0","id":4,"method":"tools/list"}]`, []string{`[{`, `"derived"`, `one of process`, `"petrock_build"`, `"id":1`}},
+		{`[1]`, []string{"error"}},
+	} {
+		if err := wire.Send([]byte(test.send)); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := wire.Receive()
+		for _, want := range test.want {
+			if err != nil || !strings.Contains(string(raw), want) {
+				t.Errorf("%s: %s, %v; want %s", test.send, raw, err, want)
+			}
+		}
+	}
 }
 
 // Invalid messages are answered by the server, and lines that are too long by the session.

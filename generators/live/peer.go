@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // maxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
@@ -70,6 +71,8 @@ func (p *peer) read() {
 		}
 		if m, ok := parse(raw); ok {
 			p.s.fromPeer(p, m)
+		} else if strictjson.First(raw) == '[' {
+			p.s.send(raw) // the errors of an invalid batch
 		} else {
 			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
 		}

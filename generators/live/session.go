@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A session is the connection of a client.
@@ -32,6 +33,7 @@ type session struct {
 	listens     map[string]*listen            // by id
 	questions   map[string]question           // requests of servers to the client, by the id that the client sees
 	waiting     map[string]context.CancelFunc // requests of the client that wait for a server, by id
+	batches     map[string]*batch             // by the ids of their requests
 	lastID      int64
 	lists       [2]string // what the servers last listed, by kind
 	listed      bool      // the client has asked for a list
@@ -50,7 +52,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	c := &session{
 		sup: s, client: client, began: time.Now(), ctx: ctx,
 		subscribed: map[string]json.RawMessage{}, listens: map[string]*listen{},
-		questions: map[string]question{}, waiting: map[string]context.CancelFunc{},
+		questions: map[string]question{}, waiting: map[string]context.CancelFunc{}, batches: map[string]*batch{},
 	}
 	c.lists[petrockKind] = manifestLists()
 	var servers sync.WaitGroup
@@ -121,15 +123,67 @@ func (c *session) read() error {
 			return err
 		}
 		m, ok := parse(raw)
-		if !ok {
-			c.forward(serverKind, message{raw: raw}) // it answers batches and invalid messages
-			continue
+		switch {
+		case ok:
+			c.fromClient(m)
+		case c.isBatch(raw):
+			c.batch(raw)
+		default:
+			c.forward(serverKind, message{raw: raw}) // it refuses the message
 		}
-		c.fromClient(m)
 	}
 }
 
 func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
+
+// reply sends the answer to a request of the client, or adds it to the answers of its batch.
+func (c *session) reply(id, raw []byte) {
+	c.mu.Lock()
+	b := c.batches[string(id)]
+	delete(c.batches, string(id))
+	if b != nil {
+		b.answers = append(b.answers, raw)
+		if b.open--; b.open > 0 {
+			c.mu.Unlock()
+			return
+		}
+		raw = array(b.answers)
+	}
+	c.mu.Unlock()
+	c.send(raw)
+}
+
+// A batch is an array of messages. Its answers are sent together.
+type batch struct {
+	answers []json.RawMessage
+	open    int // requests without an answer
+}
+
+// isBatch reports whether raw is an array of messages in a revision that has batches.
+func (c *session) isBatch(raw []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strictjson.First(raw) == '[' && text(member(c.handshake, "protocolVersion")) == "2025-03-26" &&
+		len(elements(raw)) > 0 && !slices.ContainsFunc(elements(raw), func(one json.RawMessage) bool { _, ok := parse(one); return !ok })
+}
+
+// batch handles the messages of a batch.
+func (c *session) batch(raw []byte) {
+	b := &batch{}
+	var all []message
+	c.mu.Lock()
+	for _, one := range elements(raw) {
+		m, _ := parse(slices.Clip(one))
+		if all = append(all, m); m.isRequest() {
+			c.batches[string(m.id)] = b
+			b.open++
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range all {
+		c.fromClient(m)
+	}
+}
 
 // fromClient handles a message of the client.
 func (c *session) fromClient(m message) {
@@ -160,7 +214,7 @@ func (c *session) request(m message) {
 			c.forward(serverKind, m)
 			return
 		}
-		c.send(response(m.id, json.RawMessage("{}")))
+		c.reply(m.id, response(m.id, json.RawMessage("{}")))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		go c.list(m, method)
 	case "subscriptions/listen":
@@ -310,7 +364,7 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 // fail answers a request with an error. A tool call gets a result, which the model sees.
 func (c *session) fail(m message, err error) {
 	if m.name() != "tools/call" {
-		c.send(failure(m.id, err))
+		c.reply(m.id, failure(m.id, err))
 		return
 	}
 	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
@@ -318,7 +372,7 @@ func (c *session) fail(m message, err error) {
 	if isStateless(m) {
 		result = result.with("resultType", quote("complete"))
 	}
-	c.send(response(m.id, result.json()))
+	c.reply(m.id, response(m.id, result.json()))
 }
 
 // fromPeer handles a message of a server.
@@ -366,14 +420,14 @@ func (c *session) notified(p *peer, m message) {
 // so that the next list has what a generator made.
 func (c *session) answered(p *peer, call message, raw []byte) {
 	if p.slot.kind != petrockKind || call.name() != "tools/call" {
-		c.send(raw)
+		c.reply(call.id, raw)
 		return
 	}
 	go func() {
 		if err := c.sup.settle(c.ctx); err == nil {
 			c.slots[serverKind].awaitProgram(c.ctx)
 		}
-		c.send(raw)
+		c.reply(call.id, raw)
 	}()
 }
 
@@ -435,8 +489,12 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	for _, l := range listens {
 		l.open(p)
 	}
-	if p.slot.kind == petrockKind && c.sup.o.NoPetrock {
-		return nil
+	if sl.kind == petrockKind {
+		c.sup.update(func() { c.sup.mustDerive = true })
+		c.sup.lookSoon()
+		if c.sup.o.NoPetrock {
+			return nil
+		}
 	}
 	c.mu.Lock()
 	changed := c.listed && lists != c.lists[sl.kind]

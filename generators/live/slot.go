@@ -156,7 +156,7 @@ func (sl *slot) run(ctx context.Context) {
 func (sl *slot) isNew(b buildResult) bool {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	return b.program.path != "" && b.program.id != sl.tried.id
+	return b.program.path != "" && b.program != sl.tried
 }
 
 // crashed records why the server does not run, and returns when to restart it.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 func manifest() []byte { b, _ := os.ReadFile("manifest.json"); return b }
@@ -39,4 +40,9 @@ func (s snapshot) changed(o snapshot) (out []string) {
 		return []string{"x"}
 	}
 	return nil
+}
+
+func isRunning(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
