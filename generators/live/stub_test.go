@@ -1,3 +1,0 @@
-package live
-
-func testProgram(path, text string) program { return program{path: path, id: text} }
