@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A builder compiles programs of a project into a private folder. Its methods are safe for concurrent
-// use, except close.
+// A builder compiles programs of a project into a private folder. Its methods are safe for
+// concurrent use, except close.
 type builder struct {
 	root string
 	dir  string        // of the executables; what go build writes is in the subfolder out
@@ -32,8 +32,7 @@ type builder struct {
 	count  int                // executables so far
 }
 
-// A program is an executable. Two executables of a builder have the same content if and only if their
-// identities are equal.
+// A program is an executable. Executables of a builder with equal identities have the same content.
 type program struct {
 	path string
 	id   identity
@@ -54,8 +53,8 @@ func (e *buildError) Error() string {
 	return "build " + strings.Join(e.programs, ", ") + ":\n" + e.output
 }
 
-// newBuilder returns a builder for the project in root. It removes the executables of builders whose
-// processes have ended without close.
+// newBuilder returns a builder for the project in root. It removes the executables of builders
+// whose processes have ended without close.
 func newBuilder(root string) (*builder, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -82,8 +81,8 @@ func newBuilderIn(root, folder string) (*builder, error) {
 	return &builder{root: root, dir: dir, turn: make(chan struct{}, 1), seed: maphash.MakeSeed(), latest: map[string]program{}}, nil
 }
 
-// removeStale removes the folders of builders whose processes have ended. Errors are ignored: the next
-// builder tries again.
+// removeStale removes the folders of builders whose processes have ended. Errors are ignored: the
+// next builder tries again.
 func removeStale(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, entry := range entries {
@@ -107,9 +106,10 @@ func isRunning(pid int) bool {
 // close removes all executables. No build may be running.
 func (b *builder) close() error { return os.RemoveAll(b.dir) }
 
-// build compiles programs, which are folders of the project such as cmd/hello, and returns those that
-// compile. The error is a *buildError if others do not. A program whose executable has not changed
-// since the last build, and was not released, is the same as then; otherwise it is a new file.
+// build compiles programs, which are folders of the project such as cmd/hello, and returns those
+// that compile. The error is a *buildError if others do not. A program whose executable has not
+// changed since the last build, and was not released, is the same as then; otherwise it is a new
+// file.
 func (b *builder) build(ctx context.Context, programs ...string) (map[string]program, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -289,8 +289,8 @@ func (b *builder) release(path string) {
 // goEnvironFile records variables of the environment in which a person uses the project.
 const goEnvironFile = ".petrock/goenv"
 
-// goVariables returns the names of the variables that decide where the go command looks for compiled
-// packages and modules, and whether it can use them.
+// goVariables returns the names of the variables that decide where the go command looks for
+// compiled packages and modules, and whether it can use them.
 func goVariables() []string {
 	return []string{
 		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
@@ -298,9 +298,9 @@ func goVariables() []string {
 	}
 }
 
-// RecordGoEnviron records the environment's variables for the go command, for [GoEnviron], and returns
-// whether there are any. Call it in processes with the environment of a person's shell. MCP clients may
-// start processes with HOME and PATH alone.
+// RecordGoEnviron records the environment's variables for the go command, for [GoEnviron], and
+// returns whether there are any. Call it in processes with the environment of a person's shell. MCP
+// clients may start processes with HOME and PATH alone.
 func RecordGoEnviron(root string) (bool, error) {
 	var text bytes.Buffer
 	for _, name := range goVariables() {
@@ -337,8 +337,8 @@ func RecordGoEnviron(root string) (bool, error) {
 	return text.Len() > 0, nil
 }
 
-// GoEnviron returns the environment for go commands in the project in root: that of this process, and
-// the recorded variables that it lacks.
+// GoEnviron returns the environment for go commands in the project in root: that of this process,
+// and the recorded variables that it lacks.
 func GoEnviron(root string) []string {
 	environ := os.Environ()
 	folder, err := os.OpenRoot(root)

@@ -21,8 +21,8 @@ func mainFile(text string) string {
 	return fmt.Sprintf("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(%q) }\n", text)
 }
 
-// newTestBuilder writes a module with the programs cmd/one and cmd/two, and returns its folder and a
-// builder for it.
+// newTestBuilder writes a module with the programs cmd/one and cmd/two, and returns its folder and
+// a builder for it.
 func newTestBuilder(t *testing.T) (string, *builder) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// setProcessGroup starts the process in a new process group, so that signals reach its children, and
-// Ctrl-C in the terminal does not reach it.
+// setProcessGroup starts the process in a new process group, so that signals reach its children,
+// and Ctrl-C in the terminal does not reach it.
 func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // interrupt sends SIGINT to the process and its children.

@@ -146,8 +146,8 @@ func follow(t *testing.T, root string, config ...watchConfig) *follower {
 	return f
 }
 
-// wait waits until the follower has seen the files as they are now, and returns the number of changes
-// that were reported so far.
+// wait waits until the follower has seen the files as they are now, and returns the number of
+// changes that were reported so far.
 func (f *follower) wait(t *testing.T) int {
 	t.Helper()
 	want, _ := takeSnapshot(f.root)
@@ -188,7 +188,8 @@ func TestWatchRapidSaves(t *testing.T) {
 	}
 }
 
-// Switching a branch, then deleting, creating and moving folders: the end state is that of the files.
+// Switching a branch, then deleting, creating and moving folders: the end state is that of the
+// files.
 func TestWatchFolders(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "project")
