@@ -4,10 +4,11 @@ package process
 
 import "os/exec"
 
-// setProcessGroup does nothing, because this system has no process groups.
-func setProcessGroup(*exec.Cmd) {}
+// SetGroup does nothing, because this system has no process groups.
+func SetGroup(*exec.Cmd) {}
 
-// terminate does nothing, because this system has no SIGTERM.
-func terminate(*exec.Cmd) {}
+// Terminate does nothing, because this system has no SIGTERM.
+func Terminate(*exec.Cmd) {}
 
-func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+// Kill ends the process.
+func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -55,7 +55,7 @@ func Start(c Command) (*Process, error) {
 		}
 	}
 	p.cmd.WaitDelay = orphanDelay
-	setProcessGroup(p.cmd)
+	SetGroup(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ const orphanDelay = 500 * time.Millisecond
 // the grace period, Close sends SIGTERM and then SIGKILL to it and its children.
 func (p *Process) Close() {
 	p.In.Close()
-	for _, signal := range []func(*exec.Cmd){terminate, kill} {
+	for _, signal := range []func(*exec.Cmd){Terminate, Kill} {
 		if p.ExitsWithin(p.grace) {
 			break
 		}

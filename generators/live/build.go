@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/petrock/petrock/core/process"
 )
 
 // A builder compiles programs of a project into a private folder. Its methods are safe for
@@ -43,15 +45,13 @@ type identity struct {
 	sum  uint64
 }
 
-// A buildError says why programs do not compile.
+// A buildError says why a program does not compile.
 type buildError struct {
-	programs []string
-	output   string // of the go command; paths are relative to the project
+	program string
+	output  string // of the go command; paths are relative to the project
 }
 
-func (e *buildError) Error() string {
-	return "build " + strings.Join(e.programs, ", ") + ":\n" + e.output
-}
+func (e *buildError) Error() string { return e.program + " does not compile:\n" + e.output }
 
 // newBuilder returns a builder for the project in root. It removes the executables of builders
 // whose processes have ended without close.
@@ -95,91 +95,49 @@ func removeStale(folder string) {
 
 // isRunning reports whether a process exists.
 func isRunning(pid int) bool {
-	process, err := os.FindProcess(pid)
+	found, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
-	defer process.Release()
-	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	defer found.Release()
+	return !errors.Is(found.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // close removes all executables. No build may be running.
 func (b *builder) close() error { return os.RemoveAll(b.dir) }
 
-// build compiles programs, which are folders of the project such as cmd/hello, and returns those
-// that compile. The error is a *buildError if others do not. A program whose executable has not
-// changed since the last build, and was not released, is the same as then; otherwise it is a new
-// file.
-func (b *builder) build(ctx context.Context, programs ...string) (map[string]program, error) {
+// build compiles a program, which is a folder of the project such as cmd/hello. The error is a
+// *buildError if it does not compile. A program whose executable has not changed since the last build,
+// and was not released, is the same as then; otherwise it is a new file.
+func (b *builder) build(ctx context.Context, name string) (program, error) {
 	select {
 	case b.turn <- struct{}{}:
 		defer func() { <-b.turn }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return program{}, ctx.Err()
 	}
-	names := map[string]bool{}
-	for _, name := range programs {
-		names[path.Base(name)] = true
-	}
-	built := map[string]program{}
-	if len(names) == len(programs) { // go build writes them all to one folder
-		err := b.buildTogether(ctx, programs, built)
-		if failure := (*buildError)(nil); len(programs) == 1 || !errors.As(err, &failure) {
-			return built, err
-		}
-	}
-	failed := &buildError{}
-	for _, name := range programs {
-		err := b.buildTogether(ctx, []string{name}, built)
-		failure := (*buildError)(nil)
-		switch {
-		case errors.As(err, &failure):
-			failed.programs = append(failed.programs, name)
-			if !strings.Contains(failed.output, failure.output) {
-				failed.output += failure.output
-			}
-		case err != nil:
-			return built, err
-		}
-	}
-	if len(failed.programs) > 0 {
-		failed.output = shorten(failed.output)
-		return built, failed
-	}
-	return built, nil
-}
-
-// buildTogether runs one go build, and adds the programs to built if all compile.
-func (b *builder) buildTogether(ctx context.Context, programs []string, built map[string]program) error {
-	out := filepath.Join(b.dir, "out")
-	args := []string{"build", "-buildvcs=false", "-ldflags=-w", "-o", out + string(filepath.Separator)} // -w makes linking faster
-	for _, name := range programs {
-		args = append(args, "./"+name)
-	}
-	output, err := b.runGo(ctx, args...)
+	out := filepath.Join(b.dir, "out", strings.ReplaceAll(name, "/", "-")+executableSuffix())
+	output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
 	if exit := (*exec.ExitError)(nil); ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() {
-		// A go command that was killed may leave incomplete executables, which the next one would keep.
-		_ = os.RemoveAll(out)
+		_ = os.Remove(out) // it may be incomplete, and the next build would keep it
 	}
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return program{}, ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return &buildError{programs, "go command not found in PATH; install Go from https://go.dev/dl\n"}
+		return program{}, &buildError{name, "go command not found in PATH; install Go from https://go.dev/dl"}
 	case err != nil:
 		if len(output) == 0 {
-			output = []byte(err.Error() + "\n")
+			output = []byte(err.Error())
 		}
 		text := strings.ReplaceAll(string(output), b.root+string(filepath.Separator), "")
-		return &buildError{programs, shorten(text)}
+		return program{}, &buildError{name, strings.TrimSpace(shorten(text))}
 	}
-	for _, name := range programs {
-		if built[name], err = b.keep(name, filepath.Join(out, path.Base(name)+executableSuffix())); err != nil {
-			delete(built, name)
-			return fmt.Errorf("build %s: %w", name, err)
-		}
+	built, err := b.keep(name, out)
+	if err != nil {
+		err = fmt.Errorf("build %s: %w", name, err)
 	}
-	return nil
+	return built, err
 }
 
 // executableSuffix returns the suffix of executables' names.
@@ -208,14 +166,14 @@ func shorten(output string) string {
 func (b *builder) runGo(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = b.root, append(GoEnviron(b.root), "PWD="+b.root)
-	setProcessGroup(cmd)
-	cmd.Cancel = func() error { return interrupt(cmd) }
+	process.SetGroup(cmd)
+	cmd.Cancel = func() error { process.Terminate(cmd); return nil }
 	cmd.WaitDelay = time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := cmd.Run()
 	if err != nil && cmd.Process != nil {
-		kill(cmd)
+		process.Kill(cmd)
 	}
 	return output.Bytes(), err
 }
@@ -275,15 +233,15 @@ func copyExecutable(to, from string) error {
 }
 
 // release removes the executable of a program that no longer runs. A later build creates a new one.
-func (b *builder) release(path string) {
+func (b *builder) release(released program) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name, p := range b.latest {
-		if p.path == path {
+		if p.path == released.path {
 			delete(b.latest, name)
 		}
 	}
-	_ = os.Remove(path) // close removes what is still in use
+	_ = os.Remove(released.path) // close removes what is still in use
 }
 
 // goEnvironFile records variables of the environment in which a person uses the project.
