@@ -12,7 +12,7 @@ import (
 const (
 	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["plan"],"additionalProperties":false}`
 
-	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose fields may change, although stored events become unreadable"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose fields may change, although stored events become unreadable"},"no_compile":{"type":"boolean","description":"Only derive and check types"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 

@@ -157,7 +157,7 @@ func (t *Tools) prepareLog(ctx context.Context, dir string) (program, root strin
 	if listing.OK && !slices.ContainsFunc(listing.Components, func(c derive.Component) bool { return c.Kind == derive.Feature }) {
 		return "", "", terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature")
 	}
-	built, err := o.build(ctx, nil)
+	built, err := o.build(ctx, BuildInput{})
 	if err != nil {
 		return "", "", err
 	}
