@@ -47,8 +47,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds
-// the server and starts a new process.
+// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds the server and starts
+// a new process.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
@@ -253,7 +253,7 @@ func shortenStacks(text, root string) string {
 
 // BuildInput is the input of build.
 type BuildInput struct {
-	Accept    []string `json:"accept,omitempty"`     // Commands whose fields may change, although stored events become unreadable
+	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
 	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
 	Common
 }

@@ -180,7 +180,7 @@ Use petrock's tools, in this order.%s
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
-	Kind   string `json:"kind,omitempty"`   // Only this kind, such as command
+	Kind   string `json:"kind,omitempty"`   // Such as command
 	Limit  int    `json:"limit,omitempty"`  // Default 50
 	Offset int    `json:"offset,omitempty"` // Skip so many
 	Common
@@ -210,7 +210,7 @@ type HistoryInput struct {
 	Common
 }
 
-// History lists the recorded operations, the newest first, with ids for undo.
+// History lists operations, the newest first, with ids for undo.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, error) {
@@ -227,14 +227,14 @@ func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, 
 type InspectComponentInput struct {
 	Name string `json:"name,omitempty"` // notes_create, notes/create or a Go name
 	Kind string `json:"kind,omitempty"` // If ambiguous
-	File string `json:"file,omitempty"` // Instead of name: a file to read, or a folder to list
+	File string `json:"file,omitempty"` // Or a file to read, or folder to list
 	From int    `json:"from,omitempty"` // First line
 	To   int    `json:"to,omitempty"`   // Last line
 	Common
 }
 
-// InspectComponent shows the Go source of a component, or reads any file of the project; detail adds schemas
-// and tests.
+// InspectComponent shows the source of a component, or any file of the project; detail adds schemas and
+// tests.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {

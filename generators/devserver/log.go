@@ -62,8 +62,8 @@ func (o *LogOutput) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Log shows the event log of the features, skips or maps an event that cannot be applied, restores it, or
-// replays the log to check it.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; replays the log to check
+// it.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
