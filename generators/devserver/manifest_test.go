@@ -14,13 +14,22 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/gen"
-	"github.com/petrock/petrock/generators/live"
 )
 
 var update = flag.Bool("update", false, "rewrite generators/live/manifest.json")
 
+// A manifest is the content of generators/live/manifest.json.
+type manifest struct {
+	Instructions      string                     `json:"instructions"`
+	Capabilities      map[string]json.RawMessage `json:"capabilities"`
+	Tools             []json.RawMessage          `json:"tools"`
+	Resources         []json.RawMessage          `json:"resources"`
+	ResourceTemplates []json.RawMessage          `json:"resourceTemplates"`
+	Prompts           []json.RawMessage          `json:"prompts"`
+}
+
 // manifestOf asks a dev server with a prefix for its manifest, in a revision.
-func manifestOf(t *testing.T, revision mcp.Revision) live.Manifest {
+func manifestOf(t *testing.T, revision mcp.Revision) manifest {
 	t.Helper()
 	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: generators.All(), IsProjectPetrock: true, Prefix: "petrock_"})
 	if err != nil {
@@ -32,7 +41,7 @@ func manifestOf(t *testing.T, revision mcp.Revision) live.Manifest {
 		t.Fatal(err)
 	}
 	client := mcptest.ConnectWith(t, server, mcptest.Options{Revision: revision})
-	m := live.Manifest{Instructions: client.Instructions, Capabilities: client.Capabilities}
+	m := manifest{Instructions: client.Instructions, Capabilities: client.Capabilities}
 	for method, list := range map[string]*[]json.RawMessage{
 		"tools/list": &m.Tools, "resources/list": &m.Resources, "resources/templates/list": &m.ResourceTemplates, "prompts/list": &m.Prompts,
 	} {
@@ -73,12 +82,6 @@ func TestManifest(t *testing.T) {
 	}
 	if now, err := os.ReadFile(file); err != nil || string(now) != texts[0] {
 		t.Errorf("%s is stale (%v); run go test ./generators/devserver -run Manifest -update", file, err)
-	}
-	if *update {
-		return // the embedded file is the old one
-	}
-	if m, err := live.ReadManifest(); err != nil || len(m.Tools) < 20 || len(m.Prompts) == 0 || len(m.Resources) == 0 || m.Capabilities["tools"] == nil {
-		t.Errorf("the embedded manifest is %+v, %v", m, err)
 	}
 }
 

@@ -48,9 +48,13 @@ func newTestBuilder(t *testing.T) (string, *builder) {
 // mustBuild builds programs that compile.
 func mustBuild(t *testing.T, b *builder, programs ...string) map[string]program {
 	t.Helper()
-	built, err := b.build(t.Context(), programs...)
-	if err != nil || len(built) != len(programs) {
-		t.Fatalf("%d programs, %v", len(built), err)
+	built := map[string]program{}
+	for _, name := range programs {
+		p, err := b.build(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built[name] = p
 	}
 	return built
 }
@@ -90,7 +94,7 @@ func TestBuild(t *testing.T) {
 	if back.id != first["cmd/one"].id || back.path == changed["cmd/one"].path {
 		t.Errorf("the change was reverted: %v, %v", first["cmd/one"], back)
 	}
-	b.release(back.path)
+	b.release(back)
 	if _, err := os.Stat(back.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a released executable: %v", err)
 	}
@@ -113,43 +117,17 @@ func TestBuildErrors(t *testing.T) {
 	} {
 		text := strconv.Itoa(i)
 		write(t, root, "cmd/one/main.go", test.text, "cmd/two/main.go", mainFile(text))
-		built, err := b.build(t.Context(), "cmd/one", "cmd/two")
+		_, err := b.build(t.Context(), "cmd/one")
 		var failure *buildError
-		if !errors.As(err, &failure) || !slices.Equal(failure.programs, []string{"cmd/one"}) || !strings.Contains(failure.output, test.want) || strings.Contains(failure.output, root) {
+		if !errors.As(err, &failure) || !strings.HasPrefix(err.Error(), "cmd/one does not compile:\n") || !strings.Contains(failure.output, test.want) || strings.Contains(failure.output, root) {
 			t.Errorf("%s: %v", test.want, err)
 		}
-		if _, ok := built["cmd/one"]; ok || len(built) != 1 {
-			t.Fatalf("built: %v", built)
-		}
-		checkOutput(t, built["cmd/two"], text)
-		if _, err = b.build(t.Context(), "cmd/one"); err == nil || !strings.HasPrefix(err.Error(), "build cmd/one:\n") || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("alone: %v", err)
-		}
+		checkOutput(t, mustBuild(t, b, "cmd/two")["cmd/two"], text)
 	}
 	write(t, root, "cmd/one/main.go", mainFile("1"), "cmd/two/main.go", mainFile("2"))
 	last := mustBuild(t, b, "cmd/one", "cmd/two")
 	if last["cmd/one"] != first["cmd/one"] || last["cmd/two"].id != first["cmd/two"].id {
 		t.Errorf("the errors are gone: %v, %v", first, last)
-	}
-}
-
-// Programs of the same name are built one by one. One error of several programs is reported once.
-func TestBuildSameName(t *testing.T) {
-	t.Parallel()
-	root, b := newTestBuilder(t)
-	write(t, root, "other/one/main.go", mainFile("other"))
-	for range 2 {
-		built := mustBuild(t, b, "cmd/one", "other/one")
-		checkOutput(t, built["cmd/one"], "1")
-		checkOutput(t, built["other/one"], "other")
-	}
-	for _, name := range []string{"cmd/one", "cmd/two"} {
-		write(t, root, name+"/main.go", "package main\n\nimport \"tiny/shared\"\n\nfunc main() { shared.F() }\n")
-	}
-	write(t, root, "shared/shared.go", "package shared\n\nfunc F() { nonsense() }\n")
-	_, err := b.build(t.Context(), "cmd/one", "cmd/two")
-	if err == nil || strings.Count(err.Error(), "nonsense") != 1 || !strings.HasPrefix(err.Error(), "build cmd/one, cmd/two:\n") {
-		t.Errorf("error: %v", err)
 	}
 }
 
@@ -190,10 +168,10 @@ func TestBuilders(t *testing.T) {
 		t.Error(err)
 	}
 	var running sync.WaitGroup
-	results := make([]map[string]program, 4)
+	results := make([]program, 4)
 	for i := range results {
 		running.Go(func() {
-			built, err := []*builder{first, second}[i%2].build(t.Context(), "cmd/one", "cmd/two")
+			built, err := []*builder{first, second}[i%2].build(t.Context(), "cmd/one")
 			if err != nil {
 				t.Error(err)
 			}
@@ -201,13 +179,13 @@ func TestBuilders(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if results[0]["cmd/one"] != results[2]["cmd/one"] || results[0]["cmd/one"].path == results[1]["cmd/one"].path {
+	if results[0] != results[2] || results[0].path == results[1].path {
 		t.Errorf("%v", results)
 	}
 	if err := second.close(); err != nil {
 		t.Error(err)
 	}
-	checkOutput(t, results[0]["cmd/one"], "1")
+	checkOutput(t, results[0], "1")
 }
 
 // A cancelled build ends soon, and the next one succeeds.
@@ -217,7 +195,7 @@ func TestBuildCancel(t *testing.T) {
 	for i := range 3 {
 		write(t, root, "cmd/one/main.go", mainFile(strings.Repeat("x", i)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*40*time.Millisecond)
-		if _, err := b.build(ctx, "cmd/one", "cmd/two"); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := b.build(ctx, "cmd/one"); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		cancel()
@@ -241,7 +219,7 @@ func TestBuildCancelChildren(t *testing.T) {
 	_, b := newTestBuilder(t)
 	bin := t.TempDir()
 	file := filepath.Join(bin, "pid")
-	script := "#!/bin/sh\n(trap '' INT; exec sleep 60) &\necho $! >" + file + "2; mv " + file + "2 " + file + "; wait\n"
+	script := "#!/bin/sh\n(trap '' INT TERM; exec sleep 60) &\necho $! >" + file + "2; mv " + file + "2 " + file + "; wait\n"
 	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +255,7 @@ func TestBuildCancelChildren(t *testing.T) {
 func TestBuildWithoutGo(t *testing.T) {
 	_, b := newTestBuilder(t)
 	t.Setenv("PATH", t.TempDir())
-	_, err := b.build(t.Context(), "cmd/one", "cmd/two")
+	_, err := b.build(t.Context(), "cmd/one")
 	var failure *buildError
 	if !errors.As(err, &failure) || strings.Count(failure.output, "go command not found in PATH; install Go") != 1 {
 		t.Errorf("error: %v", err)

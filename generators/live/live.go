@@ -80,11 +80,14 @@ type buildResult struct {
 
 // New starts to watch and to build a project.
 func New(o Options) (*Supervisor, error) {
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
 	b, err := newBuilder(o.Root)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWatcher(o.Root)
+	w, err := newWatcher(o.Root, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -98,13 +101,14 @@ func New(o Options) (*Supervisor, error) {
 }
 
 func start(o Options, f files) *Supervisor {
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
 		o: o, files: f, cancel: cancel, env: map[string]string{},
 		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
+	}
+	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
+		name, value, _ := strings.Cut(setting, "=")
+		s.env[name] = value
 	}
 	// Servers of one supervisor accept each other's requestState.
 	if variable := stateKeyVariable(o.Name); os.Getenv(variable) == "" {
@@ -246,7 +250,7 @@ func (s *Supervisor) derive(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte("{}")).with("_meta", statelessMeta()).json()
+	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
 	if err == nil && string(member(result, "isError")) == "true" {
 		err = errors.New(textOf(result))

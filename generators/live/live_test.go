@@ -47,7 +47,11 @@ func serveTest() error {
 	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))})
 	if slices.Contains(os.Args, "--prefix") {
 		return errors.Join(
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, none) (string, error) { return "derived", nil }),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
+				NoCompile bool `json:"no_compile,omitempty"`
+			}) (string, error) {
+				return "derived", nil
+			}),
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_add"}, func(_ context.Context, in struct{ Name string }) (string, error) {
 				f, err := os.OpenFile("tools", os.O_APPEND|os.O_WRONLY, 0)
 				if err == nil {
@@ -212,7 +216,7 @@ func (w *world) build(ctx context.Context, folder string) (program, error) {
 	if folder == petrockFolder {
 		text = nil
 	}
-	return testProgram(os.Args[0], string(text)), err
+	return program{path: os.Args[0], id: identity{int64(len(text)), checksum(text)}}, err
 }
 
 // serve starts a session and returns the client's end.
@@ -565,4 +569,11 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("%s: %s, %v", test.send, raw, err)
 		}
 	}
+}
+
+func checksum(text []byte) (sum uint64) {
+	for _, b := range text {
+		sum = 31*sum + uint64(b)
+	}
+	return sum
 }

@@ -119,7 +119,7 @@ func isIgnoredFile(name string) bool {
 // Intervals of a watcher.
 const (
 	quietTime    = 30 * time.Millisecond  // without an event, until the files are scanned
-	maxDelay     = 300 * time.Millisecond // from the first event until the files are scanned
+	maxWait      = 300 * time.Millisecond // from the first event until the files are scanned
 	scanInterval = 5 * time.Second        // between scans without an event
 	pollInterval = time.Second            // between scans if there are no events
 )
@@ -225,7 +225,7 @@ func (w *watcher) run() {
 			if first.IsZero() {
 				first = now
 			}
-			timer.Reset(min(quietTime, first.Add(maxDelay).Sub(now)))
+			timer.Reset(min(quietTime, first.Add(maxWait).Sub(now)))
 		case <-timer.C:
 			w.scan(!first.IsZero())
 			first = time.Time{}
