@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// maxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
-const maxMessage = 256 << 20
+// MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
+const MaxMessage = 256 << 20
 
 // A peer is a running server that a session forwards to.
 type peer struct {
@@ -50,7 +50,7 @@ func (sl *slot) connect(ctx context.Context, prog program) (*peer, error) {
 			return nil, err
 		}
 		p.process = child
-		p.transport = jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: maxMessage})
+		p.transport = jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage})
 	}
 	go p.read()
 	return p, nil
