@@ -347,7 +347,7 @@ func (b *BuildOutput) String() string {
 // build updates derived files, and compiles the project's server or checks types. The result contains
 // errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept})
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Saved: in.NoCompile})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {

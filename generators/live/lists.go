@@ -85,7 +85,7 @@ func (c *session) initialize(m message) {
 			version = handshakeRevisions()[3]
 		}
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
-		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).json()
+		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
 	}
 	c.reply(m.id, response(m.id, c.describe(result)))
 }
@@ -102,7 +102,7 @@ func (c *session) discover(m message) {
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(m.id, response(m.id, c.describe(complete().with("supportedVersions", versions).json())))
+	c.reply(m.id, response(m.id, c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -178,7 +178,7 @@ func (c *session) list(m message, method string) {
 			first = rest
 		}
 	} else {
-		all = contractList(c.sup.o.Root, key)
+		all = c.contractList(key)
 	}
 	if !c.sup.o.NoPetrock {
 		entries := elements(member(manifest(), key))
@@ -242,13 +242,15 @@ func array(all []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
+// contract returns a member of contract.json, or nil.
+func (c *session) contract(key string) json.RawMessage {
+	raw, _ := os.ReadFile(filepath.Join(c.sup.o.Root, "contract.json")) // without it, there is no such member
+	return member(raw, key)
+}
+
 // contractList returns a list as contract.json has it.
-func contractList(root, key string) (all []json.RawMessage) {
-	raw, err := os.ReadFile(filepath.Join(root, "contract.json"))
-	if err != nil {
-		return nil
-	}
-	_ = strictjson.Object(member(raw, key), func(_, value []byte) error { // an invalid contract lists nothing
+func (c *session) contractList(key string) (all []json.RawMessage) {
+	_ = strictjson.Object(c.contract(key), func(_, value []byte) error { // an invalid contract lists nothing
 		var compact bytes.Buffer
 		err := json.Compact(&compact, value)
 		all = append(all, compact.Bytes())
@@ -275,7 +277,7 @@ func (c *session) firstLists() (all [2]lists) {
 	all[serverKind], all[petrockKind] = lists{}, lists{}
 	for _, method := range listMethods() {
 		key := listMember(method)
-		all[serverKind][method] = string(array(contractList(c.sup.o.Root, key)))
+		all[serverKind][method] = string(array(c.contractList(key)))
 		all[petrockKind][method] = string(array(elements(member(manifest(), key))))
 	}
 	return all
