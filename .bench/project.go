@@ -30,7 +30,7 @@ func (b *bench) hello(ctx context.Context) (*project, error) {
 	if err := command(ctx, "..", "go", "run", "./cmd/petrock", "new", "hello", "--dir", p.dir, "--no-git", "--quiet"); err != nil {
 		return nil, err
 	}
-	if err := command(ctx, p.dir, "go", "build", "-o", p.petrock, "./cmd/petrock"); err != nil {
+	if err := command(ctx, p.dir, "go", "build", "-o", p.petrock, "./generators/petrock"); err != nil {
 		return nil, err
 	}
 	for range 9 {

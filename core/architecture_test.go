@@ -48,13 +48,17 @@ var mayImport = []struct {
 	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
 	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
-	{"generators/handover", []string{"generators/typecheck"}},
+	{"generators/handover", nil},
+	{"generators/live", []string{"core/jsonrpc", "core/strictjson"}},
+	{"generators/launch", []string{"generators/handover", "generators/live", "core/jsonrpc", "core/project", "core/terminal"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/launch", "generators/live", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/petrock", []string{"generators/cli"}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
-	// The project's own petrock must build while the rest of the project does not.
-	{"skeleton/.../cmd/petrock/...", []string{"skeleton/.../cmd/petrock/...", "generators/...", "core/..."}},
+	// The project's own petrock must build while the rest of the project does not. MCP clients wait
+	// for its first build.
+	{"skeleton/.../cmd/petrock/...", []string{"generators/launch"}},
 	{"skeleton", nil},
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},
 

@@ -49,7 +49,7 @@ of the project does not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	AddCommands(root, env)
-	mcpcli.AddGroup(root, ServeGroup, NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil))
+	mcpcli.AddGroup(root, ServeGroup, NewDev(env), NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil))
 	mcpcli.AddGroup(root, "Call the project's server:", newCalls(env)...)
 	return root
 }

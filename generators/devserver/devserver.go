@@ -292,7 +292,7 @@ func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 - *_gen.go: derived from the other files; do not edit, run build to update
 - internal/generators: the project's own generators
 - core, generators: petrock's code, verified by petrock.sum; do not edit
-- cmd/petrock: the project's own petrock, which runs this server
+- cmd/petrock: starts the project's own petrock, generators/petrock, which runs this server
 - .petrock: history and plans of this clone, ignored by git
 
 ## Components
