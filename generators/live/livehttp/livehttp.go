@@ -37,36 +37,44 @@ import (
 // or ctx ends. [mcp.Server.Serve] is one.
 type Connect func(ctx context.Context, t jsonrpc.Transport) error
 
-// Serve serves HTTP at /mcp until ctx ends. An address without a host, such as :8181, means 127.0.0.1:
-// callers are not authenticated, so other addresses than loopback ones are refused. log gets lines for
-// the person at the terminal.
+const (
+	maxSessions = 50      // each runs processes
+	maxBody     = 4 << 20 // the dev server accepts as much
+)
+
+// Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have ended.
+// An address without a host, such as :8181, means 127.0.0.1. Callers are not authenticated, so Serve
+// refuses addresses that other machines can connect to. log gets lines for the person at the terminal.
 func Serve(ctx context.Context, addr string, connect Connect, log io.Writer) error {
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return mcphttp.Serve(ctx, NewHandler(connect, logger), mcphttp.ServeOptions{
+	var sessions sync.WaitGroup
+	open := func(send func(msg []byte) error) mcphttp.Session {
+		sessions.Add(1)
+		return newSession(connect, sessions.Done, logger, send)
+	}
+	// All clients are on this machine, so they count as one.
+	h := mcphttp.NewProxy(open, logger, mcphttp.Options{MaxBody: maxBody, MaxSessions: maxSessions, ClientShare: 100})
+	err := mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
 		Addr:   addr,
 		Logger: logger,
 		Ready:  func(addr net.Addr) { fmt.Fprintf(log, "serving http://%s/mcp\n", addr) },
 	})
-}
-
-const (
-	maxSessions = 50      // each may need a process
-	maxBody     = 4 << 20 // as over a stream to petrock's dev server, which gets whole files
-)
-
-// NewHandler returns the handler of [Serve].
-func NewHandler(connect Connect, log *slog.Logger) *mcphttp.Handler {
-	open := func(send func(msg []byte) error) mcphttp.Session { return newSession(connect, log, send) }
-	// All clients are on this machine, so they count as one.
-	return mcphttp.NewProxy(open, log, mcphttp.Options{MaxBody: maxBody, MaxSessions: maxSessions, ClientShare: 100})
+	if err != nil {
+		now, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = h.Shutdown(now) // it was not shut down, or is already
+	}
+	sessions.Wait()
+	return err
 }
 
 // A session forwards the messages of a client to its connection to the server, and back.
 type session struct {
 	connect Connect
+	onEnd   func()
 	log     *slog.Logger
 	send    func(msg []byte) error // sends messages that belong to no call; nil without a session
 	client  *jsonrpc.Conn          // only for Receive, Do and Cancel
@@ -93,8 +101,8 @@ type call struct {
 	takesUnrelated bool // gets requests and log messages of the server
 }
 
-func newSession(connect Connect, log *slog.Logger, send func(msg []byte) error) *session {
-	s := &session{connect: connect, log: log, send: send}
+func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg []byte) error) *session {
+	s := &session{connect: connect, onEnd: onEnd, log: log, send: send}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	ending, end := context.WithCancel(context.Background())
 	s.ending = ending
@@ -127,6 +135,7 @@ func (s *session) Close(skipGrace <-chan struct{}) {
 	s.endLife()
 	s.mu.Unlock()
 	s.running.Wait()
+	s.onEnd()
 }
 
 // dial returns the connection to the server. If the server has ended it, a session keeps the ended

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +38,12 @@ func newBackend(t *testing.T) *backend {
 	for name, handler := range fixture.AskingTools() {
 		b.add(t, name, handler)
 	}
-	handler := livehttp.NewHandler(func(ctx context.Context, conn jsonrpc.Transport) error {
+	t.Cleanup(func() {
+		if n := b.conns.Load(); n != 0 {
+			t.Errorf("%d connections are open after Serve", n)
+		}
+	})
+	b.url = serve(t, func(ctx context.Context, conn jsonrpc.Transport) error {
 		b.conns.Add(1)
 		defer func() {
 			b.conns.Add(-1)
@@ -49,22 +53,32 @@ func newBackend(t *testing.T) *backend {
 		defer stop()
 		b.cut.Store(&stop)
 		return b.Serve(ctx, conn)
-	}, log)
-	web := httptest.NewServer(handler)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		handler.Shutdown(ctx)
-		for began := time.Now(); b.conns.Load() > 0; time.Sleep(time.Millisecond) { // a session may just be ending
-			if time.Since(began) > 5*time.Second {
-				t.Fatalf("%d connections are open after Shutdown", b.conns.Load())
-			}
-		}
-		web.CloseClientConnections()
-		web.Close()
 	})
-	b.url = web.URL
 	return b
+}
+
+// serve serves connections over HTTP until the test ends, and returns the URL.
+func serve(t *testing.T, connect livehttp.Connect) (url string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	served, ready := make(chan error, 1), make(lineWriter, 1)
+	go func() { served <- livehttp.Serve(ctx, ":0", connect, ready) }()
+	url = strings.TrimPrefix(receive[string](t, ready, "not ready"), "serving ")
+	t.Cleanup(func() {
+		stop()
+		if err := receive(t, served, "Serve does not return"); err != nil {
+			t.Error(err)
+		}
+	})
+	return url
+}
+
+// A lineWriter sends each write as a line.
+type lineWriter chan string
+
+func (w lineWriter) Write(p []byte) (int, error) {
+	w <- strings.TrimSpace(string(p))
+	return len(p), nil
 }
 
 func (b *backend) add(t *testing.T, name string, h mcp.ToolHandler) {
