@@ -94,6 +94,8 @@ of this code.`,
 	}
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no project generators")
 	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
+	cmd.Flags().StringVar(&o.Prefix, "prefix", "", "prefix for the names of tools and prompts, such as petrock_")
+	cmd.Flags().MarkHidden("prefix")
 	return markProject(cmd)[0]
 }
 

@@ -47,8 +47,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds
-// the server and starts a new process.
+// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds the server and starts
+// a new process.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
@@ -101,7 +101,7 @@ func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string,
 		return "", "", nil, err
 	}
 	defer done()
-	built, err := o.build(ctx, nil)
+	built, err := o.build(ctx, BuildInput{})
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -253,14 +253,15 @@ func shortenStacks(text, root string) string {
 
 // BuildInput is the input of build.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands whose fields may change, although stored events become unreadable
+	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
+	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
 	Common
 }
 
 // BuildOutput is the output of build.
 type BuildOutput struct {
 	OK          bool                   `json:"ok"`                    // Whether the server builds and all derived files are up to date
-	Program     string                 `json:"program"`               // Path of the server, if it builds; run it with the argument mcp
+	Program     string                 `json:"program"`               // Path of the server, if it was built; run it with the argument mcp
 	Derived     []engine.FileChange    `json:"derived,omitempty"`     // Derived files that were updated
 	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors in packages whose derived files could not be updated
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
@@ -286,7 +287,7 @@ func (b *BuildOutput) Short(most int) any {
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
 	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*BuildOutput, error) {
-		built, err := p.build(ctx, in.Accept)
+		built, err := p.build(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -299,9 +300,15 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 }
 
 func (b *BuildOutput) refusal() *engine.Refusal {
+	found := slices.Clone(b.Refused)
+	for _, d := range b.Diagnostics { // may repeat an error that prevents deriving
+		if !slices.ContainsFunc(found, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
+			found = append(found, d)
+		}
+	}
 	return &engine.Refusal{
 		Reason:      "the server does not build, or derived files could not be updated:",
-		Diagnostics: append(slices.Clone(b.Refused), b.Diagnostics...),
+		Diagnostics: found,
 		Remedy:      "Fix the errors, and run build again.",
 	}
 }
@@ -309,7 +316,11 @@ func (b *BuildOutput) refusal() *engine.Refusal {
 // String returns the build as text.
 func (b *BuildOutput) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Built %s\n", b.Program)
+	if b.Program == "" {
+		fmt.Fprintln(&out, "Derived files are up to date, and all types are correct.")
+	} else {
+		fmt.Fprintf(&out, "Built %s\n", b.Program)
+	}
 	for _, f := range b.Derived {
 		fmt.Fprintf(&out, "  %s\n", f)
 	}
@@ -325,10 +336,10 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
-// build updates derived files and compiles the project's server. The result contains errors in the
-// project's Go code.
-func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
+// build updates derived files, and compiles the project's server or checks types. The result contains
+// errors in the project's Go code.
+func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {
@@ -343,6 +354,11 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 	}
 	built := &BuildOutput{Derived: synced.Files, Refused: o.engine.WithSource(synced.Refused), ToolsList: synced.ToolsList}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
+	if in.NoCompile {
+		_, built.Diagnostics, err = o.engine.CheckTypes(ctx)
+		built.OK = len(built.Refused)+len(built.Diagnostics) == 0
+		return built, err
+	}
 	o.engine.Step("compiling")
 	root, name := o.engine.Root(), o.engine.Name()
 	program := filepath.Join(root, ".petrock", "bin", name)

@@ -101,8 +101,8 @@ func (c *PetrockCode) text(version string) string {
 	return text.String()
 }
 
-// ProjectStatus describes the project, its components, and whether it compiles. Call it first, also where
-// there is no project yet.
+// ProjectStatus describes the project, its components, and whether it compiles. Call it first, even without a
+// project.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {

@@ -13,7 +13,8 @@ import (
 )
 
 // Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
-// id means the last operation that is not undone; Undo refuses it directly after another undo.
+// id means the last operation that is not undone, except for a sync, which follows an edit of source that
+// Undo does not revert. Undo refuses an empty id directly after another undo.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findUndo(history, id) })
 }
@@ -87,9 +88,12 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 	if id != "" {
 		return findOperation(history, id)
 	}
+	for len(history) > 0 && isSync(history[len(history)-1]) {
+		history = history[:len(history)-1]
+	}
 	undone := undoneBy(history)
 	at := len(history) - 1
-	for at >= 0 && (history[at].Undoes != "" || undone[history[at].ID] != "") {
+	for at >= 0 && (history[at].Undoes != "" || undone[history[at].ID] != "" || isSync(history[at])) {
 		at--
 	}
 	if len(history) > 0 && isUndo(history, history[len(history)-1]) {
@@ -135,6 +139,7 @@ func findRedo(history []journal.Operation, id string) (int, error) {
 	var since *journal.Operation // the first operation after the undo
 	for at, op := range slices.Backward(history) {
 		switch {
+		case isSync(op):
 		case op.Undoes == "":
 			since = &op
 		case !isUndo(history, op) || undone[op.ID] != "":
@@ -178,6 +183,9 @@ func checkRevertible(history []journal.Operation, at int) (target journal.Operat
 	}
 	return target, later, nil
 }
+
+// isSync reports whether op only recorded what the source says, without accepting a break.
+func isSync(op journal.Operation) bool { return op.Title == actionSync }
 
 // isUndo reports whether op is an undo, and not a redo, which undoes an undo.
 func isUndo(history []journal.Operation, op journal.Operation) bool {

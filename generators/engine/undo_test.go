@@ -127,6 +127,29 @@ func TestUndoAndRedo(t *testing.T) {
 	if got, want := b.files("notes"), []string{"notes/a", "notes/b", "notes/c"}; !slices.Equal(got, want) {
 		t.Errorf("the files are %q, want %q", got, want)
 	}
+
+	// A sync does not count.
+	sync := func() {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(b.dir, "contract.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.write("contract.json", string(text)+"\n")
+		if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || synced.Operation == "" {
+			t.Fatalf("sync: %v, %v", synced, err)
+		}
+	}
+	sync()
+	ok(undo(""), "Undid "+third+", generate note c (")
+	sync()
+	if refusal := b.refused(undo("")); !strings.Contains(refusal.Error(), "is already an undo") {
+		t.Errorf("a second undo after a sync says %s", refusal)
+	}
+	ok(redo(""), "Redid generate note c (")
+	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || synced.Operation != "" {
+		t.Errorf("a sync that changes nothing: %v, %v", synced, err)
+	}
 }
 
 // In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.

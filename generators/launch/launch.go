@@ -101,7 +101,7 @@ func ServeStdio(ctx context.Context, o live.Options, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	err = supervisor.Serve(ctx, jsonrpc.NewLines(os.Stdin, out, jsonrpc.LinesOptions{}))
+	err = supervisor.Serve(ctx, jsonrpc.NewLines(os.Stdin, out, jsonrpc.LinesOptions{MaxMessage: live.MaxMessage}))
 	if ctx.Err() != nil {
 		err = nil
 	}
