@@ -63,7 +63,7 @@ func serve(t *testing.T, connect livehttp.Connect) (url string) {
 	ctx, stop := context.WithCancel(context.Background())
 	served, ready := make(chan error, 1), make(lineWriter, 1)
 	go func() { served <- livehttp.Serve(ctx, ":0", connect, ready) }()
-	url = strings.TrimPrefix(receive[string](t, ready, "not ready"), "serving ")
+	url = strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
 	t.Cleanup(func() {
 		stop()
 		if err := receive(t, served, "Serve does not return"); err != nil {

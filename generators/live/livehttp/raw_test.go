@@ -173,7 +173,7 @@ func TestStandaloneStream(t *testing.T) {
 			return nil
 		}, lineWriter(ready))
 	}()
-	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "serving ")
+	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Errorf("it serves %s", url)
 	}
@@ -272,7 +272,7 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served, ready := make(chan error, 1), make(chan string, 1)
 	go func() { served <- livehttp.Serve(ctx, "127.0.0.1:0", server.Serve, lineWriter(ready)) }()
-	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "serving ")
+	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
 	r := post(t.Context(), t, url, `{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`,
 		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
 	stream := bufio.NewReader(r.Body)
