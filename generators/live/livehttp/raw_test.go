@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,12 +21,13 @@ import (
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// post sends a message with headers, given as "Name: value".
+// post sends a message with headers, given as "Name: value". Any goroutine may call it.
 func post(ctx context.Context, t *testing.T, url, body string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return &http.Response{Body: http.NoBody}
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -35,7 +37,8 @@ func post(ctx context.Context, t *testing.T, url, body string, headers ...string
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return &http.Response{Body: http.NoBody}
 	}
 	t.Cleanup(func() { response.Body.Close() })
 	return response
@@ -46,7 +49,7 @@ func messages(t *testing.T, r *http.Response) []string {
 	t.Helper()
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	if r.Header.Get("Content-Type") != "text/event-stream" {
 		return []string{string(text)}
@@ -240,6 +243,53 @@ func TestStandaloneStream(t *testing.T) {
 		t.Error(err)
 	}
 	receive(t, done, "the connection stays open")
+}
+
+// Requests and log messages of the server go to the oldest call in flight, progress to its own call.
+func TestOldestCall(t *testing.T) {
+	clients := make(chan jsonrpc.Transport, 1)
+	url := serve(t, func(ctx context.Context, conn jsonrpc.Transport) error {
+		clients <- conn
+		<-ctx.Done()
+		return nil
+	})
+	var server jsonrpc.Transport
+	// call posts a request, and returns the response when the server has received the request.
+	call := func(body string, headers ...string) <-chan *http.Response {
+		response := make(chan *http.Response, 1)
+		go func() { response <- post(t.Context(), t, url, body, headers...) }()
+		if server == nil {
+			server = receive(t, clients, "no connection")
+		}
+		if _, err := server.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	response := call(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)
+	server.Send([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}`))
+	session := "Mcp-Session-Id: " + receive(t, response, "no answer").Header.Get("Mcp-Session-Id")
+	first := call(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"_meta":{"progressToken":"t"}}}`, session)
+	second := call(`{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"_meta":{"progressToken":"u"}}}`, session)
+	for _, msg := range []string{
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}`,
+		`{"jsonrpc":"2.0","id":2,"result":{"first":true}}`,
+	} {
+		server.Send([]byte(msg))
+	}
+	got := messages(t, receive(t, first, "no answer"))
+	if want := []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}`, `{"jsonrpc":"2.0","id":"a","result":{"first":true}}`}; !slices.Equal(got, want) {
+		t.Errorf("the first call gets %q", got)
+	}
+	server.Send([]byte(`{"jsonrpc":"2.0","id":7,"method":"roots/list"}`))
+	stream := bufio.NewReader(receive(t, second, "no answer").Body)
+	for _, want := range []string{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"u","progress":1}}`, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`} {
+		if got := nextMessage(t, stream); got != want {
+			t.Errorf("the second call gets %s, want %s", got, want)
+		}
+	}
+	receive(t, call(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}`, session), "no answer")
 }
 
 // A listen request gets notifications with its own id. It ends with the server, or with its stream.
