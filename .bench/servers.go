@@ -14,8 +14,10 @@ import (
 
 // A server is a program to measure.
 type server struct {
-	name string // also its folder below servers
-	path string // of the binary
+	name string   // also its folder below servers
+	path string   // of the binary
+	args []string // nil means mcp
+	dir  string   // working directory
 }
 
 // needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go SDK
@@ -28,7 +30,7 @@ func build(ctx context.Context, dir string) ([]server, error) {
 	var servers []server
 	for _, name := range []string{"ours", "gosdk", "mcpgo", "floor", "httpfloor"} {
 		args = append(args, "github.com/petrock/petrock/bench/servers/"+name)
-		servers = append(servers, server{name, filepath.Join(dir, name)})
+		servers = append(servers, server{name: name, path: filepath.Join(dir, name)})
 	}
 	return servers, command(ctx, ".", "go", args...)
 }

@@ -260,11 +260,11 @@ type BuildInput struct {
 
 // BuildOutput is the output of build.
 type BuildOutput struct {
-	OK          bool                   `json:"ok"`                    // Whether the server builds and all derived files are up to date
+	OK          bool                   `json:"ok"`                    // Whether the server builds, or with no_compile types are correct, and all derived files are up to date
 	Program     string                 `json:"program"`               // Path of the server, if it was built; run it with the argument mcp
 	Derived     []engine.FileChange    `json:"derived,omitempty"`     // Derived files that were updated
 	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors in packages whose derived files could not be updated
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Other compiler errors; with no_compile, also in tests
 	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`    // Warnings, starting with code that makes replay non-deterministic
 	ToolsList   *engine.Size           `json:"toolsList"`             // Size of the tool list
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
@@ -277,6 +277,8 @@ func (b *BuildOutput) Short(most int) any {
 	c := &engine.Cutter{Most: most}
 	s := *b
 	s.Derived = c.Files(b.Derived)
+	s.Refused = c.Diagnostics(b.Refused, "error")
+	s.Diagnostics = c.Diagnostics(b.Diagnostics, "error")
 	s.Warnings = c.Diagnostics(b.Warnings, "warning")
 	s.LeftOut = c.LeftOut()
 	return &s
@@ -292,23 +294,26 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 			return nil, err
 		}
 		t.refreshOwnGenerators(ctx, p)
-		if !built.OK {
+		if !built.OK && !in.NoCompile {
 			return nil, built.refusal()
 		}
 		return built, nil
 	})
 }
 
-func (b *BuildOutput) refusal() *engine.Refusal {
-	found := slices.Clone(b.Refused)
-	for _, d := range b.Diagnostics { // may repeat an error that prevents deriving
-		if !slices.ContainsFunc(found, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
-			found = append(found, d)
+// addDiagnostics adds compiler errors that do not prevent deriving.
+func (b *BuildOutput) addDiagnostics(found []typecheck.Diagnostic) {
+	for _, d := range found {
+		if !slices.ContainsFunc(b.Refused, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
+			b.Diagnostics = append(b.Diagnostics, d)
 		}
 	}
+}
+
+func (b *BuildOutput) refusal() *engine.Refusal {
 	return &engine.Refusal{
 		Reason:      "the server does not build, or derived files could not be updated:",
-		Diagnostics: found,
+		Diagnostics: append(slices.Clone(b.Refused), b.Diagnostics...),
 		Remedy:      "Fix the errors, and run build again.",
 	}
 }
@@ -316,9 +321,12 @@ func (b *BuildOutput) refusal() *engine.Refusal {
 // String returns the build as text.
 func (b *BuildOutput) String() string {
 	var out strings.Builder
-	if b.Program == "" {
+	switch {
+	case !b.OK:
+		fmt.Fprintln(&out, b.refusal())
+	case b.Program == "":
 		fmt.Fprintln(&out, "Derived files are up to date, and all types are correct.")
-	} else {
+	default:
 		fmt.Fprintf(&out, "Built %s\n", b.Program)
 	}
 	for _, f := range b.Derived {
@@ -355,8 +363,9 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	built := &BuildOutput{Derived: synced.Files, Refused: o.engine.WithSource(synced.Refused), ToolsList: synced.ToolsList}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
 	if in.NoCompile {
-		_, built.Diagnostics, err = o.engine.CheckTypes(ctx)
-		built.OK = len(built.Refused)+len(built.Diagnostics) == 0
+		_, found, err := o.engine.CheckTypes(ctx)
+		built.addDiagnostics(found)
+		built.OK = len(built.Refused)+len(found) == 0
 		return built, err
 	}
 	o.engine.Step("compiling")
@@ -377,8 +386,8 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		built.Diagnostics = o.engine.WithSource(found.Diagnostics)
-		if len(built.Diagnostics) == 0 {
+		built.addDiagnostics(o.engine.WithSource(found.Diagnostics))
+		if len(found.Diagnostics) == 0 {
 			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}
 		return built, nil

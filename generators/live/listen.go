@@ -96,11 +96,17 @@ func (c *session) published(p *peer, m message) {
 	}
 }
 
-// listsChanged tells the client that all lists may have changed.
-func (c *session) listsChanged() {
+// listsChanged records what a server lists, and tells the client which lists have changed.
+func (c *session) listsChanged(k kind, now lists) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.lists[k]
+	c.lists[k] = now
 	for _, list := range []string{"tools", "prompts", "resources"} {
+		isChanged := before[list+"/list"] != now[list+"/list"] || list == "resources" && before["resources/templates/list"] != now["resources/templates/list"]
+		if !isChanged || !c.listed {
+			continue
+		}
 		method := "notifications/" + list + "/list_changed"
 		if c.initialized {
 			c.send(notification(method, nil))

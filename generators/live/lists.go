@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -247,36 +248,37 @@ func contractList(root, key string) (all []json.RawMessage) {
 	if err != nil {
 		return nil
 	}
-	_ = strictjson.Object(member(raw, key), func(_, value []byte) error {
-		var compact json.RawMessage
-		if json.Unmarshal(value, &compact) == nil {
-			all = append(all, value)
-		}
-		return nil
+	_ = strictjson.Object(member(raw, key), func(_, value []byte) error { // an invalid contract lists nothing
+		var compact bytes.Buffer
+		err := json.Compact(&compact, value)
+		all = append(all, compact.Bytes())
+		return err
 	})
 	return all
 }
 
+// lists holds what a server lists, by method.
+type lists map[string]string
+
 // listsOf returns everything that a server lists.
-func (c *session) listsOf(ctx context.Context, p *peer) string {
-	var all []json.RawMessage
+func listsOf(ctx context.Context, p *peer) lists {
+	all := lists{}
 	for _, method := range listMethods() {
-		if _, entries, err := listAll(ctx, p, method, object(nil).with("_meta", statelessMeta()).json()); err == nil {
-			all = append(all, array(entries))
-		} else {
-			all = append(all, json.RawMessage("[]"))
-		}
+		_, entries, _ := listAll(ctx, p, method, object(nil).with("_meta", statelessMeta()).json()) // without the capability, nothing
+		all[method] = string(array(entries))
 	}
-	return string(array(all))
+	return all
 }
 
-// manifestLists returns the lists of the manifest, in the form of listsOf.
-func manifestLists() string {
-	var all []json.RawMessage
+// firstLists returns what the session lists before the servers run.
+func (c *session) firstLists() (all [2]lists) {
+	all[serverKind], all[petrockKind] = lists{}, lists{}
 	for _, method := range listMethods() {
-		all = append(all, array(elements(member(manifest(), listMember(method)))))
+		key := listMember(method)
+		all[serverKind][method] = string(array(contractList(c.sup.o.Root, key)))
+		all[petrockKind][method] = string(array(elements(member(manifest(), key))))
 	}
-	return string(array(all))
+	return all
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) }

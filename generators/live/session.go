@@ -35,8 +35,8 @@ type session struct {
 	waiting     map[string]context.CancelFunc // requests of the client that wait for a server, by id
 	batches     map[string]*batch             // by the ids of their requests
 	lastID      int64
-	lists       [2]string // what the servers last listed, by kind
-	listed      bool      // the client has asked for a list
+	lists       [2]lists // what the servers last listed, by kind
+	listed      bool     // the client has asked for a list
 }
 
 // A question is a request of a server to the client.
@@ -54,7 +54,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 		subscribed: map[string]json.RawMessage{}, listens: map[string]*listen{},
 		questions: map[string]question{}, waiting: map[string]context.CancelFunc{}, batches: map[string]*batch{},
 	}
-	c.lists[petrockKind] = manifestLists()
+	c.lists = c.firstLists()
 	var servers sync.WaitGroup
 	for k := range c.slots {
 		c.slots[k] = &slot{s: c, kind: kind(k), changed: make(chan struct{})}
@@ -484,7 +484,7 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 			_, _ = p.call(ctx, "resources/subscribe", params) // the resource may be gone
 		}
 	}
-	lists := c.listsOf(ctx, p)
+	now := listsOf(ctx, p)
 	sl.swap(p)
 	for _, l := range listens {
 		l.open(p)
@@ -496,13 +496,7 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 			return nil
 		}
 	}
-	c.mu.Lock()
-	changed := c.listed && lists != c.lists[sl.kind]
-	c.lists[sl.kind] = lists
-	c.mu.Unlock()
-	if changed {
-		c.listsChanged()
-	}
+	c.listsChanged(sl.kind, now)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package campaign_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -313,9 +312,8 @@ func TestBuildAfterSaves(t *testing.T) {
 	sound()
 	for what, text := range faults() {
 		w.write("tools/broken.go", text)
-		var fault engine.Fault
-		if said := client.CallTool("petrock_build", derive); !said.IsError || json.Unmarshal(said.StructuredContent, &fault) != nil || fault.Refusal == nil || !once(fault.Refusal.Diagnostics) {
-			t.Errorf("%s: build says %s", what, said.StructuredContent)
+		if built := mustCall[devserver.BuildOutput](w, client, "petrock_build", derive); built.OK || !once(append(built.Refused, built.Diagnostics...)) || (len(built.Refused) == 0) != (what == "a type error in a body") {
+			t.Errorf("%s: build says %+v", what, built)
 		}
 		if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); status.OK || status.Builds || !once(status.Diagnostics) {
 			t.Errorf("%s: project_status says %s", what, status)
