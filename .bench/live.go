@@ -35,7 +35,7 @@ func measureLive(ctx context.Context, b *bench, round int, r results) error {
 		}
 	}
 	through := server{name: "ours", path: launcher, args: []string{"dev"}, dir: p.dir}
-	for _, s := range rotated([]server{through, {name: "direct", path: direct}}, round) {
+	for _, s := range rotated([]server{through, {name: "direct", path: direct, dir: p.dir}}, round) {
 		l, err := measureLoad(ctx, s, b.time, 1)
 		if err != nil {
 			return err
@@ -64,13 +64,27 @@ func (p *project) change() (more int, err error) {
 	return more, os.WriteFile(filepath.Join(p.dir, "tools", "add.go"), []byte(text), 0o644)
 }
 
-// reload measures the time from saving a file to the first answer of the new server.
+// reload measures the time from saving a file to the first answer of the new server, and restores the
+// file.
 func (p *project) reload(ctx context.Context) (time.Duration, error) {
 	more, err := p.change()
 	if err != nil {
 		return 0, err
 	}
-	want := fmt.Sprintf(`{"sum":%d}`, more)
+	took, err := p.awaitSum(ctx, more)
+	if err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "tools", "add.go"), p.tool, 0o644); err != nil {
+		return 0, err
+	}
+	_, err = p.awaitSum(ctx, 0)
+	return took, err
+}
+
+// awaitSum calls add through petrock dev until it returns a sum.
+func (p *project) awaitSum(ctx context.Context, sum int) (time.Duration, error) {
+	want := fmt.Sprintf(`{"sum":%d}`, sum)
 	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(5 * time.Millisecond) {
 		result, err := p.live.CallTool(ctx, "add", map[string]any{"a": 0, "b": 0})
 		if err != nil {

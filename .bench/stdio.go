@@ -178,6 +178,9 @@ func (c *conversation) initialize() error {
 	if err != nil {
 		return err
 	}
+	if c.server.dir != "" { // a project, which has more tools
+		return nil
+	}
 	return c.wrong(checkList(line, 1))
 }
 
