@@ -34,13 +34,11 @@ func measureLive(ctx context.Context, b *bench, round int, r results) error {
 			return err
 		}
 	}
-	through := server{name: "ours", path: launcher, args: []string{"dev"}, dir: p.dir}
-	for _, s := range rotated([]server{through, {name: "direct", path: direct, dir: p.dir}}, round) {
-		l, err := measureLoad(ctx, s, b.time, 1)
-		if err != nil {
-			return err
-		}
-		r.add("through", s.name, l.elapsed.Seconds()/float64(l.calls))
+	if err := measureSequential(ctx, b, []server{
+		{name: "ours", path: launcher, args: []string{"dev"}, dir: p.dir},
+		{name: "direct", path: direct, dir: p.dir},
+	}, round, "through", r); err != nil {
+		return err
 	}
 	took, err := p.reload(ctx)
 	if err != nil {

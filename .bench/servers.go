@@ -57,10 +57,7 @@ func (b *bench) named(round int, names ...string) []server {
 }
 
 // measureStdio measures calls per second with 64 calls in flight, and the time of one call at a time.
-// The latter is the median of five slices, each with a new process, because it depends on the CPUs that
-// client and server run on, and processes tend to stay on their CPU.
 func measureStdio(ctx context.Context, b *bench, round int, r results) error {
-	const slices = 5
 	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {
 		l, err := measureLoad(ctx, s, b.time, inFlight)
 		if err != nil {
@@ -68,9 +65,17 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 		}
 		r.add("pipelined", s.name, l.perSecond())
 	}
+	return measureSequential(ctx, b, b.named(0, "ours", "floor"), round, "sequential", r)
+}
+
+// measureSequential measures the time of one call at a time. It is the median of five slices, each with
+// a new process, because it depends on the CPUs that client and server run on, and processes tend to
+// stay on their CPU.
+func measureSequential(ctx context.Context, b *bench, servers []server, round int, figure string, r results) error {
+	const slices = 5
 	times := map[string][]float64{}
 	for i := range slices {
-		for _, s := range b.named(round+i, "ours", "floor") {
+		for _, s := range rotated(servers, round+i) {
 			l, err := measureLoad(ctx, s, b.time/slices, 1)
 			if err != nil {
 				return err
@@ -79,7 +84,7 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 		}
 	}
 	for name, all := range times {
-		r.add("sequential", name, median(all))
+		r.add(figure, name, median(all))
 	}
 	return nil
 }
