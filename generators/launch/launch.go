@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if terminal.IsTerminal(os.Stderr) {
+		_, _ = live.RecordGoEnviron(found.Root) // for MCP clients; without it they build with an empty cache
+	}
 	if isDev {
 		o.Root, o.Name, o.Log = found.Root, found.Name, os.Stderr
 		return 0, ServeStdio(ctx, o, os.Stdout)

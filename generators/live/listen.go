@@ -22,6 +22,7 @@ type listen struct {
 func (c *session) listen(m message) {
 	filter := m.param("notifications")
 	if !isStateless(m) || len(filter) == 0 || filter[0] != '{' {
+		c.open.Add(1)
 		c.forward(serverKind, m) // it refuses the request
 		return
 	}

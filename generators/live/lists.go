@@ -136,7 +136,10 @@ func (c *session) describe(result json.RawMessage) json.RawMessage {
 	if !c.sup.o.NoPetrock {
 		said = append(said, text(member(manifest(), "instructions")))
 	}
-	return out.with("capabilities", all.json()).with("instructions", quote(strings.Join(said, "\n\n"))).json()
+	if out = out.with("capabilities", all.json()); len(said) > 0 {
+		out = out.with("instructions", quote(strings.Join(said, "\n\n")))
+	}
+	return out.json()
 }
 
 // members of the results of lists, by method.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -23,7 +24,8 @@ type session struct {
 	began  time.Time
 	ctx    context.Context // ends with the connection
 
-	setup sync.Mutex // held while a server gets the state of the session
+	open  atomic.Int64 // requests of the client without an answer, except subscriptions
+	setup sync.Mutex   // held while a server gets the state of the session
 
 	mu          sync.Mutex
 	handshake   json.RawMessage // params of initialize; nil before it
@@ -81,29 +83,15 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	return errors.Join(err, client.Close())
 }
 
-// grace is how long calls in flight may take when the client has closed the connection.
-const grace = 5 * time.Second
+// grace is how long calls may take when the client has closed the connection. A signal ends them
+// earlier.
+const grace = 30 * time.Second
 
-// drain waits for calls in flight.
+// drain waits until the requests of the client have been answered.
 func (c *session) drain() {
-	deadline := time.Now().Add(grace)
-	for time.Now().Before(deadline) && c.isBusy() && c.ctx.Err() == nil {
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline) && c.open.Load() > 0 && c.ctx.Err() == nil; {
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-func (c *session) isBusy() bool {
-	for _, sl := range c.slots {
-		if p := sl.current.Load(); p != nil {
-			p.mu.Lock()
-			n := len(p.calls)
-			p.mu.Unlock()
-			if n > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // read handles the messages of the client, until the connection ends.
@@ -138,6 +126,7 @@ func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, re
 
 // reply sends the answer to a request of the client, or adds it to the answers of its batch.
 func (c *session) reply(id, raw []byte) {
+	defer c.open.Add(-1)
 	c.mu.Lock()
 	b := c.batches[string(id)]
 	delete(c.batches, string(id))
@@ -204,7 +193,11 @@ func (c *session) fromClient(m message) {
 }
 
 func (c *session) request(m message) {
-	switch method := m.name(); method {
+	method := m.name()
+	if method != "subscriptions/listen" {
+		c.open.Add(1)
+	}
+	switch method {
 	case "initialize":
 		c.initialize(m)
 	case "server/discover":
@@ -291,6 +284,7 @@ func (c *session) cancelled(m message) {
 	c.mu.Unlock()
 	switch {
 	case cancel != nil:
+		c.open.Add(-1)
 		cancel()
 	case l != nil:
 		l.stop()
@@ -298,6 +292,7 @@ func (c *session) cancelled(m message) {
 		for _, sl := range c.slots {
 			for _, p := range sl.all() {
 				if _, ok := p.take([]byte(id)); ok {
+					c.open.Add(-1)
 					p.send(m.raw)
 				}
 			}
