@@ -70,6 +70,10 @@ func groups() []group {
 			{title: "verified tool ÷ go build, dev server running", figure: "warm", peer: "gobuild", bound: 0.5},
 			{title: "verified tool ÷ go build, new process", figure: "cold", peer: "gobuild", bound: 1.5},
 		}, measureGenerate},
+		{"live", []gate{
+			{title: "stdio: sequential time, petrock dev ÷ direct", figure: "through", peer: "direct", bound: 2.5},
+			{title: "reload − 0.2 s ÷ go build of the server", figure: "reload", peer: "gobuild", bound: 1.5},
+		}, measureLive},
 	}
 }
 
@@ -122,7 +126,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags.SetOutput(errOut)
 	rounds := flags.Int("rounds", 5, "number of interleaved rounds; the median counts")
 	each := flags.Duration("time", 500*time.Millisecond, "duration of one measurement")
-	only := flags.String("only", "", "comma-separated `groups` to measure: stdio, http, client, size, generate (default all)")
+	only := flags.String("only", "", "comma-separated `groups` to measure: stdio, http, client, size, generate, live (default all)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {

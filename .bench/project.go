@@ -15,10 +15,11 @@ import (
 // dev server.
 type project struct {
 	dir     string
-	petrock string
-	dev     *client.Client
-	names   int    // number of names in use
-	tool    []byte // tools/add.go
+	petrock string         // the full petrock
+	dev     *client.Client // to its dev server
+	live    *client.Client // to petrock dev; nil until it is measured
+	names   int            // number of names in use
+	tool    []byte         // tools/add.go
 }
 
 // hello returns the project, and creates it the first time.
@@ -30,7 +31,7 @@ func (b *bench) hello(ctx context.Context) (*project, error) {
 	if err := command(ctx, "..", "go", "run", "./cmd/petrock", "new", "hello", "--dir", p.dir, "--no-git", "--quiet"); err != nil {
 		return nil, err
 	}
-	if err := command(ctx, p.dir, "go", "build", "-o", p.petrock, "./cmd/petrock"); err != nil {
+	if err := command(ctx, p.dir, "go", "build", "-o", p.petrock, "./generators/petrock"); err != nil {
 		return nil, err
 	}
 	for range 9 {
@@ -60,7 +61,11 @@ func (p *project) close() error {
 	if p == nil {
 		return nil
 	}
-	return p.dev.Close()
+	err := p.dev.Close()
+	if p.live != nil {
+		err = errors.Join(err, p.live.Close())
+	}
+	return err
 }
 
 // fields are the input of the generated tools.

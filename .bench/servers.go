@@ -14,8 +14,10 @@ import (
 
 // A server is a program to measure.
 type server struct {
-	name string // also its folder below servers
-	path string // of the binary
+	name string   // also its folder below servers
+	path string   // of the binary
+	args []string // nil means mcp
+	dir  string   // working directory
 }
 
 // needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go SDK
@@ -28,7 +30,7 @@ func build(ctx context.Context, dir string) ([]server, error) {
 	var servers []server
 	for _, name := range []string{"ours", "gosdk", "mcpgo", "floor", "httpfloor"} {
 		args = append(args, "github.com/petrock/petrock/bench/servers/"+name)
-		servers = append(servers, server{name, filepath.Join(dir, name)})
+		servers = append(servers, server{name: name, path: filepath.Join(dir, name)})
 	}
 	return servers, command(ctx, ".", "go", args...)
 }
@@ -55,10 +57,7 @@ func (b *bench) named(round int, names ...string) []server {
 }
 
 // measureStdio measures calls per second with 64 calls in flight, and the time of one call at a time.
-// The latter is the median of five slices, each with a new process, because it depends on the CPUs that
-// client and server run on, and processes tend to stay on their CPU.
 func measureStdio(ctx context.Context, b *bench, round int, r results) error {
-	const slices = 5
 	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {
 		l, err := measureLoad(ctx, s, b.time, inFlight)
 		if err != nil {
@@ -66,9 +65,17 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 		}
 		r.add("pipelined", s.name, l.perSecond())
 	}
+	return measureSequential(ctx, b, b.named(0, "ours", "floor"), round, "sequential", r)
+}
+
+// measureSequential measures the time of one call at a time. It is the median of five slices, each with
+// a new process, because it depends on the CPUs that client and server run on, and processes tend to
+// stay on their CPU.
+func measureSequential(ctx context.Context, b *bench, servers []server, round int, figure string, r results) error {
+	const slices = 5
 	times := map[string][]float64{}
 	for i := range slices {
-		for _, s := range b.named(round+i, "ours", "floor") {
+		for _, s := range rotated(servers, round+i) {
 			l, err := measureLoad(ctx, s, b.time/slices, 1)
 			if err != nil {
 				return err
@@ -77,7 +84,7 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 		}
 	}
 	for name, all := range times {
-		r.add("sequential", name, median(all))
+		r.add(figure, name, median(all))
 	}
 	return nil
 }

@@ -178,6 +178,9 @@ func (c *conversation) initialize() error {
 	if err != nil {
 		return err
 	}
+	if c.server.dir != "" { // a project, which has more tools
+		return nil
+	}
 	return c.wrong(checkList(line, 1))
 }
 
@@ -252,7 +255,12 @@ func startProcess(ctx context.Context, s server, doing string, limit time.Durati
 	out.Fd()
 	p := &process{server: s, in: in, out: out, stderr: &stderr{}, ctx: ctx, doing: doing, limit: limit}
 	p.lines = bufio.NewReaderSize(out, 64<<10)
-	p.cmd = exec.CommandContext(ctx, s.path, "mcp")
+	args := s.args
+	if args == nil {
+		args = []string{"mcp"}
+	}
+	p.cmd = exec.CommandContext(ctx, s.path, args...)
+	p.cmd.Dir = s.dir
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, p.stderr
 	p.cmd.WaitDelay = time.Second
 	err = p.cmd.Start()

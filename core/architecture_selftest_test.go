@@ -72,7 +72,7 @@ var ruleCases = []struct {
 			"core/jsonrpc/a_test.go":            `package jsonrpc; import _ "example.com/m/core/mcp"`,
 			"core/jsonrpc/testdata/a.go":        `package a; import _ "example.com/m/cmd/petrock"`,
 			"core/strictjson/a.go":              `package strictjson; import _ "example.com/more/cmd"`,
-			"skeleton/base/cmd/petrock/main.go": `package main; import _ "example.com/m/generators/plan"`,
+			"skeleton/base/cmd/petrock/main.go": `package main; import _ "example.com/m/generators/launch"`,
 			"cmd/petrock/main.go":               `package main; import _ "example.com/m/skeleton"`,
 		},
 	},

@@ -27,7 +27,8 @@ var mayImport = []struct {
 	{"core/auth/oauth", []string{"core/auth", "core/auth/token", "core/mcp", "core/project", "core/terminal"}},
 	{"core/mcphttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/strictjson"}},
 	{"core/mcp", []string{"core/auth", "core/jsonrpc", "core/schema", "core/strictjson", "core/stdfd"}},
-	{"core/client", []string{"core/mcp", "core/jsonrpc", "core/strictjson"}},
+	{"core/process", nil},
+	{"core/client", []string{"core/mcp", "core/jsonrpc", "core/process", "core/strictjson"}},
 	{"core/client/clienthttp", []string{"core/client", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
@@ -49,13 +50,18 @@ var mayImport = []struct {
 	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
 	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
-	{"generators/handover", []string{"generators/typecheck"}},
+	{"generators/handover", nil},
+	{"generators/live", []string{"core/jsonrpc", "core/process", "core/strictjson"}},
+	{"generators/live/livehttp", []string{"core/jsonrpc", "core/mcp", "core/mcphttp", "core/strictjson"}},
+	{"generators/launch", []string{"generators/handover", "generators/live", "core/jsonrpc", "core/project", "core/terminal"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/launch", "generators/live/...", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/petrock", []string{"generators/cli"}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 
-	// The project's own petrock must build while the rest of the project does not.
-	{"skeleton/.../cmd/petrock/...", []string{"skeleton/.../cmd/petrock/...", "generators/...", "core/..."}},
+	// The project's own petrock must build while the rest of the project does not. MCP clients wait
+	// for its first build.
+	{"skeleton/.../cmd/petrock/...", []string{"generators/launch"}},
 	{"skeleton", nil},
 	{"skeleton/...", []string{"skeleton/...", "core/..."}},
 

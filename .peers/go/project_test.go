@@ -5,14 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A new project and its dev server, started by .mcp.json, serve the official client in both eras. The dev
-// server does so even if the project does not compile.
+// A new project, started by .mcp.json, serves the official client in both eras: its own tools and
+// petrock's, in one connection. Petrock's tools work even if the project does not compile.
 func TestNewProject(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")
@@ -26,21 +27,21 @@ func TestNewProject(t *testing.T) {
 		if got := textOf(t, call(t, session, "add", map[string]any{"a": 2, "b": 3})); got != `{"sum":5}` {
 			t.Errorf("in %s, add says %s", version, got)
 		}
-		if status := status(t, start(t, project, "petrock", version)); !status.Builds || status.Module != "hello" {
-			t.Errorf("in %s, project_status says %+v", version, status)
+		if got := textOf(t, call(t, session, "petrock_project_status", nil)); !strings.Contains(got, "module hello") || !strings.Contains(got, "All packages and tests compile.") {
+			t.Errorf("in %s, petrock_project_status says %s", version, got)
 		}
 	}
 
 	if err := os.WriteFile(filepath.Join(project, "tools", "broken.go"), []byte("package tools\n\nvar x int = \"\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := status(t, start(t, project, "petrock", ""))
+	got := decode[projectStatus](t, call(t, start(t, project, "hello", ""), "petrock_project_status", nil))
 	if got.Builds || len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "tools/broken.go" || got.Diagnostics[0].Line != 3 {
-		t.Errorf("with broken code, project_status says %+v", got)
+		t.Errorf("with broken code, petrock_project_status says %+v", got)
 	}
 }
 
-// start starts one of the servers in the project's .mcp.json.
+// start starts a server in the project's .mcp.json.
 func start(t *testing.T, project, name, version string) *mcp.ClientSession {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(project, ".mcp.json"))
@@ -73,21 +74,11 @@ func start(t *testing.T, project, name, version string) *mcp.ClientSession {
 	return session
 }
 
-// projectStatus is the result of the tool project_status.
+// projectStatus is the structured content of the tool petrock_project_status.
 type projectStatus struct {
-	Module      string
 	Builds      bool
 	Diagnostics []struct {
 		File string
 		Line int
 	}
-}
-
-func status(t *testing.T, session *mcp.ClientSession) (status projectStatus) {
-	t.Helper()
-	result := call(t, session, "project_status", map[string]any{})
-	if err := json.Unmarshal([]byte(textOf(t, result)), &status); err != nil || result.IsError {
-		t.Fatalf("project_status: %v: %s", err, textOf(t, result))
-	}
-	return status
 }

@@ -1,5 +1,5 @@
-// A project that petrock new has just made: each client starts its server and its dev server as
-// the project's configuration says.
+// A project that petrock new has just made: each client starts its server as the project's
+// configuration says, and calls the project's tools and petrock's.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -26,15 +26,15 @@ const clients = {
   'v2, stateless': () => [new V2({ name: 'v2-peer', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } }), V2Transport],
 };
 const calls = {
-  hello: [{ name: 'add', arguments: { a: 2, b: 40 } }, (content) => assert.deepEqual(content, { sum: 42 })],
-  petrock: [{ name: 'project_status', arguments: {} }, (content) => assert.equal(content.builds, true, JSON.stringify(content))],
+  add: [{ name: 'add', arguments: { a: 2, b: 40 } }, (content) => assert.deepEqual(content, { sum: 42 })],
+  petrock_project_status: [{ name: 'petrock_project_status', arguments: {} }, (content) => assert.equal(content.builds, true, JSON.stringify(content))],
 };
 
 for (const [name, make] of Object.entries(clients)) {
-  for (const [server, [call, check]] of Object.entries(calls)) {
-    test(`a new project, ${name}: ${server}`, async (t) => {
+  for (const [tool, [call, check]] of Object.entries(calls)) {
+    test(`a new project, ${name}: ${tool}`, async (t) => {
       const [client, Transport] = make();
-      const { command, args } = mcpServers[server];
+      const { command, args } = mcpServers.hello;
       await client.connect(new Transport({ command, args, cwd: project, env: process.env, stderr: 'ignore' }));
       t.after(() => client.close());
       check((await client.callTool(call)).structuredContent);
@@ -42,12 +42,12 @@ for (const [name, make] of Object.entries(clients)) {
   }
 }
 
-for (const [server, [call, check]] of Object.entries(calls)) {
-  test(`a new project, the Inspector: ${server}`, () => withHome(async (home) => {
+for (const [tool, [call, check]] of Object.entries(calls)) {
+  test(`a new project, the Inspector: ${tool}`, () => withHome(async (home) => {
     // The Inspector gives a server hardly any of its environment, and HOME is where Go's caches are.
     const caches = ['GOCACHE', 'GOMODCACHE'].flatMap((name) => ['-e', `${name}=${process.env[`PEERS_${name}`]}`]);
     const asked = ['--method', 'tools/call', '--tool-name', call.name, '--tool-args-json', JSON.stringify(call.arguments)];
-    const { stdout } = await promisify(execFile)(process.execPath, [inspector, '--cli', '--config', config, '--server', server, '--format', 'json', '--quiet', ...caches, ...asked], {
+    const { stdout } = await promisify(execFile)(process.execPath, [inspector, '--cli', '--config', config, '--server', 'hello', '--format', 'json', '--quiet', ...caches, ...asked], {
       cwd: project,
       env: { ...process.env, HOME: home },
       timeout: 60_000,

@@ -32,7 +32,8 @@ func newRoot(env cli.Env) *cobra.Command {
 
 petrock new creates a project: a server with one tool and its test, and the project's own petrock. In
 the project, petrock generate adds tools, resources, prompts and features, and petrock undo reverts
-that. petrock mcp is an MCP server that offers these commands to agents.
+that. petrock dev runs the project's server for an MCP client, with these commands as tools, and reloads
+it after each change. petrock mcp is an MCP server with these commands alone.
 
 petrock tools, call, resources, read, prompts, prompt and doctor work with any MCP server, and without
 a project.
@@ -55,7 +56,7 @@ asks first.`,
 	}
 	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
 	cli.AddCommands(root, env)
-	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewMCP(env, devserver.Options{CanCreate: true}, addNewProject(env)))
+	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewDev(env), cli.NewMCP(env, devserver.Options{CanCreate: true}, addNewProject(env)))
 	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(cli.CallEnv(env))...)
 	return root
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // serveMCP runs the dev server of petrock mcp in a folder, and returns a client of it.
-func serveMCP(t *testing.T, dir string) *mcptest.Client {
+func serveMCP(t *testing.T, dir, prefix string) *mcptest.Client {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanCreate: true})
+	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanCreate: true, Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func serveMCP(t *testing.T, dir string) *mcptest.Client {
 // The definitions of all tools cost a model little. Clients that defer them show only names and the
 // beginnings of descriptions, which therefore differ.
 func TestToolsAreCheap(t *testing.T) {
-	client := serveMCP(t, t.TempDir())
+	client := serveMCP(t, t.TempDir(), "petrock_")
 	var listed json.RawMessage
 	if err := client.Call("tools/list", nil, &listed); err != nil {
 		t.Fatal(err)
@@ -51,6 +51,9 @@ func TestToolsAreCheap(t *testing.T) {
 			t.Errorf("%s and %s start with %q", tool.Name, other, beginning)
 		}
 		seen[beginning] = tool.Name
+		if !strings.HasPrefix(tool.Name, "petrock_") {
+			t.Errorf("%s has no prefix", tool.Name)
+		}
 	}
 }
 
@@ -66,7 +69,7 @@ func TestNewProjectIsRooted(t *testing.T) {
 	if err := os.Symlink(filepath.Join(base, "elsewhere"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	client := serveMCP(t, dir)
+	client := serveMCP(t, dir, "")
 	for _, test := range []struct{ name, dir, says string }{
 		{"hello", "../elsewhere/hello", "name a folder below"},
 		{"hello", filepath.Join(base, "elsewhere", "hello"), "name a folder below"},

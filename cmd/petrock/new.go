@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/live"
 )
 
 // newOptions are the arguments and flags of petrock new.
@@ -126,6 +128,10 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	switch {
 	case err != nil:
 		return err
+	case !o.dryRun && terminal.IsTerminal(os.Stderr):
+		_, _ = live.RecordGoEnviron(result.Dir) // for MCP clients; without it they build with an empty cache
+	}
+	switch {
 	case o.asJSON:
 		err = terminal.PrintJSON(env.Out, result)
 	case !o.quiet || o.dryRun:

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Of the project and its server, such as weather"},"module":{"type":"string","description":"Go module; default: the name"},"dir":{"type":"string","description":"New or empty folder; default: the name"}},"required":["name"]}`
+const newProjectSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Such as weather"},"module":{"type":"string","description":"Go module; default: the name"},"dir":{"type":"string","description":"New or empty folder; default: the name"}},"required":["name"]}`
 
 type newProjectInput struct {
 	Name   string `json:"name"`
@@ -47,7 +47,7 @@ func addNewProject(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
 		no := false
 		return mcp.AddTool(server, mcp.Tool{
 			Name:        "new_project",
-			Description: "Creates a project: an MCP server in Go with an example tool, add. The first takes about half a minute. The other tools then work on it.",
+			Description: "Creates a project: an MCP server in Go with the tool add. The first takes half a minute. The other tools then work on it.",
 			InputSchema: json.RawMessage(newProjectSchema),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {

@@ -142,7 +142,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(ts.Chdir(args[0]))
 	for _, command := range []string{
-		"go build ./...", "go vet ./...", "go test ./...", "go build -o bin/ ./cmd/" + name + " ./cmd/petrock", "go list -m", "gofmt -l .",
+		"go build ./...", "go vet ./...", "go test ./...", "go build -o bin/ ./cmd/" + name + " ./generators/petrock", "go list -m", "gofmt -l .",
 	} {
 		words := strings.Fields(command)
 		ts.Check(ts.Exec(words[0], words[1:]...))

@@ -15,7 +15,7 @@ import (
 )
 
 // serve PROGRAM [ARG...] starts a project's server over HTTP on a free port, with the environment
-// variables in $SERVE_ENV, and sets $URL. ! serve stops it with SIGINT, and ! serve sigterm with SIGTERM;
+// variables in $SERVE_ENV, and sets $URL. serve PETROCK dev starts petrock dev instead. ! serve stops it with SIGINT, and ! serve sigterm with SIGTERM;
 // its exit code must be 0.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
@@ -33,7 +33,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve program [arg...]")
 	}
-	cmd := exec.Command(ts.MkAbs(args[0]), append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)...)
+	flags := append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)
+	if len(args) > 1 && args[1] == "dev" {
+		flags = append([]string{"dev", "--http", ":0"}, args[2:]...)
+	}
+	cmd := exec.Command(ts.MkAbs(args[0]), flags...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
 	for _, name := range strings.Fields(ts.Getenv("SERVE_ENV")) {

@@ -15,7 +15,7 @@ type Completer func(ctx context.Context, argument, prefix string, known map[stri
 
 // CompletePrompt sets the completer of the arguments of a prompt.
 func (s *Server) CompletePrompt(name string, c Completer) error {
-	p, ok := s.prompts.get(name)
+	p, ok := s.prompts.get(s.o.NamePrefix + name)
 	if !ok {
 		return fmt.Errorf("set completer: unknown prompt %q", name)
 	}

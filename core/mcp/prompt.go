@@ -200,6 +200,7 @@ func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Con
 }
 
 func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) error {
+	p.Name = s.o.NamePrefix + p.Name
 	fields, err := textFields(in)
 	given := p.InputSchema != nil
 	if err == nil && !given && p.Arguments == nil && len(fields) > 0 {

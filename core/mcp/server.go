@@ -20,6 +20,10 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
+	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that add,
+	// complete and remove them take names without it.
+	NamePrefix string
+
 	// Hook is called for every request whose params can be read, even if the server will refuse it. It
 	// may be nil.
 	Hook Hook
@@ -115,6 +119,7 @@ func NewServer(info Implementation, o Options) *Server {
 // AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a typed
 // Go function. AddTool fails if the name or a schema is invalid, or if the tool already exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
+	t.Name = s.o.NamePrefix + t.Name
 	made, err := newTool(t, h)
 	return add(s, &s.tools, t.Name, made, err)
 }
@@ -132,7 +137,9 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 }
 
 // RemoveTool removes a tool, and reports whether it existed.
-func (s *Server) RemoveTool(name string) bool { return remove(s, &s.tools, name) }
+func (s *Server) RemoveTool(name string) bool {
+	return remove(s, &s.tools, s.o.NamePrefix+name)
+}
 
 // AddResource adds a resource that h reads. The function [AddResource] adds a typed Go function.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
@@ -160,12 +167,15 @@ func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 // AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds a
 // typed Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
+	p.Name = s.o.NamePrefix + p.Name
 	made, err := newPrompt(p, h)
 	return add(s, &s.prompts, p.Name, made, err)
 }
 
 // RemovePrompt removes a prompt, and reports whether it existed.
-func (s *Server) RemovePrompt(name string) bool { return remove(s, &s.prompts, name) }
+func (s *Server) RemovePrompt(name string) bool {
+	return remove(s, &s.prompts, s.o.NamePrefix+name)
+}
 
 func remove[T component](s *Server, from *registry[T], name string) bool {
 	existed := from.remove(name)

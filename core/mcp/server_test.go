@@ -164,6 +164,36 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// Clients see names with the prefix; the functions of a server take names without it.
+func TestNamePrefix(t *testing.T) {
+	s := newServer(mcp.Options{NamePrefix: "git_"})
+	text := func(context.Context, struct{}) (string, error) { return "done", nil }
+	prompt := func(context.Context, map[string]string) (*mcp.PromptResult, error) { return &mcp.PromptResult{}, nil }
+	complete := func(context.Context, string, string, map[string]string) ([]string, error) { return nil, nil }
+	err := errors.Join(
+		s.AddTool(mcp.Tool{Name: "log"}, fixture.Nothing), mcp.AddTool(s, mcp.Tool{Name: "show"}, text), s.AddTool(mcp.Tool{Name: "old"}, fixture.Nothing),
+		s.AddPrompt(mcp.Prompt{Name: "review"}, prompt), mcp.AddPrompt(s, mcp.Prompt{Name: "sum"}, text), s.AddPrompt(mcp.Prompt{Name: "old"}, prompt),
+		s.CompletePrompt("review", complete),
+	)
+	if err != nil || !s.RemoveTool("old") || !s.RemovePrompt("old") {
+		t.Fatalf("adding and removing: %v", err)
+	}
+	client := mcptest.Connect(t, s)
+	var names []string
+	for _, tool := range client.Tools() {
+		names = append(names, tool.Name)
+	}
+	for _, p := range client.Prompts() {
+		names = append(names, p.Name)
+	}
+	if got, want := strings.Join(names, " "), "git_log git_show git_review git_sum"; got != want {
+		t.Errorf("the names are %s, want %s", got, want)
+	}
+	if result := client.CallTool("git_show", nil); result.IsError {
+		t.Errorf("git_show: %s", result.Text())
+	}
+}
+
 // The contexts of all calls have the provided values in addition to their own.
 func TestProvide(t *testing.T) {
 	type key string

@@ -254,14 +254,17 @@ func NamesRevision(params json.RawMessage) bool {
 }
 
 // HasTarget reports whether the params name the target of the call as a string.
-func (c *Call) HasTarget() bool { return strictjson.First(c.target) == '"' }
+func (c *Call) HasTarget() bool { return c.Target != "" || strictjson.First(c.target) == '"' }
 
 // HeaderArguments returns the arguments of a tools/call that HTTP headers repeat, with their values.
-// The value of a missing argument is nil.
+// The value of a missing argument is nil. A call that was not received by a [Session] has none.
 func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
 	return func(yield func(HeaderArgument, json.RawMessage) bool) {
+		if c.via == nil || c.Method != "tools/call" {
+			return
+		}
 		t, ok := c.via.server.tools.get(c.Target)
-		if !ok || c.Method != "tools/call" {
+		if !ok {
 			return
 		}
 		for _, a := range t.headerArguments {

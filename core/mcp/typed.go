@@ -68,6 +68,7 @@ func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
 	if reflect.ValueOf(f).IsNil() {
 		call = nil
 	}
+	t.Name = s.o.NamePrefix + t.Name
 	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, infer)
 	return add(s, &s.tools, t.Name, made, err)
 }

@@ -341,7 +341,7 @@ func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	e.session, e.startsSession = s, true
 	defer e.releaseSession()
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.State() == mcp.Created && s.markEnding() { // initialize failed
+	if s.Revision() == "" && s.markEnding() { // initialize failed
 		h.endSessionNow(s)
 	}
 }

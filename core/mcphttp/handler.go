@@ -87,10 +87,11 @@ type Options struct {
 // callers. If requests have an [auth.Identity] in their context, only the identity that started a
 // session can use it.
 type Handler struct {
-	server    *mcp.Server
+	open      func(send func(msg []byte) error) Session
+	log       *slog.Logger
 	o         Options
-	stateless *mcp.Session // for requests without a session
-	buffers   sync.Pool    // of *[]byte, for responses
+	stateless Session   // for requests without a session
+	buffers   sync.Pool // of *[]byte, for responses
 	closing   atomic.Bool
 
 	origins    *originPolicy
@@ -106,13 +107,33 @@ type Handler struct {
 // NewHandler returns a handler that serves s until [Handler.Shutdown].
 func NewHandler(s *mcp.Server, o Options) *Handler {
 	o.MaxBody = orDefault(o.MaxBody, int64(s.MaxMessage()))
+	return NewProxy(func(send func(msg []byte) error) Session {
+		if send == nil {
+			return s.NewStatelessSession()
+		}
+		return s.NewSession(send)
+	}, s.CallLog(), o)
+}
+
+// A Session handles the messages of a client. Its methods are those of [mcp.Session].
+type Session interface {
+	Receive(ctx context.Context, m *jsonrpc.Message, r mcp.Responder)
+	Revision() mcp.Revision // "" until the session is initialized
+	Close(skipGrace <-chan struct{})
+}
+
+// NewProxy returns a handler whose sessions come from open instead of an [mcp.Server]. send is as in
+// [mcp.Server.NewSession]; it is nil for the one session that gets all requests without a session.
+// log gets refused requests.
+func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, o Options) *Handler {
 	o = o.WithDefaults()
 	origins, err := newOriginPolicy(o.Origins, o.Hosts, nil)
 	return &Handler{
 		origins: origins, originsErr: err,
-		server:       s,
+		open:         open,
+		log:          log,
 		o:            o,
-		stateless:    s.NewStatelessSession(),
+		stateless:    open(nil),
 		buffers:      sync.Pool{New: func() any { return new([]byte) }},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
@@ -199,7 +220,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.server.CallLog(), r, status, e.Message)
+	logRefusal(h.log, r, status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 

@@ -17,7 +17,7 @@ import (
 // A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
 // of messages that belong to no call with GET.
 type session struct {
-	*mcp.Session
+	Session
 	id        string
 	principal string // owner
 	client    string // for quotas
@@ -34,7 +34,7 @@ type session struct {
 
 func (h *Handler) newSession(r *http.Request, client string) *session {
 	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
-	s.Session = h.server.NewSession(func(msg []byte) error { return s.streams.standalone.add(msg) })
+	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })
 	return s
 }
 

@@ -49,7 +49,7 @@ of the project does not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	AddCommands(root, env)
-	mcpcli.AddGroup(root, ServeGroup, NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil))
+	mcpcli.AddGroup(root, ServeGroup, NewDev(env), NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil))
 	mcpcli.AddGroup(root, "Call the project's server:", newCalls(env)...)
 	return root
 }
@@ -94,6 +94,8 @@ of this code.`,
 	}
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no project generators")
 	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
+	cmd.Flags().StringVar(&o.Prefix, "prefix", "", "prefix for the names of tools and prompts, such as petrock_")
+	cmd.Flags().MarkHidden("prefix")
 	return markProject(cmd)[0]
 }
 

@@ -19,12 +19,12 @@ import (
 func TestFindTarget(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	base := t.TempDir()
-	for _, file := range []string{"plain/cmd/petrock/main.go", "own/cmd/petrock/main.go", "own/internal/generators/run/main_gen.go", "none/x"} {
+	for _, file := range []string{"plain/generators/petrock/main.go", "plain/cmd/petrock/main.go", "older/cmd/petrock/main.go", "own/generators/petrock/main.go", "own/internal/generators/run/main_gen.go", "none/x"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"plain", "own"} {
+	for _, name := range []string{"plain", "older", "own"} {
 		if err := os.WriteFile(filepath.Join(base, name, "petrock.json"), []byte(`{"name":"`+name+`"}`), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -40,6 +40,8 @@ func TestFindTarget(t *testing.T) {
 	}{
 		{installed, "plain", "status", handover.Petrock, ""},
 		{installed, "plain", "mcp", handover.Petrock, ""},
+		{installed, "plain", "dev -- --data x", handover.Petrock, ""},
+		{installed, "older", "status", handover.OlderPetrock, ""},
 		{installed, "plain", "g tool x --json", handover.Petrock, ""},
 		{installed, "plain", "generate handler x --flag-of-its-own y", handover.Petrock, ""},
 		{installed, "plain", "generate tool x --flag-of-its-own=y", handover.Petrock, ""},
@@ -92,7 +94,7 @@ func TestFindTarget(t *testing.T) {
 		if got != nil || want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("with PETROCK_HANDOVER=%s: %+v, %v", value, got, err)
 		}
-		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cannot run cmd/petrock: PETROCK_HANDOVER=off\n"
+		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cannot run generators/petrock: PETROCK_HANDOVER=off\n"
 		if value == "off" && said.String() != notice {
 			t.Errorf("with PETROCK_HANDOVER=off: got %q, want %q", said.String(), notice)
 		}

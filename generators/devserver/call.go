@@ -47,8 +47,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds
-// the server and starts a new process.
+// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds the server and starts
+// a new process.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
@@ -101,7 +101,7 @@ func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string,
 		return "", "", nil, err
 	}
 	defer done()
-	built, err := o.build(ctx, nil)
+	built, err := o.build(ctx, BuildInput{})
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -253,17 +253,18 @@ func shortenStacks(text, root string) string {
 
 // BuildInput is the input of build.
 type BuildInput struct {
-	Accept []string `json:"accept,omitempty"` // Commands whose fields may change, although stored events become unreadable
+	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
+	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
 	Common
 }
 
 // BuildOutput is the output of build.
 type BuildOutput struct {
-	OK          bool                   `json:"ok"`                    // Whether the server builds and all derived files are up to date
-	Program     string                 `json:"program"`               // Path of the server, if it builds; run it with the argument mcp
+	OK          bool                   `json:"ok"`                    // Whether the server builds, or with no_compile types are correct, and all derived files are up to date
+	Program     string                 `json:"program"`               // Path of the server, if it was built; run it with the argument mcp
 	Derived     []engine.FileChange    `json:"derived,omitempty"`     // Derived files that were updated
 	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors in packages whose derived files could not be updated
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Other compiler errors; with no_compile, also in tests
 	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`    // Warnings, starting with code that makes replay non-deterministic
 	ToolsList   *engine.Size           `json:"toolsList"`             // Size of the tool list
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
@@ -276,6 +277,8 @@ func (b *BuildOutput) Short(most int) any {
 	c := &engine.Cutter{Most: most}
 	s := *b
 	s.Derived = c.Files(b.Derived)
+	s.Refused = c.Diagnostics(b.Refused, "error")
+	s.Diagnostics = c.Diagnostics(b.Diagnostics, "error")
 	s.Warnings = c.Diagnostics(b.Warnings, "warning")
 	s.LeftOut = c.LeftOut()
 	return &s
@@ -286,16 +289,25 @@ func (b *BuildOutput) Short(most int) any {
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
 	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*BuildOutput, error) {
-		built, err := p.build(ctx, in.Accept)
+		built, err := p.build(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		t.refreshOwnGenerators(ctx, p)
-		if !built.OK {
+		if !built.OK && !in.NoCompile {
 			return nil, built.refusal()
 		}
 		return built, nil
 	})
+}
+
+// addDiagnostics adds compiler errors that do not prevent deriving.
+func (b *BuildOutput) addDiagnostics(found []typecheck.Diagnostic) {
+	for _, d := range found {
+		if !slices.ContainsFunc(b.Refused, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
+			b.Diagnostics = append(b.Diagnostics, d)
+		}
+	}
 }
 
 func (b *BuildOutput) refusal() *engine.Refusal {
@@ -309,7 +321,14 @@ func (b *BuildOutput) refusal() *engine.Refusal {
 // String returns the build as text.
 func (b *BuildOutput) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Built %s\n", b.Program)
+	switch {
+	case !b.OK:
+		fmt.Fprintln(&out, b.refusal())
+	case b.Program == "":
+		fmt.Fprintln(&out, "Derived files are up to date, and all types are correct.")
+	default:
+		fmt.Fprintf(&out, "Built %s\n", b.Program)
+	}
 	for _, f := range b.Derived {
 		fmt.Fprintf(&out, "  %s\n", f)
 	}
@@ -325,10 +344,10 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
-// build updates derived files and compiles the project's server. The result contains errors in the
-// project's Go code.
-func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{Accept: accept})
+// build updates derived files, and compiles the project's server or checks types. The result contains
+// errors in the project's Go code.
+func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Saved: in.NoCompile})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {
@@ -343,6 +362,12 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 	}
 	built := &BuildOutput{Derived: synced.Files, Refused: o.engine.WithSource(synced.Refused), ToolsList: synced.ToolsList}
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
+	if in.NoCompile {
+		_, found, err := o.engine.CheckTypes(ctx)
+		built.addDiagnostics(found)
+		built.OK = len(built.Refused)+len(found) == 0
+		return built, err
+	}
 	o.engine.Step("compiling")
 	root, name := o.engine.Root(), o.engine.Name()
 	program := filepath.Join(root, ".petrock", "bin", name)
@@ -361,8 +386,8 @@ func (o *openProject) build(ctx context.Context, accept []string) (*BuildOutput,
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		built.Diagnostics = o.engine.WithSource(found.Diagnostics)
-		if len(built.Diagnostics) == 0 {
+		built.addDiagnostics(o.engine.WithSource(found.Diagnostics))
+		if len(found.Diagnostics) == 0 {
 			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 		}
 		return built, nil

@@ -35,6 +35,10 @@ type Options struct {
 	CanCreate        bool            // new_project is available
 	IsCommandLine    bool            // the user gives dir as the flag --dir
 	Limits           trial.Limits    // limits of examples; the zero value is the default
+
+	// Prefix precedes the names of tools and prompts, such as petrock_. It is set in a connection that
+	// also has the project's own tools, and whose server is built again after each change.
+	Prefix string
 }
 
 // Tools implements the tools of the dev server.
@@ -89,7 +93,7 @@ func (t *Tools) Close() error {
 func (t *Tools) NewServer() (*mcp.Server, error) {
 	server := mcp.NewServer(
 		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
-		mcp.Options{Instructions: t.instructions(), MaxMessage: 4 << 20, Grace: 30 * time.Second},
+		mcp.Options{Instructions: t.instructions(), NamePrefix: t.options.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
 	)
 	t.server = server
 	err := errors.Join(t.Register(server), t.registerGenerators(server), t.registerResources(server), t.registerPrompts(server))
@@ -107,7 +111,11 @@ func (t *Tools) NewServer() (*mcp.Server, error) {
 
 // instructions explain the workflow. Clients may cut them: the first 512 characters say what matters most.
 func (t *Tools) instructions() string {
-	text := `Petrock creates and extends MCP servers in Go. Each change is compiled before it is written, and can be undone. Workflow: project_status first`
+	text := `Petrock creates and extends MCP servers in Go.`
+	if prefix := t.options.Prefix; prefix != "" {
+		text = fmt.Sprintf(`Petrock's tools start with %[1]s: where a text says edit, call %[1]sedit. The others are the project's own.`, prefix)
+	}
+	text += ` Each change is compiled before it is written, and can be undone. Workflow: project_status first`
 	if t.options.CanCreate {
 		text += `; new_project creates a project`
 	}
@@ -129,7 +137,12 @@ func (t *Tools) instructions() string {
 - Types of fields can be Go types of the same package, such as ticket:Ticket. In a feature, declare them in state.go with edit before you generate commands.
 - generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow. plan shows what a generator would write, apply writes exactly that.
 - Examples can read files and, without --no-net, use the network.`
-	if !t.options.NoExec {
+	switch {
+	case t.options.NoExec:
+	case t.options.Prefix != "":
+		text += `
+- Call the project's tools directly; new ones appear in the tool list. call is for its prompts and resources, and for tools that your list does not show yet.`
+	default:
 		text += `
 - The project's tools are not in the tool list of this server: call runs them in the project's real server.`
 	}
@@ -148,22 +161,26 @@ func (t *Tools) registerPrompts(s *mcp.Server) error {
 	}, func(_ context.Context, in struct {
 		Feature string `json:"feature"`
 	}) (string, error) {
-		return fmt.Sprintf(addFeature, in.Feature), nil
+		note := ""
+		if t.options.Prefix != "" {
+			note = fmt.Sprintf(" Their names start with %[1]s: edit is %[1]sedit.", t.options.Prefix)
+		}
+		return fmt.Sprintf(addFeature, in.Feature, note), nil
 	})
 }
 
 const addFeature = `Add this to the project: %s
 
-Use the tools of the petrock server, in this order.
+Use petrock's tools, in this order.%s
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
 3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan with detail, check the diffs, then call apply.
-4. With the tool call, run each new tool on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
+4. Run each new tool, with call if it is not in your tool list, on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
 5. Call test and project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
-	Kind   string `json:"kind,omitempty"`   // Only this kind, such as command
+	Kind   string `json:"kind,omitempty"`   // Such as command
 	Limit  int    `json:"limit,omitempty"`  // Default 50
 	Offset int    `json:"offset,omitempty"` // Skip so many
 	Common
@@ -193,7 +210,7 @@ type HistoryInput struct {
 	Common
 }
 
-// History lists the recorded operations, the newest first, with ids for undo.
+// History lists operations, the newest first, with ids for undo.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, error) {
@@ -210,14 +227,14 @@ func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, 
 type InspectComponentInput struct {
 	Name string `json:"name,omitempty"` // notes_create, notes/create or a Go name
 	Kind string `json:"kind,omitempty"` // If ambiguous
-	File string `json:"file,omitempty"` // Instead of name: a file to read, or a folder to list
+	File string `json:"file,omitempty"` // Or a file to read, or folder to list
 	From int    `json:"from,omitempty"` // First line
 	To   int    `json:"to,omitempty"`   // Last line
 	Common
 }
 
-// InspectComponent shows the Go source of a component, or reads any file of the project; detail adds schemas
-// and tests.
+// InspectComponent shows the source of a component, or any file of the project; detail adds schemas and
+// tests.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {
@@ -292,7 +309,7 @@ func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 - *_gen.go: derived from the other files; do not edit, run build to update
 - internal/generators: the project's own generators
 - core, generators: petrock's code, verified by petrock.sum; do not edit
-- cmd/petrock: the project's own petrock, which runs this server
+- cmd/petrock: starts the project's own petrock, generators/petrock, which runs this server
 - .petrock: history and plans of this clone, ignored by git
 
 ## Components

@@ -12,21 +12,21 @@ import (
 const (
 	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["plan"],"additionalProperties":false}`
 
-	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose fields may change, although stored events become unreadable"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose stored events may become unreadable"},"no_compile":{"type":"boolean","description":"Only derive and check types"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{},"description":"Of the call"},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_Change = `{"type":"object","properties":{"name":{"type":"string","description":"Such as send_mail or posts/create"},"kind":{"type":"string","description":"If ambiguous"},"rename":{"type":"string","description":"New name"},"alias":{"type":"boolean","description":"Keep the old name too, deprecated"},"description":{"type":"string","description":"New text"},"fields":{"type":"array","items":{"type":"string"},"description":"To add or replace, as for a tool; NAME \"TEXT\" keeps the type"},"output":{"type":"array","items":{"type":"string"},"description":"The same for the output"},"rename_fields":{"type":"array","items":{"type":"string"},"description":"OLD=NEW, or output.OLD=NEW"},"remove_fields":{"type":"array","items":{"type":"string"},"description":"NAME, or output.NAME"},"default":{"type":"array","items":{"type":"string"},"description":"FIELD=VALUE of new required fields in stored events"},"upgrade":{"type":"string","format":"go","description":"Body that converts a stored event, old"},"check":{"type":"string","format":"go","description":"Body of Check"},"body":{"type":"string","format":"go","description":"Body of the function, Apply or Answer"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["name"],"additionalProperties":false}`
 
-	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if its code was edited"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
+	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if edited since"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
 
 	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Only if the tests pass"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
 
 	inputSchemaTools_History = `{"type":"object","properties":{"limit":{"type":"integer","description":"Default 20"},"offset":{"type":"integer","description":"Skip so many"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"If ambiguous"},"file":{"type":"string","description":"Instead of name: a file to read, or a folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_InspectComponent = `{"type":"object","properties":{"name":{"type":"string","description":"notes_create, notes/create or a Go name"},"kind":{"type":"string","description":"If ambiguous"},"file":{"type":"string","description":"Or a file to read, or folder to list"},"from":{"type":"integer","description":"First line"},"to":{"type":"integer","description":"Last line"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Only this kind, such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Skip so many"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Skip so many"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of the event; show lists without it"},"after":{"type":"integer","description":"List later events"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"show: only this type or feature; map: new type"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if others break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
@@ -56,13 +56,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Build),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool of the project in its real server, or reads a resource or gets a prompt. Each call builds the server and starts a new process.",
+			Description: "Calls a tool of the project, reads a resource or gets a prompt. Each call builds the server and starts a new process.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "change",
-			Description: "Renames or edits a component in place. References and tests follow, and stored events stay readable.",
+			Description: "Renames or edits a component in place. References, tests and stored events follow.",
 			InputSchema: json.RawMessage(inputSchemaTools_Change),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Change),
@@ -80,13 +80,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Edit),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "history",
-			Description: "Lists the recorded operations, the newest first, with ids for undo.",
+			Description: "Lists operations, the newest first, with ids for undo.",
 			InputSchema: json.RawMessage(inputSchemaTools_History),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.History),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "inspect_component",
-			Description: "Shows the Go source of a component, or reads any file of the project; detail adds schemas and tests.",
+			Description: "Shows the source of a component, or any file of the project; detail adds schemas and tests.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),
@@ -98,13 +98,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "log",
-			Description: "Shows the event log of the features, skips or maps an event that cannot be applied, restores it, or replays the log to check it.",
+			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; replays the log to check it.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Log),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "project_status",
-			Description: "Describes the project, its components, and whether it compiles. Call it first, also where there is no project yet.",
+			Description: "Describes the project, its components, and whether it compiles. Call it first, even without a project.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
@@ -116,13 +116,13 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Redo),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "test",
-			Description: "Runs the project's Go tests and returns failures with file, line and message.",
+			Description: "Runs the project's Go tests; failures have file, line and message.",
 			InputSchema: json.RawMessage(inputSchemaTools_Test),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Test),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation: the last one, or that with an id. It fails if files were edited since.",
+			Description: "Reverts a whole operation, by default the last one. It fails if files were edited since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),

@@ -35,7 +35,7 @@ type TestInput struct {
 	Common
 }
 
-// Test runs the project's Go tests and returns failures with file, line and message.
+// Test runs the project's Go tests; failures have file, line and message.
 //
 //petrock:hints open-world
 func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error) {
@@ -53,8 +53,7 @@ type ChangeInput struct {
 	Common
 }
 
-// Change renames or edits a component in place. References and tests follow, and stored events stay
-// readable.
+// Change renames or edits a component in place. References, tests and stored events follow.
 //
 //petrock:hints open-world
 func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {

@@ -24,7 +24,7 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
-			Description: "Runs any generator: takes kind and the arguments of generate_KIND. For generators that are not in this list.",
+			Description: "Runs any generator: takes kind and the arguments of generate_KIND. For those not in this list.",
 			InputSchema: anyKind,
 			Annotations: t.generatorHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
@@ -266,7 +266,7 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 type DestroyComponentInput struct {
 	Kind  string `json:"kind"`            // As in list_components
 	Name  string `json:"name"`            // Such as send_mail or posts/create
-	Force bool   `json:"force,omitempty"` // Also if its code was edited
+	Force bool   `json:"force,omitempty"` // Also if edited since
 	Common
 }
 
@@ -301,7 +301,7 @@ type UndoInput struct {
 	Common
 }
 
-// Undo reverts a whole operation: the last one, or that with an id. It fails if files were edited since.
+// Undo reverts a whole operation, by default the last one. It fails if files were edited since.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {

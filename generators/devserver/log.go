@@ -62,8 +62,8 @@ func (o *LogOutput) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Log shows the event log of the features, skips or maps an event that cannot be applied, restores it, or
-// replays the log to check it.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; replays the log to check
+// it.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
@@ -157,7 +157,7 @@ func (t *Tools) prepareLog(ctx context.Context, dir string) (program, root strin
 	if listing.OK && !slices.ContainsFunc(listing.Components, func(c derive.Component) bool { return c.Kind == derive.Feature }) {
 		return "", "", terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature")
 	}
-	built, err := o.build(ctx, nil)
+	built, err := o.build(ctx, BuildInput{})
 	if err != nil {
 		return "", "", err
 	}

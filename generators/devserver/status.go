@@ -101,8 +101,8 @@ func (c *PetrockCode) text(version string) string {
 	return text.String()
 }
 
-// ProjectStatus describes the project, its components, and whether it compiles. Call it first, also where
-// there is no project yet.
+// ProjectStatus describes the project, its components, and whether it compiles. Call it first, even without a
+// project.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
@@ -169,6 +169,9 @@ func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, er
 	if t.options.IsCommandLine || err != nil { // the go command finds the cause, such as a wrong go.mod
 		err = status.compile(ctx, o)
 	}
+	status.Stale = slices.DeleteFunc(status.Stale, func(line string) bool {
+		return slices.ContainsFunc(status.Diagnostics, func(d typecheck.Diagnostic) bool { return d.String() == line })
+	})
 	status.Builds = len(status.Diagnostics) == 0
 	status.OK = status.Builds && checkErr == nil && status.PetrockCode.Error == ""
 	return status, err

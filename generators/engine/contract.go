@@ -99,6 +99,9 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
+	if p.keepsCommands {
+		after.Commands = before.Commands
+	}
 	text, err := after.Encode()
 	if err != nil {
 		return err

@@ -260,6 +260,42 @@ func TestApplyIsPure(t *testing.T) {
 	}
 }
 
+// A command that is saved half-typed can be changed again, and leaves no operation. Fields that were recorded before are
+// still protected.
+func TestSavedFeatures(t *testing.T) {
+	b := open(t)
+	save := func(file, text string) *engine.Result {
+		t.Helper()
+		b.write(file, text)
+		synced, err := b.Sync(t.Context(), engine.Options{Saved: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if synced.Operation != "" {
+			t.Errorf("operation %s", synced.Operation)
+		}
+		return synced
+	}
+	half := strings.Replace(command("Publish", "return e.Time"), "{", "{ Tit string `json:\"tit\"`;", 1)
+	for _, text := range []string{half, command("Publish", "return e.Time")} {
+		if synced := save("features/posts/publish.go", text); len(synced.Refused) > 0 || !synced.OK {
+			t.Errorf("saved: %s", synced)
+		}
+	}
+	contract, err := os.ReadFile(filepath.Join(b.dir, "contract.json"))
+	if err != nil || !strings.Contains(string(contract), "posts_publish") || strings.Contains(string(contract), `"posts/publish"`) {
+		t.Errorf("the contract is %s, %v", contract, err)
+	}
+	before, err := os.ReadFile(filepath.Join(b.dir, "features/posts/create.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("features/posts/create.go", strings.Replace(string(before), `json:"title"`, `json:"name"`, 1))
+	if synced, err := b.Sync(t.Context(), engine.Options{Saved: true}); err == nil && len(synced.Refused) == 0 {
+		t.Errorf("a recorded field was renamed: %s", synced)
+	}
+}
+
 func TestBrokenFeatures(t *testing.T) {
 	b := open(t)
 	derived := filepath.Join(b.dir, "features/posts/posts_gen.go")

@@ -62,15 +62,16 @@ type plan struct {
 	tidied   bool                   // whether go mod tidy computed go.mod
 	savedID  string                 // id of the plan that a dry run has saved
 
-	contractLost string          // error if the contract is missing
-	broken       []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore []string        // commands that were broken before the plan
-	breaks       []string        // changes that break clients
-	accepts      []string        // commands whose recorded fields are replaced
-	newVersionOf string          // the command that gets a new version
-	ignoreBroken bool            // whether to ignore broken commands; set for undo and destroy
-	wholeProject bool            // whether the plan derives from the whole project
-	undone       *undone         // the change to the contract that is undone
+	contractLost  string          // error if the contract is missing
+	broken        []brokenCommand // commands whose stored events would no longer be readable
+	brokenBefore  []string        // commands that were broken before the plan
+	breaks        []string        // changes that break clients
+	accepts       []string        // commands whose recorded fields are replaced
+	keepsCommands bool            // the contract keeps its commands
+	newVersionOf  string          // the command that gets a new version
+	ignoreBroken  bool            // whether to ignore broken commands; set for undo and destroy
+	wholeProject  bool            // whether the plan derives from the whole project
+	undone        *undone         // the change to the contract that is undone
 }
 
 func newPlan(action string) *plan {

@@ -12,16 +12,16 @@ import (
 // Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
 // in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept) })
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept, o.Saved) })
 }
 
-func (e *Engine) planSync(ctx context.Context, accept []string) (*plan, error) {
+func (e *Engine) planSync(ctx context.Context, accept []string, saved bool) (*plan, error) {
 	p := newPlan(actionSync)
 	p.operation.Title = actionSync
 	for _, entry := range accept {
 		p.operation.Title += " --accept " + entry
 	}
-	p.wholeProject, p.accepts = true, accept
+	p.wholeProject, p.accepts, p.keepsCommands = true, accept, saved
 	if err := e.completeModules(p); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	p, err := e.planSync(ctx, nil)
+	p, err := e.planSync(ctx, nil, false)
 	if err != nil {
 		return nil, err
 	}

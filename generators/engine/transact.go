@@ -38,6 +38,7 @@ type Options struct {
 	Test   bool // run the tests of changed packages and their importers before writing
 
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
+	Saved  bool     // for Sync: a file was saved, perhaps unfinished; do not record commands in the contract, nor the operation
 }
 
 // transact makes one change to the project under its lock. A dry run saves the plan instead of applying it.
@@ -91,7 +92,7 @@ func (e *Engine) apply(j *journal.Journal, p *plan) error {
 	}
 	e.step("writing")
 	op := p.operation
-	if op.Action == actionSync && !slices.ContainsFunc(p.files, func(f journal.Change) bool { return f.Path == contract.File }) {
+	if op.Action == actionSync && (p.keepsCommands || !slices.ContainsFunc(p.files, func(f journal.Change) bool { return f.Path == contract.File })) {
 		op.Action = "" // derived files need no history; the contract does
 	}
 	var err error

@@ -5,20 +5,22 @@ package handover
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
-
-	"github.com/petrock/petrock/generators/typecheck"
+	"time"
 )
 
 // The programs of a project that petrock hands over to, by folder.
 const (
-	Petrock    = "cmd/petrock"             // the project's petrock
-	Generators = "internal/generators/run" // the project's petrock with the project's own generators
+	Petrock      = "generators/petrock"      // the project's petrock
+	OlderPetrock = "cmd/petrock"             // the same in a project without generators/petrock
+	Generators   = "internal/generators/run" // the project's petrock with the project's own generators
 )
 
 // An Operation describes an operation of the command line or the dev server in a project.
@@ -34,12 +36,13 @@ type Operation struct {
 func (o Operation) Program() (string, error) {
 	program := ""
 	switch {
-	case !o.IsCurrent:
+	case !o.IsCurrent && o.has(Petrock):
 		program = Petrock // it hands over to Generators if needed
-	case o.NeedsOwn:
+	case !o.IsCurrent && o.has(OlderPetrock):
+		program = OlderPetrock
+	case o.IsCurrent && o.NeedsOwn && o.has(Generators):
 		program = Generators
-	}
-	if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(program))); err != nil || program == "" {
+	default:
 		return "", nil
 	}
 	switch value := os.Getenv("PETROCK_HANDOVER"); {
@@ -51,6 +54,11 @@ func (o Operation) Program() (string, error) {
 		return "", &UnavailableError{"cannot run " + program + ": --no-exec"}
 	}
 	return program, nil
+}
+
+func (o Operation) has(program string) bool {
+	_, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(program)))
+	return err == nil
 }
 
 // An UnavailableError says why a program of the project cannot be run.
@@ -66,17 +74,30 @@ func Build(ctx context.Context, root, program string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(root + "\x00" + program))
-	executable := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum[:8]), "petrock")
+	sum := fnv.New128a()
+	sum.Write([]byte(root + "\x00" + program))
+	executable := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum.Sum(nil)), "petrock")
 	if runtime.GOOS == "windows" {
 		executable += ".exe"
 	}
 	if err := os.MkdirAll(filepath.Dir(executable), 0o755); err != nil {
 		return "", err
 	}
-	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
-	if err != nil && ctx.Err() == nil {
-		err = &UnavailableError{fmt.Sprintf("build %s: %v\n%s", program, err, bytes.TrimSpace(errOut))}
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
+	var errOut bytes.Buffer
+	cmd.Dir, cmd.Stderr = root, &errOut
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return executable, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		err = errors.New("go command not found in PATH; install Go from https://go.dev/dl")
+	default:
+		err = fmt.Errorf("go build: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
-	return executable, err
+	return "", &UnavailableError{fmt.Sprintf("build %s: %v", program, err)}
 }

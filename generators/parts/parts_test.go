@@ -188,7 +188,7 @@ func TestChangeEditedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tgolang.org/x/sys v0.49.0\n)\n"
+	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tmodernc.org/libc v1.77.1\n)\n"
 	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"}, nil)
 	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
 		t.Fatalf("%v, %v\n%s", ok, err, goMod)
@@ -197,7 +197,7 @@ func TestChangeEditedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"modernc.org/sqlite", "golang.org/x/sys"} {
+	for _, name := range []string{"modernc.org/sqlite", "modernc.org/libc"} {
 		if !slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == name && !r.Indirect }) {
 			t.Errorf("%s is not required directly:\n%s", name, goMod)
 		}
@@ -209,10 +209,10 @@ func TestChangeEditedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "golang.org/x/sys/cpu"}); ok || err != nil {
-		t.Errorf("golang.org/x/sys goes, although the project imports it: %v", err)
+	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "modernc.org/libc/errno"}); ok || err != nil {
+		t.Errorf("modernc.org/libc goes, although the project imports it: %v", err)
 	}
-	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire golang.org/x/sys v0.1.0 // indirect\n"} {
+	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire modernc.org/libc v1.1.0 // indirect\n"} {
 		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}, nil); ok || err != nil {
 			t.Errorf("with%s it does not ask go mod tidy: %v", line, err)
 		}
@@ -240,7 +240,7 @@ func TestMergeTidied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "golang.org/x/sys": false} {
+	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "modernc.org/libc": false} {
 		if got := strings.Contains(string(gotMod), text); got != want {
 			t.Errorf("%s is required: %v\n%s", text, got, gotMod)
 		}

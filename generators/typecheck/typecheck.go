@@ -222,6 +222,9 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 			continue
 		}
 		at := p.checker.fset.PositionFor(e.Pos, false)
+		if !at.IsValid() && len(found) > 0 {
+			continue // follows from a syntax error
+		}
 		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // continues the last error
 			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may change
 			continue

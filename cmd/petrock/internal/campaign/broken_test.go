@@ -1,10 +1,13 @@
 package campaign_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // faults are Go files of the package tools with different errors. Each declares the tool broken, except
@@ -272,5 +275,62 @@ func TestBrokenByItself(t *testing.T) {
 			}
 			w.unchanged(before, "after the undo,")
 		})
+	}
+}
+
+// With no_compile, build derives after files were saved. It and project_status report each error in the saved
+// file once. An operation is recorded only if the contract changes.
+func TestBuildAfterSaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := w.serve(devserver.Options{Prefix: "petrock_"})
+	derive := object{"no_compile": true}
+	operations := func() int {
+		return len(mustCall[engine.History](w, client, "petrock_history", object{}).Operations)
+	}
+	sound := func(want ...string) {
+		t.Helper()
+		var derived []string
+		built := mustCall[devserver.BuildOutput](w, client, "petrock_build", derive)
+		for _, f := range built.Derived {
+			derived = append(derived, f.Path)
+		}
+		if !built.OK || built.Program != "" || !slices.Equal(derived, want) {
+			t.Errorf("build says %+v, want %v", built, want)
+		}
+	}
+	once := func(found []typecheck.Diagnostic) bool {
+		seen := map[string]bool{}
+		for _, d := range found {
+			if seen[d.String()] {
+				return false
+			}
+			seen[d.String()] = true
+		}
+		return slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == "tools/broken.go" && d.Line > 0 })
+	}
+	sound()
+	for what, text := range faults() {
+		w.write("tools/broken.go", text)
+		if built := mustCall[devserver.BuildOutput](w, client, "petrock_build", derive); built.OK || !once(append(built.Refused, built.Diagnostics...)) || (len(built.Refused) == 0) != (what == "a type error in a body") {
+			t.Errorf("%s: build says %+v", what, built)
+		}
+		if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); status.OK || status.Builds || !once(status.Diagnostics) {
+			t.Errorf("%s: project_status says %s", what, status)
+		}
+	}
+	if got := operations(); got != 0 {
+		t.Errorf("there are %d operations, although nothing was derived", got)
+	}
+	w.write("tools/broken.go", "package tools\n\nimport \"context\"\n\n// Whole is whole.\nfunc Whole(ctx context.Context, in struct{}) (string, error) { return \"\", nil }\n")
+	if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); !status.Builds || !strings.Contains(status.String(), "stale: contract.json, tools/tools_gen.go; run petrock sync (over MCP: build)") {
+		t.Errorf("with a new tool, project_status says %s", status)
+	}
+	sound("contract.json", "tools/tools_gen.go")
+	sound()
+	w.replace("tools/broken.go", `return ""`, `return "whole"`)
+	sound()
+	if got := operations(); got != 0 {
+		t.Errorf("there are %d operations; saving a file is none", got)
 	}
 }

@@ -84,14 +84,14 @@ func packages(files []scaffold.File, module string) []string {
 	return slices.Compact(all)
 }
 
-// checkComplete fails unless Go compiled every package and both programs.
+// checkComplete fails unless Go compiled every package and every program.
 func checkComplete(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
 	for _, pkg := range packages(files, module) {
 		if !slices.Contains(checked.Packages, pkg) {
 			return fmt.Errorf("the go command did not compile %s, and gave no reason", pkg)
 		}
 	}
-	if len(checked.Programs) < 2 {
+	if len(checked.Programs) < 3 {
 		return errors.New("the go command did not build the programs, and gave no reason")
 	}
 	return nil

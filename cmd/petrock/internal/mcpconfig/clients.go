@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,7 @@ type client struct {
 	comments    bool     // comments and trailing commas are allowed
 	toml        bool     // the file is TOML
 	needsType   bool     // type is required
+	millis      bool     // timeout is in milliseconds
 	anyEnv      bool     // numbers and null are allowed in env
 	appendsPath bool     // PATH in env is appended to the PATH of the environment
 	skipsEmpty  bool     // empty headers are not sent
@@ -28,7 +30,7 @@ type client struct {
 
 // clients returns the clients by precedence.
 func clients() []client {
-	return []client{claude(), crush(".crush.json"), crush("crush.json"), cursor(), codex(), vscode()}
+	return []client{claude(), crush(".crush.json"), crush("crush.json"), cursor(), codex(), gemini(), vscode()}
 }
 
 // clientOf returns the client that reads a file, and the folder of its project.
@@ -173,6 +175,40 @@ func editorExpander(folder string, r *resolver, input func(id string) (string, e
 			}
 			return unknown(body, keepUnknown, "use ${env:NAME} or ${workspaceFolder}")
 		})
+	}
+}
+
+// gemini returns the client for Gemini CLI, whose settings file also holds other settings. It expands
+// $NAME, ${NAME} and ${NAME:-default}.
+func gemini() client {
+	return client{
+		name:     "Gemini CLI",
+		file:     ".gemini/settings.json",
+		key:      "mcpServers",
+		comments: true,
+		millis:   true,
+		fields:   []string{"cwd", "httpUrl", "timeout", "includeTools", "excludeTools"},
+		expander: func(_ *source, r *resolver) expander { return geminiExpander(r.getenv) },
+	}
+}
+
+func geminiExpander(lookup func(string) (string, bool)) expander {
+	pattern := regexp.MustCompile(`\$(?:(\w+)|\{([^}]+?)(:-[^}]*)?\})`)
+	return func(text string, _ bool) (string, error) {
+		var missing error
+		text = pattern.ReplaceAllStringFunc(text, func(match string) string {
+			parts := pattern.FindStringSubmatch(match)
+			name := parts[1] + parts[2]
+			value, ok := lookup(name)
+			if fallback, has := strings.CutPrefix(parts[3], ":-"); !ok && has {
+				return fallback
+			}
+			if !ok && missing == nil {
+				missing = notSet(reference(name), "write "+reference(name+":-default"))
+			}
+			return value
+		})
+		return text, missing
 	}
 }
 

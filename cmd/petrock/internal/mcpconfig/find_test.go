@@ -340,8 +340,9 @@ func FuzzRead(f *testing.F) {
 	f.Add("crush.json", `{"mcp": {"a": {"type": "http", "url": "http://$T", "headers": {"A": "${T:+$(x)}"}}}}`)
 	f.Add(".vscode/mcp.json", `{"inputs": [{"id": "x", "type": "pickString", "options": [1]}], "servers": {"a": {"url": "${env:T}${input:x}"}},}`)
 	f.Add(".codex/config.toml", "[mcp_servers.a]\nurl = \"http://x\"\nbearer_token_env_var = \"T\"\nstartup_timeout_sec = inf\n")
+	f.Add(".gemini/settings.json", `{"mcp": {}, "mcpServers": {"a": {"httpUrl": "http://x", "headers": {"A": "$T${T:-x}"}, "timeout": 5}}}`)
 	f.Fuzz(func(t *testing.T, name, text string) {
-		if !slices.Contains([]string{".mcp.json", "crush.json", ".cursor/mcp.json", ".vscode/mcp.json", ".codex/config.toml"}, name) {
+		if !slices.Contains([]string{".gemini/settings.json", ".mcp.json", "crush.json", ".cursor/mcp.json", ".vscode/mcp.json", ".codex/config.toml"}, name) {
 			name = "other.json"
 		}
 		file := filepath.Join(t.TempDir(), filepath.FromSlash(name))

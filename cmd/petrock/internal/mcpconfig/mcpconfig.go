@@ -7,15 +7,16 @@
 //
 // These are the files of a project. If several name the same server, the first one takes precedence:
 //
-//	.mcp.json          Claude Code   mcpServers  ${VAR} ${VAR:-default}
-//	.crush.json        Crush         mcp         $VAR ${VAR} ${VAR:-default} ${VAR:?message} …
-//	crush.json         Crush         mcp         the same
-//	.cursor/mcp.json   Cursor        mcpServers  ${env:VAR} ${workspaceFolder} ${userHome} …
-//	.codex/config.toml Codex         mcp_servers env_http_headers and bearer_token_env_var name variables
-//	.vscode/mcp.json   VS Code       servers     the same as Cursor, and ${input:ID}
+//	.mcp.json             Claude Code  mcpServers  ${VAR} ${VAR:-default}
+//	.crush.json           Crush        mcp         $VAR ${VAR} ${VAR:-default} ${VAR:?message} …
+//	crush.json            Crush        mcp         the same
+//	.cursor/mcp.json      Cursor       mcpServers  ${env:VAR} ${workspaceFolder} ${userHome} …
+//	.codex/config.toml    Codex        mcp_servers env_http_headers and bearer_token_env_var name variables
+//	.gemini/settings.json Gemini CLI   mcpServers  $VAR ${VAR} ${VAR:-default}
+//	.vscode/mcp.json      VS Code      servers     the same as Cursor, and ${input:ID}
 //
-// The file of VS Code is last because it may require input from the user. The files of Cursor and VS
-// Code may contain comments and trailing commas. Duplicate keys are errors. Unknown fields are ignored.
+// The file of VS Code is last because it may require input from the user. The files of Cursor, Gemini CLI
+// and VS Code may contain comments and trailing commas. Duplicate keys are errors. Unknown fields are ignored.
 //
 // An invalid server or file does not affect the others. A server has its own error, one [Problem] or
 // several. Errors never contain the value of a variable, of an input, or of an expanded field.
@@ -168,7 +169,7 @@ type Server struct {
 	URL    string
 	Header http.Header
 
-	// Settings of Crush and Codex.
+	// Settings of Crush, Codex and Gemini CLI.
 	Timeout       time.Duration // 0 if not set
 	Disabled      bool
 	DisabledTools []string
@@ -307,7 +308,8 @@ var errForeign = errors.New("ignored, because it belongs to another user; to use
 // whichever is nearer. Outside of both it ends at the root of the git repository, or else at dir. Files
 // above that and files of other users are ignored. [Config.Ignored] and the error name them.
 //
-// ~/.cursor/mcp.json and ~/.codex/config.toml apply to all projects, and are ignored.
+// ~/.cursor/mcp.json, ~/.codex/config.toml and ~/.gemini/settings.json apply to all projects, and are
+// ignored.
 func Find(dir string, o Options) (*Config, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -376,7 +378,7 @@ func filesAbove(last string) (ignored []*Problem) {
 func findIn(folder string, r *resolver) *Config {
 	c := &Config{Dir: folder, resolver: r}
 	for _, client := range clients() {
-		if (client.file == cursor().file || client.file == codex().file) && r.isHome(folder) {
+		if slices.Contains([]string{cursor().file, codex().file, gemini().file}, client.file) && r.isHome(folder) {
 			continue
 		}
 		file := filepath.Join(folder, filepath.FromSlash(client.file))
@@ -414,8 +416,8 @@ func fileNames() string {
 // Read reads one configuration file, which may belong to another user. It finds the client by the
 // name of the file or, for other names, by the key: mcpServers for Claude Code, mcp for Crush,
 // servers for VS Code. Other TOML files belong to Codex. The project's folder is the folder of the
-// file, or the one above it for .cursor/mcp.json, .codex/config.toml and .vscode/mcp.json. The
-// error for an unusable file is a [*Problem].
+// file, or the one above it for .cursor/mcp.json, .codex/config.toml, .gemini/settings.json and
+// .vscode/mcp.json. The error for an unusable file is a [*Problem].
 func Read(file string, o Options) (*Config, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

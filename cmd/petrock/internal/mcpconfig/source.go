@@ -94,6 +94,7 @@ func (s *source) readServers(text []byte) (*source, *Problem) {
 			}
 		case key == "inputs":
 			s.inputs = value
+		case key == "mcp" && s.client.file == gemini().file: // settings for all servers
 		case slices.Contains([]string{"mcpServers", "servers", "mcp"}, key) && strictjson.First(value) == '{':
 			wrong = append(wrong, key)
 		}
@@ -167,7 +168,8 @@ type entry struct {
 	// Fields that only some clients have.
 	EnvFile       string
 	Cwd           string
-	Timeout       int64 // in seconds
+	HTTPURL       string
+	Timeout       int64 // in seconds, or milliseconds if the client says so
 	Disabled      bool
 	DisabledTools []string
 	EnabledTools  []string
@@ -194,6 +196,7 @@ func (b *builder) decode(value []byte) *entry {
 		"envFile": &e.EnvFile, "cwd": &e.Cwd,
 		"timeout": &e.Timeout, "disabled": &e.Disabled, "disabled_tools": &e.DisabledTools, "enabled_tools": &e.EnabledTools,
 		"enabled": &e.Enabled, "startup_timeout_sec": &e.StartupTimeout,
+		"httpUrl": &e.HTTPURL, "includeTools": &e.EnabledTools, "excludeTools": &e.DisabledTools,
 		"http_headers": &e.Headers, "env_http_headers": &e.EnvHeaders, "bearer_token_env_var": &e.BearerVariable,
 	} {
 		if slices.Contains(b.source.client.fields, key) {
@@ -218,16 +221,23 @@ func (b *builder) decode(value []byte) *entry {
 		e.invalid = append(e.invalid, "type")
 		b.addProblem("", err)
 	}
+	if e.HTTPURL != "" {
+		e.URL, e.Type = e.HTTPURL, string(HTTP)
+	}
 	return e
 }
 
 // setPlain sets the fields that have no variables.
 func (b *builder) setPlain() {
 	e := b.entry
-	if e.Timeout < 0 || e.Timeout > maxTimeout {
-		b.addProblem("timeout", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
+	limit, unit, units := int64(maxTimeout), time.Second, "seconds"
+	if b.source.client.millis {
+		limit, unit, units = maxTimeout*1000, time.Millisecond, "milliseconds"
+	}
+	if e.Timeout < 0 || e.Timeout > limit {
+		b.addProblem("timeout", fmt.Errorf("must be between 0 and %d %s", limit, units))
 	} else {
-		b.server.Timeout = time.Duration(e.Timeout) * time.Second
+		b.server.Timeout = time.Duration(e.Timeout) * unit
 	}
 	if e.StartupTimeout < 0 || e.StartupTimeout > maxTimeout {
 		b.addProblem("startup_timeout_sec", fmt.Errorf("must be between 0 and %d seconds", maxTimeout))
@@ -240,7 +250,7 @@ func (b *builder) setPlain() {
 // kind returns the kind of the server. If it is invalid, kind adds the problem and returns "".
 func (b *builder) kind() Kind {
 	e := b.entry
-	for _, field := range []string{"type", "command", "url"} {
+	for _, field := range []string{"type", "command", "url", "httpUrl"} {
 		if slices.Contains(e.invalid, field) {
 			return "" // the problem has been added
 		}

@@ -219,6 +219,7 @@ func outputs() map[string]string {
 		"crush.json.tmpl":    "crush.json",
 		"cursor.json.tmpl":   ".cursor/mcp.json",
 		"dockerignore.tmpl":  ".dockerignore",
+		"gemini.json.tmpl":   ".gemini/settings.json",
 		"gitattributes.tmpl": ".gitattributes",
 		"gitignore.tmpl":     ".gitignore",
 		"mcp.json.tmpl":      ".mcp.json",

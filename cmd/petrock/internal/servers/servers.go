@@ -35,8 +35,9 @@ The default is the server of the project, or the only server in the configuratio
 ` + aboutConsent
 
 const aboutServer = `SERVER is a URL, or a name from a configuration file: .mcp.json, .crush.json, crush.json,
-.cursor/mcp.json, .codex/config.toml or .vscode/mcp.json in this folder or one above it, up to the
-project's folder or the home folder. To start a server by its command, write the command after --.`
+.cursor/mcp.json, .codex/config.toml, .gemini/settings.json or .vscode/mcp.json in this folder or one
+above it, up to the project's folder or the home folder. To start a server by its command, write the
+command after --.`
 
 const aboutConsent = `Before petrock starts a program from a project's configuration file, it shows the program and asks. It
 asks again only if the configuration changes. Without a terminal, it starts the program only if you pass
@@ -47,12 +48,12 @@ SERVER or --yes. For details, run petrock help trust.`
 func Commands(env mcpcli.Env) []*cobra.Command {
 	env.Many, env.About = true, about
 	env.Examples = map[string][]string{
-		"tools":     {"tools petrock", "tools --all", "tools http://127.0.0.1:8181/mcp", "tools -- npx -y some-server"},
-		"call":      {"call petrock project_status", "call http://127.0.0.1:8181/mcp add a=2 b=3 --header 'X-Api-Token: KEY'", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"},
-		"resources": {"resources petrock"},
-		"read":      {"read petrock petrock://project", "read file:///etc/motd -- some-server"},
-		"prompts":   {"prompts petrock"},
-		"prompt":    {"prompt petrock add_feature feature='a list of books'"},
+		"tools":     {"tools hello", "tools --all", "tools http://127.0.0.1:8181/mcp", "tools -- npx -y some-server"},
+		"call":      {"call hello petrock_project_status", "call http://127.0.0.1:8181/mcp add a=2 b=3 --header 'X-Api-Token: KEY'", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"},
+		"resources": {"resources hello"},
+		"read":      {"read hello petrock://project", "read file:///etc/motd -- some-server"},
+		"prompts":   {"prompts hello"},
+		"prompt":    {"prompt hello petrock_add_feature feature='a list of books'"},
 	}
 	env.Target = func() mcpcli.Target { return &target{env: env} }
 	return append(mcpcli.Commands(env), newDoctor(env))

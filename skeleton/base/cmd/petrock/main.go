@@ -1,12 +1,11 @@
-// Petrock generates and checks components of this project, as a command line and as an MCP server. It
-// imports no other package of the project, so it works while those do not compile.
+// Petrock starts the project's own petrock. It runs dev itself, and builds generators/petrock for all
+// other commands. It is small, so that the first start is fast.
 package main
 
 import (
-	"context"
 	"os"
 
-	"github.com/petrock/petrock/generators/cli"
+	"github.com/petrock/petrock/generators/launch"
 )
 
-func main() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout)) }
+func main() { os.Exit(launch.Main(os.Args[1:])) }

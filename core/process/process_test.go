@@ -1,6 +1,6 @@
 //go:build unix
 
-package client
+package process
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 )
 
 // startShell runs a script, with a short grace period unless c has one.
-func startShell(t *testing.T, script string, c Command) *process {
+func startShell(t *testing.T, script string, c Command) *Process {
 	t.Helper()
 	c.Program, c.Args, c.Grace = "sh", []string{"-c", script}, cmp.Or(c.Grace, 100*time.Millisecond)
-	p, err := startProcess(c)
+	p, err := Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,17 +33,17 @@ func TestProcess(t *testing.T) {
 	}
 	var said bytes.Buffer
 	p := startShell(t, `read line; echo "$line, $WHO"; pwd; echo trouble >&2; exit 3`, Command{Env: map[string]string{"WHO": "Ann"}, Dir: dir, Stderr: &said})
-	if _, err := io.WriteString(p.in, "hello\n"); err != nil {
+	if _, err := io.WriteString(p.In, "hello\n"); err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(p.out)
+	text, err := io.ReadAll(p.Out)
 	if want := "hello, Ann\n" + dir + "\n"; string(text) != want || err != nil {
 		t.Errorf("output %q, %v", text, err)
 	}
 	<-p.exited
-	p.close()
-	if p.exitState() != "exit status 3" || p.stderr.String() != "trouble" || said.String() != "trouble\n" {
-		t.Errorf("exit state %q, standard error %q, %q", p.exitState(), p.stderr.String(), &said)
+	p.Close()
+	if p.ExitState() != "exit status 3" || p.Stderr() != "trouble" || said.String() != "trouble\n" {
+		t.Errorf("exit state %q, standard error %q, %q", p.ExitState(), p.Stderr(), &said)
 	}
 }
 
@@ -52,8 +52,8 @@ func TestProcessStderr(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done`, Command{})
 	<-p.exited
-	p.close()
-	if said := p.stderr.String(); len(said) > 9000 || !strings.HasPrefix(said, "… ") || !strings.HasSuffix(said, "line 2999") {
+	p.Close()
+	if said := p.Stderr(); len(said) > 9000 || !strings.HasPrefix(said, "… ") || !strings.HasSuffix(said, "line 2999") {
 		t.Errorf("%d bytes: %.20s", len(said), said)
 	}
 }
@@ -71,15 +71,15 @@ func TestProcessClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startShell(t, test.script, Command{Grace: test.grace})
-			if _, err := io.ReadFull(p.out, make([]byte, 1)); err != nil { // the trap is set
+			if _, err := io.ReadFull(p.Out, make([]byte, 1)); err != nil { // the trap is set
 				t.Fatal(err)
 			}
-			if p.exitState() != "" {
-				t.Errorf("exited early: %s", p.exitState())
+			if p.ExitState() != "" {
+				t.Errorf("exited early: %s", p.ExitState())
 			}
-			p.close()
-			if p.exitState() != test.state {
-				t.Errorf("exit state %s", p.exitState())
+			p.Close()
+			if p.ExitState() != test.state {
+				t.Errorf("exit state %s", p.ExitState())
 			}
 		})
 	}
@@ -89,11 +89,11 @@ func TestProcessClose(t *testing.T) {
 func TestProcessCloseChildren(t *testing.T) {
 	p := startShell(t, `sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.01; done`, Command{})
 	line := make([]byte, 20)
-	n, err := p.out.Read(line)
+	n, err := p.Out.Read(line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.close()
+	p.Close()
 	var pid int
 	for _, c := range strings.TrimSpace(string(line[:n])) {
 		pid = 10*pid + int(c-'0')
@@ -115,11 +115,11 @@ func TestProcessOrphans(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, `sleep 20 & exit 0`, Command{})
 	began := time.Now()
-	if _, err := io.ReadAll(p.out); err != nil && !strings.Contains(err.Error(), "closed") {
+	if _, err := io.ReadAll(p.Out); err != nil && !strings.Contains(err.Error(), "closed") {
 		t.Error(err)
 	}
 	<-p.exited
-	p.close()
+	p.Close()
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -136,7 +136,7 @@ func TestProcessStartError(t *testing.T) {
 		{file, "", "permission denied"},
 		{filepath.Join(filepath.Dir(file), "none"), "", "no such file"},
 	} {
-		if _, err := startProcess(Command{Program: test.program, Dir: test.dir}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.program) {
+		if _, err := Start(Command{Program: test.program, Dir: test.dir}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.program) {
 			t.Errorf("%s in %q: %v", test.program, test.dir, err)
 		}
 	}

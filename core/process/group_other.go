@@ -1,0 +1,14 @@
+//go:build !unix
+
+package process
+
+import "os/exec"
+
+// SetGroup does nothing, because this system has no process groups.
+func SetGroup(*exec.Cmd) {}
+
+// Terminate does nothing, because this system has no SIGTERM.
+func Terminate(*exec.Cmd) {}
+
+// Kill ends the process.
+func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

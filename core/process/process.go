@@ -1,0 +1,181 @@
+// Package process runs programs as child processes that talk over standard input and output.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Command is a program to run.
+type Command struct {
+	Program string
+	Args    []string
+	Env     map[string]string // added to the environment of this process
+	Dir     string            // working directory (default: that of this process)
+
+	// Stderr receives the standard error of the program. Optional.
+	Stderr io.Writer
+
+	// Grace is how long to wait after closing standard input before sending SIGTERM, and after SIGTERM
+	// before sending SIGKILL (default 2 seconds).
+	Grace time.Duration
+}
+
+// A Process is a running program. It keeps the end of its standard error for error messages.
+type Process struct {
+	In  io.WriteCloser // standard input
+	Out io.ReadCloser  // standard output
+
+	cmd    *exec.Cmd
+	grace  time.Duration // for each step of Close
+	stderr *tail
+	exited chan struct{}
+}
+
+// Start starts a program, which is looked up in PATH.
+func Start(c Command) (*Process, error) {
+	p := &Process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
+	if p.grace <= 0 {
+		p.grace = 2 * time.Second
+	}
+	p.cmd = exec.Command(c.Program, c.Args...)
+	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
+	if len(c.Env) > 0 {
+		p.cmd.Env = os.Environ()
+		for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+			p.cmd.Env = append(p.cmd.Env, name+"="+c.Env[name])
+		}
+	}
+	p.cmd.WaitDelay = orphanDelay
+	SetGroup(p.cmd)
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	p.cmd.Stdout = childOut
+	p.In, p.Out = in, out
+	err = p.cmd.Start()
+	childOut.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, startError(c.Program, c.Dir, err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // see ExitState
+		close(p.exited)
+		time.AfterFunc(orphanDelay, func() { out.Close() })
+	}()
+	return p, nil
+}
+
+// startError adds the cause and the remedy to an error of [exec.Cmd.Start].
+func startError(program, dir string, err error) error {
+	if dir != "" {
+		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
+			return fmt.Errorf("start %s: no such directory: %s", program, dir)
+		}
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("start %s: not found in PATH; install it, or use its full path", program)
+	}
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err // without the path, which is the program
+	}
+	return fmt.Errorf("start %s: %w", program, err)
+}
+
+// orphanDelay is how long output is read after the process has exited, because its children may keep
+// standard output and standard error open.
+const orphanDelay = 500 * time.Millisecond
+
+// Close closes the standard input of the process and waits until it exits. If it does not exit within
+// the grace period, Close sends SIGTERM and then SIGKILL to it and its children.
+func (p *Process) Close() {
+	p.In.Close()
+	for _, signal := range []func(*exec.Cmd){Terminate, Kill} {
+		if p.ExitsWithin(p.grace) {
+			break
+		}
+		signal(p.cmd)
+	}
+	<-p.exited
+	p.Out.Close()
+}
+
+// ExitsWithin waits until the process has exited, for d at most, and reports whether it has.
+func (p *Process) ExitsWithin(d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// ExitState returns how the process exited, such as "exit status 1", or "" while it runs.
+func (p *Process) ExitState() string {
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.String()
+	default:
+		return ""
+	}
+}
+
+// PID returns the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done returns a channel that is closed when the process has exited.
+func (p *Process) Done() <-chan struct{} { return p.exited }
+
+// Stderr returns the last 8 KiB of the standard error.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// A tail is a writer that keeps the last 8 KiB, and passes everything on.
+type tail struct {
+	to io.Writer // optional
+
+	mu        sync.Mutex
+	text      []byte
+	truncated bool
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	const limit = 8 << 10
+	t.mu.Lock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - limit; over > 0 {
+		t.text, t.truncated = append(t.text[:0], t.text[over:]...), true
+	}
+	t.mu.Unlock()
+	if t.to != nil {
+		_, _ = t.to.Write(p)
+	}
+	return len(p), nil
+}
+
+// String returns the text that was kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))
+	if text != "" && t.truncated {
+		text = "… " + text
+	}
+	return text
+}

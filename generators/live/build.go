@@ -1,0 +1,319 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/petrock/petrock/core/process"
+)
+
+// A builder compiles programs of a project into a private folder. Its methods are safe for
+// concurrent use, except close.
+type builder struct {
+	root string
+	dir  string        // of the executables; what go build writes is in the subfolder out
+	turn chan struct{} // holds a value while a build runs
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	latest map[string]program // by the name of the program
+	count  int                // executables so far
+}
+
+// A program is an executable. Executables of a builder with equal identities have the same content.
+type program struct {
+	path string
+	id   identity
+}
+
+type identity struct {
+	size int64
+	sum  uint64
+}
+
+// A buildError says why a program does not compile.
+type buildError struct {
+	program string
+	output  string // of the go command; paths are relative to the project
+}
+
+func (e *buildError) Error() string { return e.program + " does not compile:\n" + e.output }
+
+// newBuilder returns a builder for the project in root. It removes the executables of builders
+// whose processes have ended without close.
+func newBuilder(root string) (*builder, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	host, _ := os.Hostname() // process ids are those of a host, which may share the folder with others
+	return newBuilderIn(root, filepath.Join(cache, "petrock", "dev", "host-"+host))
+}
+
+// newBuilderIn is newBuilder with a folder for the folders of builders.
+func newBuilderIn(root, folder string) (*builder, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("build %s: %w", root, err)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder for executables: %w", err)
+	}
+	removeStale(folder)
+	dir, err := os.MkdirTemp(folder, strconv.Itoa(os.Getpid())+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("create the folder for executables: %w", err)
+	}
+	return &builder{root: root, dir: dir, turn: make(chan struct{}, 1), seed: maphash.MakeSeed(), latest: map[string]program{}}, nil
+}
+
+// removeStale removes the folders of builders whose processes have ended. Errors are ignored: the
+// next builder tries again.
+func removeStale(folder string) {
+	entries, _ := os.ReadDir(folder)
+	for _, entry := range entries {
+		number, _, _ := strings.Cut(entry.Name(), "-")
+		if pid, err := strconv.Atoi(number); err == nil && !isRunning(pid) {
+			_ = os.RemoveAll(filepath.Join(folder, entry.Name()))
+		}
+	}
+}
+
+// isRunning reports whether a process exists.
+func isRunning(pid int) bool {
+	found, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer found.Release()
+	return !errors.Is(found.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// close removes all executables. No build may be running.
+func (b *builder) close() error { return os.RemoveAll(b.dir) }
+
+// build compiles a program, which is a folder of the project such as cmd/hello. The error is a
+// *buildError if it does not compile. A program whose executable has not changed since the last build,
+// and was not released, is the same as then; otherwise it is a new file.
+func (b *builder) build(ctx context.Context, name string) (program, error) {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return program{}, ctx.Err()
+	}
+	out := filepath.Join(b.dir, "out", strings.ReplaceAll(name, "/", "-")+executableSuffix())
+	output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
+	if exit := (*exec.ExitError)(nil); ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() {
+		_ = os.Remove(out) // it may be incomplete, and the next build would keep it
+	}
+	switch {
+	case ctx.Err() != nil:
+		return program{}, ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return program{}, &buildError{name, "go command not found in PATH; install Go from https://go.dev/dl"}
+	case err != nil:
+		if len(output) == 0 {
+			output = []byte(err.Error())
+		}
+		text := strings.ReplaceAll(string(output), b.root+string(filepath.Separator), "")
+		return program{}, &buildError{name, strings.TrimSpace(shorten(text))}
+	}
+	built, err := b.keep(name, out)
+	if err != nil {
+		err = fmt.Errorf("build %s: %w", name, err)
+	}
+	return built, err
+}
+
+// executableSuffix returns the suffix of executables' names.
+func executableSuffix() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// shorten returns the beginning of the output of a go command, with whole lines.
+func shorten(output string) string {
+	const limit = 4 << 10
+	if len(output) <= limit {
+		return output
+	}
+	head := output[:limit]
+	head = head[:strings.LastIndexByte(head, '\n')+1]
+	if head == "" {
+		head = strings.ToValidUTF8(output[:limit], "") + "\n"
+	}
+	return head + "… " + strconv.Itoa(strings.Count(output[len(head):], "\n")) + " more lines\n"
+}
+
+// runGo runs the go command in the project. When ctx ends, it and its children end.
+func (b *builder) runGo(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = b.root, append(GoEnviron(b.root), "PWD="+b.root)
+	process.SetGroup(cmd)
+	cmd.Cancel = func() error { process.Terminate(cmd); return nil }
+	cmd.WaitDelay = time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	if err != nil && cmd.Process != nil {
+		process.Kill(cmd)
+	}
+	return output.Bytes(), err
+}
+
+// keep returns the program in an executable that go build wrote. The executable stays where it is,
+// because go build does not link it again if nothing has changed.
+func (b *builder) keep(name, executable string) (program, error) {
+	id, err := b.identify(executable)
+	if err != nil {
+		return program{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last, ok := b.latest[name]; ok && last.id == id {
+		if _, err := os.Stat(last.path); err == nil {
+			return last, nil
+		}
+	}
+	b.count++
+	p := program{filepath.Join(b.dir, fmt.Sprintf("%s-%d%s", path.Base(name), b.count, executableSuffix())), id}
+	// go build replaces its file and does not write into it, so a link keeps the content. Windows does
+	// not replace a running program.
+	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
+		if err := copyExecutable(p.path, executable); err != nil {
+			return program{}, err
+		}
+	}
+	b.latest[name] = p
+	return p, nil
+}
+
+// identify returns the identity of an executable.
+func (b *builder) identify(executable string) (identity, error) {
+	file, err := os.Open(executable)
+	if err != nil {
+		return identity{}, err
+	}
+	defer file.Close()
+	var sum maphash.Hash
+	sum.SetSeed(b.seed)
+	size, err := io.Copy(&sum, file)
+	return identity{size, sum.Sum64()}, err
+}
+
+func copyExecutable(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// release removes the executable of a program that no longer runs. A later build creates a new one.
+func (b *builder) release(released program) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, p := range b.latest {
+		if p.path == released.path {
+			delete(b.latest, name)
+		}
+	}
+	_ = os.Remove(released.path) // close removes what is still in use
+}
+
+// goEnvironFile records variables of the environment in which a person uses the project.
+const goEnvironFile = ".petrock/goenv"
+
+// goVariables returns the names of the variables that decide where the go command looks for
+// compiled packages and modules, and whether it can use them.
+func goVariables() []string {
+	return []string{
+		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
+		"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
+	}
+}
+
+// RecordGoEnviron records the environment's variables for the go command, for [GoEnviron], and
+// returns whether there are any. Call it in processes with the environment of a person's shell. MCP
+// clients may start processes with HOME and PATH alone.
+func RecordGoEnviron(root string) (bool, error) {
+	var text bytes.Buffer
+	for _, name := range goVariables() {
+		value := os.Getenv(name)
+		switch { // the folders that go derives from other variables
+		case name == "GOCACHE" && value == "" && os.Getenv("XDG_CACHE_HOME") != "":
+			if cache, err := os.UserCacheDir(); err == nil {
+				value = filepath.Join(cache, "go-build")
+			}
+		case name == "GOENV" && value == "" && os.Getenv("XDG_CONFIG_HOME") != "":
+			if config, err := os.UserConfigDir(); err == nil {
+				value = filepath.Join(config, "go", "env")
+			}
+		}
+		if value != "" && !strings.ContainsAny(value, "\r\n") {
+			fmt.Fprintf(&text, "%s=%s\n", name, value)
+		}
+	}
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return false, fmt.Errorf("record the go environment: %w", err)
+	}
+	defer folder.Close()
+	if text.Len() == 0 {
+		if err = folder.Remove(goEnvironFile); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	} else if err = folder.MkdirAll(path.Dir(goEnvironFile), 0o755); err == nil {
+		err = folder.WriteFile(goEnvironFile, text.Bytes(), 0o600) // GOPROXY may have a password
+	}
+	if err != nil {
+		return false, fmt.Errorf("record the go environment: %w", err)
+	}
+	return text.Len() > 0, nil
+}
+
+// GoEnviron returns the environment for go commands in the project in root: that of this process,
+// and the recorded variables that it lacks.
+func GoEnviron(root string) []string {
+	environ := os.Environ()
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return environ
+	}
+	defer folder.Close()
+	text, _ := folder.ReadFile(goEnvironFile) // it is optional
+	recorded := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		recorded[name] = value
+	}
+	for _, name := range goVariables() {
+		if _, isSet := os.LookupEnv(name); !isSet && recorded[name] != "" {
+			environ = append(environ, name+"="+recorded[name])
+		}
+	}
+	return environ
+}

@@ -1,0 +1,308 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// mainFile returns a program that prints a text.
+func mainFile(text string) string {
+	return fmt.Sprintf("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(%q) }\n", text)
+}
+
+// newTestBuilder writes a module with the programs cmd/one and cmd/two, and returns its folder and
+// a builder for it.
+func newTestBuilder(t *testing.T) (string, *builder) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, "go.mod", "module tiny\n\ngo 1.26\n", "cmd/one/main.go", mainFile("1"), "cmd/two/main.go", mainFile("2"))
+	b, err := newBuilderIn(root, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the executables still exist: %v", err)
+		}
+	})
+	return root, b
+}
+
+// mustBuild builds programs that compile.
+func mustBuild(t *testing.T, b *builder, programs ...string) map[string]program {
+	t.Helper()
+	built := map[string]program{}
+	for _, name := range programs {
+		p, err := b.build(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built[name] = p
+	}
+	return built
+}
+
+// checkOutput runs a program, and compares its output.
+func checkOutput(t *testing.T, p program, want string) {
+	t.Helper()
+	if out, err := exec.Command(p.path).Output(); string(out) != want || err != nil {
+		t.Errorf("%s: output %q, want %q, %v", filepath.Base(p.path), out, want, err)
+	}
+}
+
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	root, b := newTestBuilder(t)
+	first := mustBuild(t, b, "cmd/one", "cmd/two")
+	checkOutput(t, first["cmd/one"], "1")
+	checkOutput(t, first["cmd/two"], "2")
+
+	began := time.Now()
+	again := mustBuild(t, b, "cmd/one", "cmd/two")
+	t.Logf("nothing to do: %v", time.Since(began).Round(time.Millisecond))
+	if again["cmd/one"] != first["cmd/one"] || again["cmd/two"] != first["cmd/two"] {
+		t.Errorf("nothing has changed: %v, %v", first, again)
+	}
+
+	write(t, root, "cmd/one/main.go", mainFile("one"))
+	changed := mustBuild(t, b, "cmd/one", "cmd/two")
+	if changed["cmd/one"].path == first["cmd/one"].path || changed["cmd/one"].id == first["cmd/one"].id || changed["cmd/two"] != first["cmd/two"] {
+		t.Errorf("one program has changed: %v, %v", first, changed)
+	}
+	checkOutput(t, first["cmd/one"], "1") // it may still be in use
+	checkOutput(t, changed["cmd/one"], "one")
+
+	write(t, root, "cmd/one/main.go", mainFile("1"))
+	back := mustBuild(t, b, "cmd/one")["cmd/one"]
+	if back.id != first["cmd/one"].id || back.path == changed["cmd/one"].path {
+		t.Errorf("the change was reverted: %v, %v", first["cmd/one"], back)
+	}
+	b.release(back)
+	if _, err := os.Stat(back.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a released executable: %v", err)
+	}
+	fresh := mustBuild(t, b, "cmd/one")["cmd/one"]
+	if fresh.path == back.path || fresh.id != back.id {
+		t.Errorf("built after a release: %v, %v", back, fresh)
+	}
+	checkOutput(t, fresh, "1")
+}
+
+// A syntax error and a type error come and go. The other program is built meanwhile.
+func TestBuildErrors(t *testing.T) {
+	t.Parallel()
+	root, b := newTestBuilder(t)
+	first := mustBuild(t, b, "cmd/one", "cmd/two")
+	for i, test := range []struct{ text, want string }{
+		{"package main\n\nfunc main() {\n", "cmd/one/main.go:4:1: syntax error"},
+		{"package main\n\nfunc main() { nonsense() }\n", "cmd/one/main.go:3:15: undefined: nonsense"},
+		{"package main\n\nimport _ \"tiny/none\"\n\nfunc main() {}\n", "cmd/one/main.go:3:8: package tiny/none is not in std"},
+	} {
+		text := strconv.Itoa(i)
+		write(t, root, "cmd/one/main.go", test.text, "cmd/two/main.go", mainFile(text))
+		_, err := b.build(t.Context(), "cmd/one")
+		var failure *buildError
+		if !errors.As(err, &failure) || !strings.HasPrefix(err.Error(), "cmd/one does not compile:\n") || !strings.Contains(failure.output, test.want) || strings.Contains(failure.output, root) {
+			t.Errorf("%s: %v", test.want, err)
+		}
+		checkOutput(t, mustBuild(t, b, "cmd/two")["cmd/two"], text)
+	}
+	write(t, root, "cmd/one/main.go", mainFile("1"), "cmd/two/main.go", mainFile("2"))
+	last := mustBuild(t, b, "cmd/one", "cmd/two")
+	if last["cmd/one"] != first["cmd/one"] || last["cmd/two"].id != first["cmd/two"].id {
+		t.Errorf("the errors are gone: %v, %v", first, last)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ output, end string }{
+		{"short\n", "short\n"},
+		{strings.Repeat("a line of the compiler\n", 1000), "\na line of the compiler\n… 822 more lines\n"},
+		{strings.Repeat("é", 5000) + "\n", "é\n… 1 more lines\n"},
+	} {
+		if short := shorten(test.output); !strings.HasSuffix(short, test.end) || len(short) > 5000 {
+			t.Errorf("%d bytes: …%s", len(short), short[max(0, len(short)-100):])
+		}
+	}
+}
+
+// Two builders of a project do not disturb each other. A new builder removes the executables of
+// processes that have ended.
+func TestBuilders(t *testing.T) {
+	t.Parallel()
+	root, first := newTestBuilder(t)
+	folder := filepath.Dir(first.dir)
+	ended := exec.Command("go", "version")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	stale := strconv.Itoa(ended.Process.Pid) + "-123"
+	write(t, folder, stale+"/out/one", "x", "other/file", "x")
+	second, err := newBuilderIn(root, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.close()
+	if _, err := os.Stat(filepath.Join(folder, stale)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of a process that has ended: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "other", "file")); err != nil {
+		t.Error(err)
+	}
+	var running sync.WaitGroup
+	results := make([]program, 4)
+	for i := range results {
+		running.Go(func() {
+			built, err := []*builder{first, second}[i%2].build(t.Context(), "cmd/one")
+			if err != nil {
+				t.Error(err)
+			}
+			results[i] = built
+		})
+	}
+	running.Wait()
+	if results[0] != results[2] || results[0].path == results[1].path {
+		t.Errorf("%v", results)
+	}
+	if err := second.close(); err != nil {
+		t.Error(err)
+	}
+	checkOutput(t, results[0], "1")
+}
+
+// A cancelled build ends soon, and the next one succeeds.
+func TestBuildCancel(t *testing.T) {
+	t.Parallel()
+	root, b := newTestBuilder(t)
+	for i := range 3 {
+		write(t, root, "cmd/one/main.go", mainFile(strings.Repeat("x", i)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*40*time.Millisecond)
+		if _, err := b.build(ctx, "cmd/one"); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		cancel()
+	}
+	checkOutput(t, mustBuild(t, b, "cmd/one")["cmd/one"], "xx")
+
+	b.turn <- struct{}{} // another build runs
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.build(ctx, "cmd/one"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-b.turn
+}
+
+// Cancelling a build ends the children of the go command, also those that ignore interrupts.
+func TestBuildCancelChildren(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell and process groups")
+	}
+	_, b := newTestBuilder(t)
+	bin := t.TempDir()
+	file := filepath.Join(bin, "pid")
+	script := "#!/bin/sh\n(trap '' INT TERM; exec sleep 60) &\necho $! >" + file + "2; mv " + file + "2 " + file + "; wait\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.build(ctx, "cmd/one")
+		ended <- err
+	}()
+	pid := 0
+	for deadline := time.Now().Add(20 * time.Second); pid == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		text, _ := os.ReadFile(file)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if pid == 0 {
+		t.Fatal("the child did not start")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if !isRunning(pid) || strings.Contains(string(stat), ") Z ") { // killed, but not reaped
+			return
+		}
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+func TestBuildWithoutGo(t *testing.T) {
+	_, b := newTestBuilder(t)
+	t.Setenv("PATH", t.TempDir())
+	_, err := b.build(t.Context(), "cmd/one")
+	var failure *buildError
+	if !errors.As(err, &failure) || strings.Count(failure.output, "go command not found in PATH; install Go") != 1 {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// A process that gets only HOME and PATH uses the build cache of the person's shell.
+func TestGoEnviron(t *testing.T) {
+	for _, name := range append(goVariables(), "XDG_CACHE_HOME", "XDG_CONFIG_HOME") {
+		t.Setenv(name, "") // restores it
+		os.Unsetenv(name)
+	}
+	root := t.TempDir()
+	record := func(want bool) {
+		t.Helper()
+		if recorded, err := RecordGoEnviron(root); recorded != want || err != nil {
+			t.Errorf("recorded %v, %v", recorded, err)
+		}
+	}
+	check := func(want ...string) {
+		t.Helper()
+		added := GoEnviron(root)[len(os.Environ()):]
+		if !slices.Equal(added, want) {
+			t.Errorf("added %q, want %q", added, want)
+		}
+	}
+	record(false)
+	if _, err := os.Stat(filepath.Join(root, ".petrock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing to record: %v", err)
+	}
+	check()
+	t.Setenv("GOCACHE", "/fast/cache")
+	t.Setenv("GOFLAGS", "-tags=a -trimpath")
+	t.Setenv("SECRET", "x")
+	record(true)
+	check()
+	t.Setenv("GOFLAGS", "-mod=mod")
+	os.Unsetenv("GOCACHE")
+	check("GOCACHE=/fast/cache")
+	os.Unsetenv("GOFLAGS")
+	check("GOCACHE=/fast/cache", "GOFLAGS=-tags=a -trimpath")
+	record(false)
+	check()
+	if runtime.GOOS == "linux" {
+		t.Setenv("XDG_CACHE_HOME", "/fast")
+		t.Setenv("XDG_CONFIG_HOME", "/mine")
+		record(true)
+		check("GOCACHE=/fast/go-build", "GOENV=/mine/go/env")
+	}
+}

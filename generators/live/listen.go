@@ -1,0 +1,121 @@
+package live
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a request
+// of its own.
+type listen struct {
+	c       *session
+	id      json.RawMessage // of the client
+	request message
+
+	mu  sync.Mutex
+	ids map[*peer]json.RawMessage // the requests to the servers
+}
+
+// listen starts a subscription of the client.
+func (c *session) listen(m message) {
+	filter := m.param("notifications")
+	if !isStateless(m) || len(filter) == 0 || filter[0] != '{' {
+		c.open.Add(1)
+		c.forward(serverKind, m) // it refuses the request
+		return
+	}
+	l := &listen{c: c, id: m.id, request: m, ids: map[*peer]json.RawMessage{}}
+	c.setup.Lock()
+	defer c.setup.Unlock()
+	c.mu.Lock()
+	_, exists := c.listens[string(m.id)]
+	if !exists {
+		c.listens[string(m.id)] = l
+	}
+	c.mu.Unlock()
+	if exists {
+		c.send(failure(nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use", m.id)))
+		return
+	}
+	c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", filter).json()))
+	for _, sl := range c.slots {
+		if p := sl.current.Load(); p != nil {
+			l.open(p)
+		}
+	}
+}
+
+// meta returns the _meta of notifications to the client.
+func (l *listen) meta() json.RawMessage { return object(nil).with(metaSubscription, l.id).json() }
+
+// open subscribes at a server.
+func (l *listen) open(p *peer) {
+	var uris []json.RawMessage
+	filter := l.request.param("notifications")
+	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
+		if l.c.ownerOf(text(uri)) == p.slot.kind {
+			uris = append(uris, uri)
+		}
+	}
+	own := without(filter, "resourceSubscriptions")
+	if uris != nil {
+		own = own.with("resourceSubscriptions", array(uris))
+	}
+	id := p.newID()
+	l.mu.Lock()
+	l.ids[p] = id
+	l.mu.Unlock()
+	p.send(request(id, l.request.name(), without(l.request.params, "notifications").with("notifications", own.json()).json()))
+}
+
+// stop ends the subscription at all servers.
+func (l *listen) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for p, id := range l.ids {
+		p.send(notification("notifications/cancelled", object(nil).with("requestId", id).json()))
+	}
+}
+
+// published sends the notification of a server to the subscription that it belongs to.
+func (c *session) published(p *peer, m message) {
+	if m.name() == "notifications/subscriptions/acknowledged" {
+		return // the session has sent its own
+	}
+	id := string(m.param("_meta", metaSubscription))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.listens {
+		l.mu.Lock()
+		isOwn := string(l.ids[p]) == id
+		l.mu.Unlock()
+		if isOwn {
+			c.send(notification(m.name(), without(m.params, "_meta").with("_meta", l.meta()).json()))
+		}
+	}
+}
+
+// listsChanged records what a server lists, and tells the client which lists have changed.
+func (c *session) listsChanged(k kind, now lists) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.lists[k]
+	c.lists[k] = now
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		isChanged := before[list+"/list"] != now[list+"/list"] || list == "resources" && before["resources/templates/list"] != now["resources/templates/list"]
+		if !isChanged || !c.listed {
+			continue
+		}
+		method := "notifications/" + list + "/list_changed"
+		if c.initialized {
+			c.send(notification(method, nil))
+		}
+		for _, l := range c.listens {
+			if string(member(l.request.param("notifications"), list+"ListChanged")) == "true" {
+				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
+			}
+		}
+	}
+}

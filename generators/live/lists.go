@@ -1,0 +1,289 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// Keys of _meta in revision 2026-07-28.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+	latest           = "2026-07-28"
+)
+
+func handshakeRevisions() []string {
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+}
+
+// statelessMeta returns the _meta of a request that needs no handshake.
+func statelessMeta() json.RawMessage {
+	return object(nil).with(metaVersion, quote(latest)).with(metaCapabilities, []byte("{}")).json()
+}
+
+// firstAnswer is how long the first answers wait for the project's server. Then they come from
+// contract.json and the manifest.
+const firstAnswer = 3 * time.Second
+
+// firstServer returns the project's server, or nil if it is not there in time.
+func (c *session) firstServer() *peer {
+	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(firstAnswer)), 0))
+	defer cancel()
+	p, _ := c.slots[serverKind].await(ctx)
+	return p
+}
+
+// initialize answers initialize, and passes it to the servers that run.
+func (c *session) initialize(m message) {
+	c.firstServer()
+	c.setup.Lock()
+	defer c.setup.Unlock()
+	c.mu.Lock()
+	again := c.handshake != nil
+	c.mu.Unlock()
+	version := text(m.param("protocolVersion"))
+	switch {
+	case again:
+		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
+		return
+	case version == "":
+		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		return
+	}
+	var result json.RawMessage
+	for k, sl := range c.slots {
+		p := sl.current.Load()
+		if p == nil {
+			continue
+		}
+		r, err := p.call(c.ctx, "initialize", m.params)
+		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
+			c.reply(m.id, failure(m.id, e))
+			return
+		}
+		if kind(k) == serverKind {
+			result = r
+		}
+	}
+	c.mu.Lock()
+	c.handshake = m.params
+	c.mu.Unlock()
+	if result == nil {
+		if !slices.Contains(handshakeRevisions(), version) {
+			version = handshakeRevisions()[3]
+		}
+		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
+		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
+	}
+	c.reply(m.id, response(m.id, c.describe(result)))
+}
+
+// discover answers server/discover.
+func (c *session) discover(m message) {
+	if p := c.firstServer(); p != nil {
+		result, err := p.call(c.ctx, m.name(), m.params)
+		if err != nil {
+			c.reply(m.id, failure(m.id, err))
+			return
+		}
+		c.reply(m.id, response(m.id, c.describe(result)))
+		return
+	}
+	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
+	c.reply(m.id, response(m.id, c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+}
+
+// complete returns the members of every result that may be cached, in revision 2026-07-28.
+func complete() object {
+	return object(nil).with("resultType", quote("complete")).with("ttlMs", []byte("0")).with("cacheScope", quote("private"))
+}
+
+// describe completes the description that a server gives of itself: with petrock's instructions, and
+// with capabilities that later builds may have.
+func (c *session) describe(result json.RawMessage) json.RawMessage {
+	all := object(nil).with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
+		with("resources", []byte(`{"subscribe":true,"listChanged":true}`)).with("tools", []byte(`{"listChanged":true}`))
+	out := object(nil)
+	var said []string
+	_ = strictjson.Object(result, func(key, value []byte) error { // it is an object: a server sent it
+		switch string(key) {
+		case "capabilities":
+			return strictjson.Object(value, func(key, value []byte) error {
+				if !slices.Contains([]string{"logging", "completions", "prompts", "resources", "tools"}, string(key)) {
+					all = all.with(string(key), value)
+				}
+				return nil
+			})
+		case "instructions":
+			said = append(said, text(value))
+		default:
+			out = out.with(string(key), value)
+		}
+		return nil
+	})
+	if !c.sup.o.NoPetrock {
+		said = append(said, text(member(manifest(), "instructions")))
+	}
+	if out = out.with("capabilities", all.json()); len(said) > 0 {
+		out = out.with("instructions", quote(strings.Join(said, "\n\n")))
+	}
+	return out.json()
+}
+
+// members of the results of lists, by method.
+func listMember(method string) string {
+	switch method {
+	case "tools/list":
+		return "tools"
+	case "prompts/list":
+		return "prompts"
+	case "resources/list":
+		return "resources"
+	}
+	return "resourceTemplates"
+}
+
+func listMethods() []string {
+	return []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
+}
+
+// list answers the request for a list with the lists of both servers. The list of a server that does not
+// run comes from contract.json or the manifest.
+func (c *session) list(m message, method string) {
+	c.mu.Lock()
+	c.listed = true
+	c.mu.Unlock()
+	key := listMember(method)
+	first := object(nil)
+	if isStateless(m) {
+		first = complete()
+	}
+	var all []json.RawMessage
+	if p := c.firstServer(); p != nil {
+		rest, entries, err := listAll(c.ctx, p, method, m.params)
+		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
+			c.reply(m.id, failure(m.id, err))
+			return
+		}
+		if all = entries; err == nil {
+			first = rest
+		}
+	} else {
+		all = c.contractList(key)
+	}
+	if !c.sup.o.NoPetrock {
+		entries := elements(member(manifest(), key))
+		if p := c.slots[petrockKind].current.Load(); p != nil {
+			if _, now, err := listAll(c.ctx, p, method, m.params); err == nil {
+				entries = now
+			}
+		}
+		all = append(all, entries...)
+	}
+	c.reply(m.id, response(m.id, first.with(key, array(all)).json()))
+}
+
+// listAll fetches all pages of a list. It returns the entries, and the other members of the first page.
+func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries []json.RawMessage, err error) {
+	for page := 0; ; page++ {
+		result, err := p.call(ctx, method, params)
+		if err != nil {
+			return nil, nil, err
+		}
+		cursor := member(result, "nextCursor")
+		entries = append(entries, elements(member(result, listMember(method)))...)
+		if page == 0 {
+			first = without(result, "nextCursor", listMember(method))
+		}
+		if cursor == nil {
+			return first, entries, nil
+		}
+		params = without(params, "cursor").with("cursor", cursor).json()
+	}
+}
+
+// without returns the members of an object, except some.
+func without(value json.RawMessage, names ...string) object {
+	out := object(nil)
+	_ = strictjson.Object(value, func(key, v []byte) error { // a value that is not an object has no members
+		if !slices.Contains(names, string(key)) {
+			out = out.with(string(key), v)
+		}
+		return nil
+	})
+	return out
+}
+
+func elements(list json.RawMessage) (all []json.RawMessage) {
+	_ = strictjson.Array(list, func(value []byte) error { // a value that is not an array has no elements
+		all = append(all, value)
+		return nil
+	})
+	return all
+}
+
+func array(all []json.RawMessage) json.RawMessage {
+	out := []byte("[")
+	for i, value := range all {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, value...)
+	}
+	return append(out, ']')
+}
+
+// contract returns a member of contract.json, or nil.
+func (c *session) contract(key string) json.RawMessage {
+	raw, _ := os.ReadFile(filepath.Join(c.sup.o.Root, "contract.json")) // without it, there is no such member
+	return member(raw, key)
+}
+
+// contractList returns a list as contract.json has it.
+func (c *session) contractList(key string) (all []json.RawMessage) {
+	_ = strictjson.Object(c.contract(key), func(_, value []byte) error { // an invalid contract lists nothing
+		var compact bytes.Buffer
+		err := json.Compact(&compact, value)
+		all = append(all, compact.Bytes())
+		return err
+	})
+	return all
+}
+
+// lists holds what a server lists, by method.
+type lists map[string]string
+
+// listsOf returns everything that a server lists.
+func listsOf(ctx context.Context, p *peer) lists {
+	all := lists{}
+	for _, method := range listMethods() {
+		_, entries, _ := listAll(ctx, p, method, object(nil).with("_meta", statelessMeta()).json()) // without the capability, nothing
+		all[method] = string(array(entries))
+	}
+	return all
+}
+
+// firstLists returns what the session lists before the servers run.
+func (c *session) firstLists() (all [2]lists) {
+	all[serverKind], all[petrockKind] = lists{}, lists{}
+	for _, method := range listMethods() {
+		key := listMember(method)
+		all[serverKind][method] = string(array(c.contractList(key)))
+		all[petrockKind][method] = string(array(elements(member(manifest(), key))))
+	}
+	return all
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) }

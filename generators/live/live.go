@@ -1,0 +1,324 @@
+// Package live connects an MCP client to a project under development: to the project's server and to
+// petrock's dev server, in one list. It watches the files, builds, and replaces the servers while the
+// client keeps its connection.
+//
+// A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A slot
+// keeps one server running as a child process, and a peer is the connection to it. Messages are
+// forwarded byte for byte where possible.
+//
+// The package imports little, so that the first start, with an empty build cache, is quick.
+package live
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// Prefix begins the names of petrock's tools and prompts.
+const Prefix = "petrock_"
+
+// petrockFolder holds the program with petrock's dev server.
+const petrockFolder = "generators/petrock"
+
+// Options configure a [Supervisor].
+type Options struct {
+	Root      string    // folder of the project
+	Name      string    // of the project; its server is in cmd/Name
+	Args      []string  // further arguments of the server
+	NoPetrock bool      // leave petrock's tools out of the lists
+	NoNet     bool      // examples must not use the network
+	NoExec    bool      // the dev server runs no code of the project
+	Log       io.Writer // lines for the person who started it, and the standard error of the servers
+
+	// DevServer connects to a dev server. nil builds and runs the project's.
+	DevServer func(ctx context.Context) (jsonrpc.Transport, error)
+}
+
+// A Supervisor watches a project and builds its servers. Its sessions run them.
+type Supervisor struct {
+	o      Options
+	env    map[string]string // added to the environment of the servers
+	files  files
+	cancel context.CancelFunc
+	done   chan struct{}
+	kick   chan struct{} // asks for a look at the files
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed at the next change of the fields below
+	builds   [2]buildResult
+	handled  snapshot // the files of the last build
+	sessions map[*session]struct{}
+
+	mustDerive bool // a dev server has started since the last look
+}
+
+// files are what a [Supervisor] watches and builds.
+type files struct {
+	snapshot func() (snapshot, error)
+	changes  <-chan struct{} // receives a value after changes
+	build    func(ctx context.Context, folder string) (program, error)
+	release  func(program) // removes an executable
+	close    func() error
+}
+
+// A buildResult is the last build of a server.
+type buildResult struct {
+	program program // the last one that was built; zero if none was
+	err     error   // of the last build
+}
+
+// New starts to watch and to build a project.
+func New(o Options) (*Supervisor, error) {
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	b, err := newBuilder(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWatcher(o.Root, o.Log)
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return start(o, files{
+		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
+		changes:  w.changes(),
+		build:    b.build,
+		release:  b.release,
+		close:    func() error { w.close(); return b.close() },
+	}), nil
+}
+
+func start(o Options, f files) *Supervisor {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Supervisor{
+		o: o, files: f, cancel: cancel, env: map[string]string{},
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
+	}
+	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
+		name, value, _ := strings.Cut(setting, "=")
+		s.env[name] = value
+	}
+	// Servers of one supervisor accept each other's requestState.
+	if variable := stateKeyVariable(o.Name); os.Getenv(variable) == "" {
+		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	if o.DevServer != nil {
+		s.builds[petrockKind].program.path = petrockFolder // it runs in this process
+	}
+	go s.run(ctx)
+	return s
+}
+
+func stateKeyVariable(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_STATE_KEY"
+}
+
+// Close stops watching and building. Sessions must have ended.
+func (s *Supervisor) Close() error {
+	s.cancel()
+	<-s.done
+	return s.files.close()
+}
+
+func (s *Supervisor) logf(format string, args ...any) {
+	fmt.Fprintf(s.o.Log, "petrock: "+format+"\n", args...)
+}
+
+func (s *Supervisor) update(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// build returns the last build of a server, and a channel that is closed when there may be a newer one.
+func (s *Supervisor) build(k kind) (buildResult, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.builds[k], s.changed
+}
+
+// run builds at the start and after each change.
+func (s *Supervisor) run(ctx context.Context) {
+	defer close(s.done)
+	for {
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.logf("%v", err)
+		}
+		select {
+		case <-s.files.changes:
+		case <-s.kick:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look compares the files with those of the last build, and builds if they differ.
+func (s *Supervisor) look(ctx context.Context) error {
+	now, err := s.files.snapshot()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	before := s.handled
+	mustDerive := s.mustDerive
+	s.mustDerive = false
+	s.mu.Unlock()
+	isFirst := before == nil
+	began := time.Now()
+	var derived error
+	if !isFirst && (mustDerive || len(now.changed(before)) > 0) {
+		if derived = s.derive(ctx); derived == nil {
+			if now, err = s.files.snapshot(); err != nil {
+				return err
+			}
+		}
+	}
+	changed := now.changed(before)
+	if !isFirst && len(changed) == 0 {
+		return derived
+	}
+	isNew, err := s.compile(ctx, serverKind)
+	if s.o.DevServer == nil && (isFirst || touchesPetrock(changed)) {
+		_, petrockErr := s.compile(ctx, petrockKind)
+		err = errors.Join(err, petrockErr)
+	}
+	switch err = cmp.Or(err, derived); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.say("error", err.Error()+"\nThe last server that compiled still runs, if there is one.")
+	case isNew:
+		s.logf("built cmd/%s in %v", s.o.Name, time.Since(began).Round(time.Millisecond))
+	}
+	s.update(func() { s.handled = now })
+	return nil
+}
+
+// touchesPetrock reports whether a change may affect the program with the dev server.
+func touchesPetrock(changed []string) bool {
+	for _, path := range changed {
+		if path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/") {
+			return true
+		}
+	}
+	return false
+}
+
+// compile builds a server. It reports whether the program is a new one.
+func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error) {
+	folder := petrockFolder
+	if k == serverKind {
+		folder = "cmd/" + s.o.Name
+	}
+	built, err := s.files.build(ctx, folder)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	var before program
+	s.update(func() {
+		b := &s.builds[k]
+		if b.err = err; err == nil {
+			before, b.program = b.program, built
+		}
+	})
+	isNew = err == nil && before.id != built.id
+	if isNew && before.path != "" {
+		s.files.release(before) // servers that run it keep it until they end
+	}
+	return isNew, err
+}
+
+// derive runs the dev server's tool build, which writes derived files. Without a dev server it does
+// nothing.
+func (s *Supervisor) derive(ctx context.Context) error {
+	p := s.devServer()
+	if p == nil {
+		return nil
+	}
+	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
+	result, err := p.call(ctx, "tools/call", params)
+	if err == nil && string(member(result, "isError")) == "true" {
+		err = errors.New(textOf(result))
+	}
+	return err
+}
+
+// devServer returns the dev server of a session, or nil if none runs.
+func (s *Supervisor) devServer() *peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for session := range s.sessions {
+		if p := session.slots[petrockKind].current.Load(); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// textOf returns the text of a tool's result.
+func textOf(result json.RawMessage) string {
+	var r struct {
+		Content []struct{ Text string }
+	}
+	if json.Unmarshal(result, &r) != nil || len(r.Content) == 0 {
+		return string(result)
+	}
+	return r.Content[0].Text
+}
+
+// lookSoon asks for a look at the files.
+func (s *Supervisor) lookSoon() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// settle waits until the files as they are now have been built.
+func (s *Supervisor) settle(ctx context.Context) error {
+	for {
+		now, err := s.files.snapshot()
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		handled, changed := s.handled, s.changed
+		s.mu.Unlock()
+		if handled != nil && len(now.changed(handled)) == 0 {
+			return nil
+		}
+		s.lookSoon()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.done:
+			return errors.New("the supervisor has ended")
+		}
+	}
+}
+
+// say logs a line, and sends it to all clients.
+func (s *Supervisor) say(level, text string) {
+	s.logf("%s", text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for session := range s.sessions {
+		session.notice(level, text)
+	}
+}

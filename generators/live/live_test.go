@@ -1,0 +1,579 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// The test binary is also the servers that the tests run.
+const (
+	serverVariable     = "PETROCK_LIVE_SERVER"
+	supervisorVariable = "PETROCK_LIVE_SUPERVISOR"
+)
+
+func TestMain(m *testing.M) {
+	serve := serveTest
+	switch {
+	case os.Getenv(serverVariable) != "":
+	case os.Getenv(supervisorVariable) != "":
+		serve = superviseTest
+	default:
+		os.Exit(m.Run())
+	}
+	if err := serve(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type none struct{}
+
+// serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it is
+// the project's server, else the dev server.
+func serveTest() error {
+	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))})
+	if slices.Contains(os.Args, "--prefix") {
+		return errors.Join(
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
+				NoCompile bool `json:"no_compile,omitempty"`
+			}) (string, error) {
+				return "derived", nil
+			}),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_add"}, func(_ context.Context, in struct{ Name string }) (string, error) {
+				f, err := os.OpenFile("tools", os.O_APPEND|os.O_WRONLY, 0)
+				if err == nil {
+					_, err = f.WriteString(in.Name + "\n")
+					err = errors.Join(err, f.Close())
+				}
+				return "added", err
+			}),
+			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
+			server.ServeStdio(context.Background(), os.Stdout),
+		)
+	}
+	listed, err := os.ReadFile("tools")
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(string(listed)) {
+		if name == "refuse" {
+			return errors.New("this server does not start")
+		}
+		err = errors.Join(err, mcp.AddTool(server, mcp.Tool{Name: name}, func(context.Context, none) (string, error) {
+			return fmt.Sprintf("%s of process %d", name, os.Getpid()), nil
+		}))
+	}
+	return errors.Join(err,
+		mcp.AddTool(server, mcp.Tool{Name: "crash"}, func(context.Context, none) (string, error) {
+			go func() { panic("boom") }()
+			select {}
+		}),
+		mcp.AddTool(server, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ none) (string, error) {
+			mcp.Progress(ctx, 1, 2, "waiting")
+			for {
+				if _, err := os.Stat("go-on"); err == nil {
+					return fmt.Sprintf("waited in process %d", os.Getpid()), nil
+				}
+				select {
+				case <-ctx.Done():
+					_ = os.WriteFile("cancelled", nil, 0o644)
+					return "", ctx.Err()
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}),
+		mcp.AddTool(server, mcp.Tool{Name: "ask"}, func(ctx context.Context, _ none) (string, error) {
+			mcp.Logger(ctx).Warn("asking")
+			question := &mcp.Sampling{Key: "q", MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{mcp.Text{Text: "hi"}}}}}
+			roots := &mcp.RootList{Key: "r"}
+			if err := mcp.Ask(ctx, question, roots); err != nil {
+				return "", err
+			}
+			return question.Answer.Text() + " " + roots.Roots[0].URI, nil
+		}),
+		mcp.AddResource(server, mcp.Resource{URI: "note://1", Name: "note"}, func(context.Context) (string, error) { return "a note", nil }),
+		mcp.AddTool(server, mcp.Tool{Name: "touch"}, func(context.Context, none) (string, error) {
+			server.ResourceUpdated("note://1")
+			return "", nil
+		}),
+		server.ServeStdio(context.Background(), os.Stdout),
+	)
+}
+
+// A world is a project whose builds are made up: the program is this test, and its tools are the lines
+// of the file tools.
+type world struct {
+	t    *testing.T
+	root string
+	sup  *Supervisor
+	log  *lockedBuffer
+
+	mu      sync.Mutex
+	version int           // of the program
+	blocked chan struct{} // closed when builds may go on; nil if they may
+	failure error         // of builds
+	changes chan struct{}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func newWorld(t *testing.T, prepare ...func(*world)) *world {
+	t.Helper()
+	t.Parallel()
+	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1)}
+	w.write("tools", "one\n")
+	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
+	for _, f := range prepare {
+		f(w)
+	}
+	w.sup = start(Options{Root: w.root, Name: "hello", Log: w.log}, files{
+		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
+		changes:  w.changes,
+		build:    w.build,
+		release:  func(program) {},
+		close:    func() error { return nil },
+	})
+	w.sup.env[serverVariable] = "1"
+	t.Cleanup(func() {
+		w.unblock()
+		w.sup.Close()
+		if t.Failed() {
+			t.Logf("log:\n%s", w.log)
+		}
+	})
+	return w
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.root, name), []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// change writes a file and reports the change.
+func (w *world) change(name, text string) {
+	w.write(name, text)
+	select {
+	case w.changes <- struct{}{}:
+	default:
+	}
+}
+
+func (w *world) unblock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.blocked != nil {
+		close(w.blocked)
+		w.blocked = nil
+	}
+}
+
+// build makes a program whose id is the content of the file tools.
+func (w *world) build(ctx context.Context, folder string) (program, error) {
+	w.mu.Lock()
+	blocked, failure := w.blocked, w.failure
+	w.mu.Unlock()
+	if blocked != nil {
+		select {
+		case <-blocked:
+		case <-ctx.Done():
+			return program{}, ctx.Err()
+		}
+	}
+	if failure != nil {
+		return program{}, failure
+	}
+	text, err := os.ReadFile(filepath.Join(w.root, "tools"))
+	if folder == petrockFolder {
+		text = nil
+	}
+	return program{path: os.Args[0], id: identity{int64(len(text)), checksum(text)}}, err
+}
+
+// serve starts a session and returns the client's end.
+func (w *world) serve() jsonrpc.Transport {
+	ours, theirs := jsonrpc.Pipe()
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- w.sup.Serve(ctx, theirs) }()
+	w.t.Cleanup(func() {
+		ours.Close()
+		select {
+		case err := <-ended:
+			if err != nil {
+				w.t.Errorf("serve: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			w.t.Error("the session does not end")
+		}
+		cancel()
+	})
+	return ours
+}
+
+func (w *world) connect(o client.Options) *client.Client {
+	w.t.Helper()
+	c, err := client.Over(w.t.Context(), w.serve(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func call(t *testing.T, c *client.Client, tool string) string {
+	t.Helper()
+	result, err := c.CallTool(t.Context(), tool, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return result.Text()
+}
+
+func toolNames(t *testing.T, c *client.Client) []string {
+	t.Helper()
+	tools, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// receive waits for a value.
+func receive[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(20 * time.Second):
+		t.Fatalf("no %s", what)
+		panic("unreachable")
+	}
+}
+
+func eachRevision(t *testing.T, run func(*testing.T, mcp.Revision)) {
+	for _, revision := range mcp.Revisions() {
+		t.Run(string(revision), func(t *testing.T) { run(t, revision) })
+	}
+}
+
+// In every revision, all kinds of messages pass in both directions.
+func TestForwards(t *testing.T) {
+	t.Parallel()
+	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t)
+		logged, updated := make(chan string, 10), make(chan string, 10)
+		c := w.connect(client.Options{
+			Revision: revision,
+			LogLevel: "info",
+			Log:      func(_ context.Context, m client.LogMessage) { logged <- string(m.Data) },
+			Sample: func(_ context.Context, s *mcp.Sampling) error {
+				s.Answer = mcp.SampledMessage{Role: "assistant", Model: "m", Content: []mcp.Content{mcp.Text{Text: "hello"}}}
+				return nil
+			},
+			Roots:           func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///here"}}, nil },
+			ResourceUpdated: func(_ context.Context, uri string) { updated <- uri },
+		})
+		if c.Revision() != revision {
+			t.Errorf("revision %s", c.Revision())
+		}
+		if said := c.Instructions(); !strings.HasPrefix(said, "Be brief.") {
+			t.Errorf("instructions: %q", said)
+		}
+		names := toolNames(t, c)
+		for _, want := range []string{"one", "ask", Prefix + "build"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("tools %q lack %s", names, want)
+			}
+		}
+		if said := call(t, c, "ask"); said != "hello file:///here" {
+			t.Errorf("ask: %q", said)
+		}
+		if said := receive(t, logged, "log message"); !strings.Contains(said, "asking") {
+			t.Errorf("logged %s", said)
+		}
+		progress := make(chan float64, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		waited := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, "wait", nil, client.OnProgress(func(p client.Progress) { progress <- p.Progress }))
+			waited <- err
+		}()
+		if p := receive(t, progress, "progress"); p != 1 {
+			t.Errorf("progress %v", p)
+		}
+		cancel()
+		if err := receive(t, waited, "answer"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled call: %v", err)
+		}
+		waitFor(t, func() bool { _, err := os.Stat(filepath.Join(w.root, "cancelled")); return err == nil }, "the tool was not cancelled")
+		for uri, want := range map[string]string{"note://1": "a note", "petrock://project": "petrock's"} {
+			contents, err := c.ReadResource(t.Context(), uri)
+			if err != nil || contents[0].Text != want {
+				t.Errorf("%s: %v, %v", uri, contents, err)
+			}
+		}
+		if err := c.Subscribe(t.Context(), "note://1"); err != nil {
+			t.Fatal(err)
+		}
+		call(t, c, "touch")
+		if uri := receive(t, updated, "update"); uri != "note://1" {
+			t.Errorf("updated %s", uri)
+		}
+		w.change("tools", "one\ntwo\n") // the subscription survives the server
+		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
+		call(t, c, "touch")
+		if uri := receive(t, updated, "update"); uri != "note://1" {
+			t.Errorf("updated %s", uri)
+		}
+	})
+}
+
+func waitFor(t *testing.T, ok func() bool, otherwise string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// After a change the client gets list_changed, and a call in flight finishes on the old server.
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t)
+		changed := make(chan struct{}, 10)
+		c := w.connect(client.Options{Revision: revision, ToolsChanged: func(context.Context) { changed <- struct{}{} }})
+		toolNames(t, c)
+		before := call(t, c, "one")
+		waited := make(chan string, 1)
+		started := make(chan struct{}, 10)
+		go func() {
+			result, err := c.CallTool(t.Context(), "wait", nil, client.OnProgress(func(client.Progress) { started <- struct{}{} }))
+			if err != nil {
+				waited <- err.Error()
+				return
+			}
+			waited <- result.Text()
+		}()
+		receive(t, started, "progress")
+		w.change("tools", "one\ntwo\n")
+		receive(t, changed, "list_changed")
+		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
+		if after := call(t, c, "one"); after == before {
+			t.Errorf("the same process answers: %s", after)
+		}
+		w.write("go-on", "")
+		_, process, _ := strings.Cut(before, "process ")
+		if said := receive(t, waited, "answer"); said != "waited in process "+process {
+			t.Errorf("%q, but before %q", said, before)
+		}
+	})
+}
+
+// What petrock's tools change is in the next list.
+func TestPetrockCallSettles(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	for i := range 5 {
+		name := fmt.Sprintf("new%d", i)
+		if _, err := c.CallTool(t.Context(), Prefix+"add", map[string]any{"Name": name}); err != nil {
+			t.Fatal(err)
+		}
+		if names := toolNames(t, c); !slices.Contains(names, name) {
+			t.Errorf("%q lack %s", names, name)
+		}
+	}
+}
+
+// The call that crashes the server gets the panic and its place. The next call is served again.
+func TestCrash(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	_, err := c.CallTool(t.Context(), "crash", nil)
+	if err == nil || !strings.Contains(err.Error(), "crashed: panic: boom") {
+		t.Errorf("crash: %v", err)
+	}
+	call(t, c, "one")
+}
+
+func TestPanicOf(t *testing.T) {
+	const said = `2026/11/17 INFO started
+panic: boom
+
+goroutine 7 [running]:
+example.com/hello/core/mcp.(*Server).run(...)
+	/home/me/hello/core/mcp/server.go:9 +0x1
+example.com/hello/tools.Boom.func1()
+	/home/me/hello/tools/boom.go:12 +0x18
+created by example.com/hello/tools.Boom
+	/home/me/hello/tools/boom.go:11 +0x18
+`
+	if got := panicOf(said, "/home/me/hello"); got != "panic: boom at tools/boom.go:12" {
+		t.Errorf("%q", got)
+	}
+	if got := panicOf("all is well\n", "/"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A build that fails, and a server that does not start, leave the last one running.
+func TestFailures(t *testing.T) {
+	w := newWorld(t)
+	logged := make(chan string, 10)
+	c := w.connect(client.Options{Revision: mcp.LatestHandshake, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Data) }})
+	call(t, c, "one")
+	w.mu.Lock()
+	w.failure = errors.New("build cmd/hello: tools/x.go:1:1: syntax error")
+	w.mu.Unlock()
+	w.change("other", "1")
+	if said := receive(t, logged, "log message"); !strings.Contains(said, "syntax error") {
+		t.Errorf("logged %s", said)
+	}
+	call(t, c, "one")
+	w.mu.Lock()
+	w.failure = nil
+	w.mu.Unlock()
+	w.change("tools", "refuse\n")
+	if said := receive(t, logged, "log message"); !strings.Contains(said, "does not start") {
+		t.Errorf("logged %s", said)
+	}
+	call(t, c, "one")
+	w.change("tools", "one\nthree\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// Before the first build, the handshake and the lists are answered from contract.json and the manifest.
+// Calls wait, with progress. Then the client learns that the lists have changed.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t, func(w *world) { w.blocked = make(chan struct{}) })
+		changed, progress := make(chan struct{}, 10), make(chan string, 100)
+		c := w.connect(client.Options{Revision: revision, ToolsChanged: func(context.Context) { changed <- struct{}{} }})
+		names := toolNames(t, c)
+		if !slices.Contains(names, "one") || !slices.Contains(names, Prefix+"generate_tool") || slices.Contains(names, "wait") {
+			t.Errorf("tools %q", names)
+		}
+		said := make(chan string, 1)
+		go func() {
+			result, err := c.CallTool(t.Context(), "one", nil, client.OnProgress(func(p client.Progress) { progress <- p.Message }))
+			if err != nil {
+				said <- err.Error()
+				return
+			}
+			said <- result.Text()
+		}()
+		if message := receive(t, progress, "progress"); revision > mcp.Revision20241105 && !strings.Contains(message, "building cmd/hello") {
+			t.Errorf("progress %q", message)
+		}
+		w.unblock()
+		if text := receive(t, said, "answer"); !strings.HasPrefix(text, "one of process") {
+			t.Errorf("%q", text)
+		}
+		receive(t, changed, "list_changed")
+	})
+}
+
+// If the first build fails, calls say so at once.
+func TestFirstBuildFails(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.failure = errors.New("build cmd/hello: no such thing") })
+	c := w.connect(client.Options{})
+	result, err := c.CallTool(t.Context(), "one", nil)
+	if err != nil || !result.IsError || !strings.Contains(result.Text(), "no such thing") {
+		t.Errorf("%v, %v", result, err)
+	}
+	w.mu.Lock()
+	w.failure = nil
+	w.mu.Unlock()
+	w.change("other", "1")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "wait") }, "no server")
+	call(t, c, "one")
+}
+
+// The answers to a batch are sent together, also if they come from both servers.
+func TestBatch(t *testing.T) {
+	w := newWorld(t)
+	wire := w.serve()
+	for _, test := range []struct {
+		send string
+		want []string
+	}{
+		{`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, []string{`"2025-03-26"`}},
+		{`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":1,"method":"ping"},` +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"petrock_build"}},{"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"one"}},` +
+			`{"jsonrpc":"2.0","id":4,"method":"tools/list"}]`, []string{`[{`, `"derived"`, `one of process`, `"petrock_build"`, `"id":1`}},
+		{`[1]`, []string{"error"}},
+	} {
+		if err := wire.Send([]byte(test.send)); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := wire.Receive()
+		for _, want := range test.want {
+			if err != nil || !strings.Contains(string(raw), want) {
+				t.Errorf("%s: %s, %v; want %s", test.send, raw, err, want)
+			}
+		}
+	}
+}
+
+// Invalid messages are answered by the server, and lines that are too long by the session.
+func TestInvalid(t *testing.T) {
+	w := newWorld(t)
+	wire := w.serve()
+	for _, test := range []struct{ send, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, `"id":1,"error"`},
+		{`{`, `-32700`},
+		{`[]`, `error`},
+		{`{"jsonrpc":"2.0","id":3,"method":"initialize"}`, `needs a protocolVersion`},
+	} {
+		if err := wire.Send([]byte(test.send)); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := wire.Receive()
+		if err != nil || !strings.Contains(string(raw), test.want) {
+			t.Errorf("%s: %s, %v", test.send, raw, err)
+		}
+	}
+}
+
+func checksum(text []byte) (sum uint64) {
+	for _, b := range text {
+		sum = 31*sum + uint64(b)
+	}
+	return sum
+}

@@ -1,0 +1,246 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
+const MaxMessage = 256 << 20
+
+// A peer is a running server that a session forwards to.
+type peer struct {
+	s         *session
+	slot      *slot
+	program   program
+	transport jsonrpc.Transport
+	process   *process.Process // nil if the server runs in this process
+	done      chan struct{}    // closed when the connection has ended and its calls have been answered
+
+	lastID atomic.Int64 // of requests of the session
+
+	mu       sync.Mutex
+	calls    map[string]message      // requests of the client, by id
+	own      map[string]chan message // requests of the session, by id
+	retiring bool                    // close it when calls is empty
+	ended    bool
+}
+
+// connect starts the server of a slot. Its messages go to the session.
+func (sl *slot) connect(ctx context.Context, prog program) (*peer, error) {
+	p := &peer{s: sl.s, slot: sl, program: prog, done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{}}
+	o := sl.s.sup.o
+	if sl.kind == petrockKind && o.DevServer != nil {
+		var err error
+		if p.transport, err = o.DevServer(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		child, err := process.Start(process.Command{Program: prog.path, Args: sl.args(), Env: sl.s.sup.env, Dir: o.Root, Stderr: o.Log})
+		if err != nil {
+			return nil, err
+		}
+		p.process = child
+		p.transport = jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage})
+	}
+	go p.read()
+	return p, nil
+}
+
+// read passes the messages of the server to the session, until the connection ends.
+func (p *peer) read() {
+	defer close(p.done)
+	for {
+		raw, err := p.transport.Receive()
+		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
+			p.answer(message{id: []byte(lost.ID.String())}, failure([]byte(lost.ID.String()), lost.Err))
+			continue
+		}
+		if err != nil {
+			p.end()
+			return
+		}
+		if m, ok := parse(raw); ok {
+			p.s.fromPeer(p, m)
+		} else if strictjson.First(raw) == '[' {
+			p.s.send(raw) // the errors of an invalid batch
+		} else {
+			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
+		}
+	}
+}
+
+// forward sends a message of the client. It reports false if the connection has ended.
+func (p *peer) forward(m message) bool {
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return false
+	}
+	if m.isRequest() {
+		p.calls[string(m.id)] = m
+	}
+	p.mu.Unlock()
+	_ = p.transport.Send(m.raw) // if it fails, the connection ends, and end answers the request
+	return true
+}
+
+// send sends a message of the session.
+func (p *peer) send(raw []byte) { _ = p.transport.Send(raw) }
+
+// take removes a request of the client, and reports whether it was in flight.
+func (p *peer) take(id []byte) (m message, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m, ok = p.calls[string(id)]; ok {
+		delete(p.calls, string(id))
+		p.closeIfRetired()
+	}
+	return m, ok
+}
+
+// answer handles a response of the server, raw, whose id is that of m.
+func (p *peer) answer(m message, raw []byte) {
+	p.mu.Lock()
+	own := p.own[string(m.id)]
+	delete(p.own, string(m.id))
+	p.mu.Unlock()
+	if own != nil {
+		m.raw = raw
+		own <- m
+		return
+	}
+	if call, ok := p.take(m.id); ok {
+		p.s.answered(p, call, raw)
+	}
+}
+
+// call sends a request of the session and returns its result.
+func (p *peer) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	answer := make(chan message, 1)
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return nil, p.whyEnded()
+	}
+	id := p.newID()
+	p.own[string(id)] = answer
+	p.mu.Unlock()
+	p.send(request(id, method, params))
+	select {
+	case m, ok := <-answer:
+		switch {
+		case !ok:
+			return nil, p.whyEnded()
+		case m.err != nil:
+			e := &jsonrpc.Error{}
+			if err := json.Unmarshal(m.err, e); err != nil {
+				return nil, fmt.Errorf("read the answer to %s: %w", method, err)
+			}
+			return nil, e
+		}
+		return m.result, nil
+	case <-ctx.Done():
+		p.mu.Lock()
+		delete(p.own, string(id))
+		p.mu.Unlock()
+		p.send(notification("notifications/cancelled", object(nil).with("requestId", id).json()))
+		return nil, context.Cause(ctx)
+	}
+}
+
+// newID returns an id for a request of the session.
+func (p *peer) newID() json.RawMessage { return quote(fmt.Sprintf("petrock-dev-%d", p.lastID.Add(1))) }
+
+// retire closes the connection once the calls in flight have been answered.
+func (p *peer) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retiring = true
+	p.closeIfRetired()
+}
+
+func (p *peer) closeIfRetired() {
+	if p.retiring && len(p.calls) == 0 && !p.ended {
+		go p.close()
+	}
+}
+
+// close ends the connection and the process, and waits for both.
+func (p *peer) close() {
+	p.mu.Lock()
+	p.retiring = true
+	p.mu.Unlock()
+	if p.process != nil {
+		p.process.Close()
+	} else {
+		_ = p.transport.Close()
+	}
+	<-p.done
+}
+
+// end answers the requests that the server will not answer any more.
+func (p *peer) end() {
+	if p.process != nil {
+		p.process.Close() // it may have closed its output only
+	}
+	p.mu.Lock()
+	p.ended = true
+	calls, own := p.calls, p.own
+	p.calls, p.own = nil, nil
+	p.mu.Unlock()
+	for _, answer := range own {
+		close(answer)
+	}
+	p.s.ended(p)
+	for _, m := range calls {
+		p.s.answered(p, m, failure(m.id, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
+	}
+}
+
+// whyEnded describes why the server is gone.
+func (p *peer) whyEnded() error {
+	if p.process == nil {
+		return fmt.Errorf("%s ended", p.slot.folder())
+	}
+	state := p.process.ExitState()
+	if cause := panicOf(p.process.Stderr(), p.s.sup.o.Root); cause != "" {
+		return fmt.Errorf("%s crashed: %s", p.slot.folder(), cause)
+	}
+	said := p.process.Stderr()
+	if lines := strings.Split(said, "\n"); len(lines) > 5 {
+		said = strings.Join(lines[len(lines)-5:], "\n")
+	}
+	if said != "" {
+		said = ": " + said
+	}
+	return fmt.Errorf("%s exited (%s)%s", p.slot.folder(), state, said)
+}
+
+// panicOf returns the panic or fatal error in the standard error of a Go program, with the innermost
+// place in the user's code, or "".
+func panicOf(stderr, root string) string {
+	at := max(strings.LastIndex("\n"+stderr, "\npanic: "), strings.LastIndex("\n"+stderr, "\nfatal error: "))
+	if at < 0 {
+		return ""
+	}
+	cause, trace, _ := strings.Cut(stderr[at:], "\n")
+	for line := range strings.Lines(trace) {
+		place, ok := strings.CutPrefix(line, "\t"+root+"/")
+		if !ok || strings.HasPrefix(place, "core/") || strings.HasPrefix(place, "generators/") {
+			continue
+		}
+		place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
+		return cause + " at " + place
+	}
+	return cause
+}

@@ -1,0 +1,516 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A session is the connection of a client.
+type session struct {
+	sup    *Supervisor
+	client jsonrpc.Transport
+	slots  [2]*slot
+	began  time.Time
+	ctx    context.Context // ends with the connection
+
+	open  atomic.Int64 // requests of the client without an answer, except subscriptions
+	setup sync.Mutex   // held while a server gets the state of the session
+
+	mu          sync.Mutex
+	handshake   json.RawMessage // params of initialize; nil before it
+	initialized bool
+	level       json.RawMessage               // params of logging/setLevel, or nil
+	subscribed  map[string]json.RawMessage    // params of resources/subscribe, by URI
+	listens     map[string]*listen            // by id
+	questions   map[string]question           // requests of servers to the client, by the id that the client sees
+	waiting     map[string]context.CancelFunc // requests of the client that wait for a server, by id
+	batches     map[string]*batch             // by the ids of their requests
+	lastID      int64
+	lists       [2]lists // what the servers last listed, by kind
+	listed      bool     // the client has asked for a list
+}
+
+// A question is a request of a server to the client.
+type question struct {
+	from *peer
+	id   []byte // of the server
+}
+
+// Serve connects a client, until it closes the connection or ctx ends.
+func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &session{
+		sup: s, client: client, began: time.Now(), ctx: ctx,
+		subscribed: map[string]json.RawMessage{}, listens: map[string]*listen{},
+		questions: map[string]question{}, waiting: map[string]context.CancelFunc{}, batches: map[string]*batch{},
+	}
+	c.lists = c.firstLists()
+	var servers sync.WaitGroup
+	for k := range c.slots {
+		c.slots[k] = &slot{s: c, kind: kind(k), changed: make(chan struct{})}
+	}
+	s.mu.Lock()
+	s.sessions[c] = struct{}{}
+	s.mu.Unlock()
+	for _, sl := range c.slots {
+		servers.Go(func() { sl.run(ctx) })
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.read() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	delete(s.sessions, c)
+	s.mu.Unlock()
+	c.drain()
+	cancel()
+	servers.Wait()
+	return errors.Join(err, client.Close())
+}
+
+// grace is how long calls may take when the client has closed the connection. A signal ends them
+// earlier.
+const grace = 30 * time.Second
+
+// drain waits until the requests of the client have been answered.
+func (c *session) drain() {
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline) && c.open.Load() > 0 && c.ctx.Err() == nil; {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// read handles the messages of the client, until the connection ends.
+func (c *session) read() error {
+	for {
+		raw, err := c.client.Receive()
+		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
+			if !lost.Response {
+				c.send(jsonrpc.AppendError(nil, lost.ID, lost.Err))
+			}
+			continue
+		}
+		if err != nil {
+			if c.ctx.Err() != nil || isEOF(err) {
+				return nil
+			}
+			return err
+		}
+		m, ok := parse(raw)
+		switch {
+		case ok:
+			c.fromClient(m)
+		case c.isBatch(raw):
+			c.batch(raw)
+		default:
+			c.forward(serverKind, message{raw: raw}) // it refuses the message
+		}
+	}
+}
+
+func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
+
+// reply sends the answer to a request of the client, or adds it to the answers of its batch.
+func (c *session) reply(id, raw []byte) {
+	defer c.open.Add(-1)
+	c.mu.Lock()
+	b := c.batches[string(id)]
+	delete(c.batches, string(id))
+	if b != nil {
+		b.answers = append(b.answers, raw)
+		if b.open--; b.open > 0 {
+			c.mu.Unlock()
+			return
+		}
+		raw = array(b.answers)
+	}
+	c.mu.Unlock()
+	c.send(raw)
+}
+
+// A batch is an array of messages. Its answers are sent together.
+type batch struct {
+	answers []json.RawMessage
+	open    int // requests without an answer
+}
+
+// isBatch reports whether raw is an array of messages in a revision that has batches.
+func (c *session) isBatch(raw []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strictjson.First(raw) == '[' && text(member(c.handshake, "protocolVersion")) == "2025-03-26" &&
+		len(elements(raw)) > 0 && !slices.ContainsFunc(elements(raw), func(one json.RawMessage) bool { _, ok := parse(one); return !ok })
+}
+
+// batch handles the messages of a batch.
+func (c *session) batch(raw []byte) {
+	b := &batch{}
+	var all []message
+	c.mu.Lock()
+	for _, one := range elements(raw) {
+		m, _ := parse(slices.Clip(one))
+		if all = append(all, m); m.isRequest() {
+			c.batches[string(m.id)] = b
+			b.open++
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range all {
+		c.fromClient(m)
+	}
+}
+
+// fromClient handles a message of the client.
+func (c *session) fromClient(m message) {
+	switch {
+	case m.isResponse():
+		c.mu.Lock()
+		q, ok := c.questions[string(m.id)]
+		delete(c.questions, string(m.id))
+		c.mu.Unlock()
+		if ok {
+			q.from.send(m.withID(q.id))
+		}
+	case m.isRequest():
+		c.request(m)
+	default:
+		c.notification(m)
+	}
+}
+
+func (c *session) request(m message) {
+	method := m.name()
+	if method != "subscriptions/listen" {
+		c.open.Add(1)
+	}
+	switch method {
+	case "initialize":
+		c.initialize(m)
+	case "server/discover":
+		go c.discover(m)
+	case "ping":
+		if isStateless(m) {
+			c.forward(serverKind, m)
+			return
+		}
+		c.reply(m.id, response(m.id, json.RawMessage("{}")))
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		go c.list(m, method)
+	case "subscriptions/listen":
+		c.listen(m)
+	case "logging/setLevel":
+		c.mu.Lock()
+		c.level = m.params
+		c.mu.Unlock()
+		if p := c.slots[petrockKind].current.Load(); p != nil {
+			go p.call(c.ctx, method, m.params)
+		}
+		c.forward(serverKind, m)
+	case "resources/subscribe", "resources/unsubscribe":
+		uri := text(m.param("uri"))
+		c.mu.Lock()
+		delete(c.subscribed, uri)
+		if method == "resources/subscribe" {
+			c.subscribed[uri] = m.params
+		}
+		c.mu.Unlock()
+		c.forward(c.ownerOf(uri), m)
+	case "resources/read":
+		c.forward(c.ownerOf(text(m.param("uri"))), m)
+	case "tools/call", "prompts/get":
+		c.forward(c.ownerOf(text(m.param("name"))), m)
+	case "completion/complete":
+		ref := m.param("ref")
+		c.forward(c.ownerOf(text(member(ref, "name"))+text(member(ref, "uri"))), m)
+	default:
+		c.forward(serverKind, m)
+	}
+}
+
+// ownerOf returns the server of a tool, a prompt or a resource, by its name or URI.
+func (c *session) ownerOf(name string) kind {
+	if !c.sup.o.NoPetrock && (strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, "petrock://")) {
+		return petrockKind
+	}
+	return serverKind
+}
+
+func (c *session) notification(m message) {
+	switch m.name() {
+	case "notifications/initialized":
+		c.setup.Lock()
+		defer c.setup.Unlock()
+		c.mu.Lock()
+		c.initialized = true
+		c.mu.Unlock()
+		c.toAll(m.raw)
+	case "notifications/cancelled":
+		c.cancelled(m)
+	default:
+		c.toAll(m.raw)
+	}
+}
+
+// toAll sends a message to all servers.
+func (c *session) toAll(raw []byte) {
+	for _, sl := range c.slots {
+		if p := sl.current.Load(); p != nil {
+			p.send(raw)
+		}
+	}
+}
+
+// cancelled handles notifications/cancelled of the client.
+func (c *session) cancelled(m message) {
+	id := string(m.param("requestId"))
+	c.mu.Lock()
+	cancel, l := c.waiting[id], c.listens[id]
+	delete(c.waiting, id)
+	delete(c.listens, id)
+	c.mu.Unlock()
+	switch {
+	case cancel != nil:
+		c.open.Add(-1)
+		cancel()
+	case l != nil:
+		l.stop()
+	default:
+		for _, sl := range c.slots {
+			for _, p := range sl.all() {
+				if _, ok := p.take([]byte(id)); ok {
+					c.open.Add(-1)
+					p.send(m.raw)
+				}
+			}
+		}
+	}
+}
+
+// forward sends a message to a server, when it runs.
+func (c *session) forward(k kind, m message) {
+	if p := c.slots[k].current.Load(); p != nil && p.forward(m) {
+		return
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	if m.isRequest() {
+		c.mu.Lock()
+		c.waiting[string(m.id)] = cancel
+		c.mu.Unlock()
+	}
+	go func() {
+		defer cancel()
+		err := c.forwardLater(ctx, k, m)
+		c.mu.Lock()
+		delete(c.waiting, string(m.id))
+		c.mu.Unlock()
+		if err != nil && m.isRequest() && ctx.Err() == nil {
+			c.fail(m, err)
+		}
+	}()
+}
+
+// forwardLater waits for a server and then forwards a message. Meanwhile it reports progress.
+func (c *session) forwardLater(ctx context.Context, k kind, m message) error {
+	if token := m.param("_meta", "progressToken"); token != nil {
+		waited := make(chan struct{})
+		defer close(waited)
+		go c.reportWaiting(token, c.slots[k].folder(), waited)
+	}
+	for {
+		p, err := c.slots[k].await(ctx)
+		if err != nil || p.forward(m) {
+			return err
+		}
+		<-p.done
+	}
+}
+
+// reportWaiting reports the seconds that a call has waited, as thousandths, so that the progress of the
+// call itself is higher.
+func (c *session) reportWaiting(token json.RawMessage, folder string, until <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for seconds := 1; ; seconds++ {
+		select {
+		case <-until:
+			return
+		case <-tick.C:
+			progress := strconv.AppendFloat(nil, float64(seconds)/1000, 'f', 3, 64)
+			c.send(notification("notifications/progress", object(nil).with("progressToken", token).with("progress", progress).
+				with("message", quote(fmt.Sprintf("building %s (%d s)", folder, seconds))).json()))
+		}
+	}
+}
+
+// fail answers a request with an error. A tool call gets a result, which the model sees.
+func (c *session) fail(m message, err error) {
+	if m.name() != "tools/call" {
+		c.reply(m.id, failure(m.id, err))
+		return
+	}
+	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
+	result := object(nil).with("content", content).with("isError", []byte("true"))
+	if isStateless(m) {
+		result = result.with("resultType", quote("complete"))
+	}
+	c.reply(m.id, response(m.id, result.json()))
+}
+
+// fromPeer handles a message of a server.
+func (c *session) fromPeer(p *peer, m message) {
+	switch {
+	case m.isResponse():
+		p.answer(m, m.raw)
+	case m.isRequest():
+		c.mu.Lock()
+		c.lastID++
+		id := quote(fmt.Sprintf("petrock-%d", c.lastID))
+		c.questions[string(id)] = question{p, m.id}
+		c.mu.Unlock()
+		c.send(m.withID(id))
+	default:
+		c.notified(p, m)
+	}
+}
+
+// notified handles a notification of a server.
+func (c *session) notified(p *peer, m message) {
+	method := m.name()
+	isChange := strings.HasSuffix(method, "/list_changed") || method == "notifications/resources/updated"
+	switch {
+	case isChange && p.slot.current.Load() != p, isChange && p.slot.kind == petrockKind && c.sup.o.NoPetrock:
+		return
+	case m.param("_meta", metaSubscription) != nil:
+		c.published(p, m)
+	case method == "notifications/cancelled":
+		id := m.param("requestId")
+		c.mu.Lock()
+		for shown, q := range c.questions {
+			if q.from == p && string(q.id) == string(id) {
+				delete(c.questions, shown)
+				c.send(notification(method, object(nil).with("requestId", []byte(shown)).with("reason", m.param("reason")).json()))
+			}
+		}
+		c.mu.Unlock()
+	default:
+		c.send(m.raw)
+	}
+}
+
+// answered sends the answer of a server to the client. Changes that petrock's tools made are built first,
+// so that the next list has what a generator made.
+func (c *session) answered(p *peer, call message, raw []byte) {
+	if p.slot.kind != petrockKind || call.name() != "tools/call" {
+		c.reply(call.id, raw)
+		return
+	}
+	go func() {
+		if err := c.sup.settle(c.ctx); err == nil {
+			c.slots[serverKind].awaitProgram(c.ctx)
+		}
+		c.reply(call.id, raw)
+	}()
+}
+
+// ended withdraws the questions of a server that has ended, and its subscriptions.
+func (c *session) ended(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for shown, q := range c.questions {
+		if q.from == p {
+			delete(c.questions, shown)
+			c.send(notification("notifications/cancelled", object(nil).with("requestId", []byte(shown)).json()))
+		}
+	}
+	for _, l := range c.listens {
+		l.mu.Lock()
+		delete(l.ids, p)
+		l.mu.Unlock()
+	}
+}
+
+// install gives a new server the state of the session and makes it the current one. Clients learn of
+// changed lists.
+func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
+	// The first answer may take long, so it is awaited before the session is held up.
+	if _, err := p.call(ctx, "server/discover", object(nil).with("_meta", statelessMeta()).json()); err != nil {
+		return err
+	}
+	c.setup.Lock()
+	defer c.setup.Unlock()
+	c.mu.Lock()
+	handshake, initialized, level := c.handshake, c.initialized, c.level
+	subscribed := make([]json.RawMessage, 0, len(c.subscribed))
+	for uri, params := range c.subscribed {
+		if c.ownerOf(uri) == sl.kind {
+			subscribed = append(subscribed, params)
+		}
+	}
+	listens := make([]*listen, 0, len(c.listens))
+	for _, l := range c.listens {
+		listens = append(listens, l)
+	}
+	c.mu.Unlock()
+	if handshake != nil {
+		if _, err := p.call(ctx, "initialize", handshake); err != nil {
+			return err
+		}
+	}
+	if initialized {
+		p.send(notification("notifications/initialized", nil))
+		if level != nil {
+			_, _ = p.call(ctx, "logging/setLevel", level) // the server may not have logging
+		}
+		for _, params := range subscribed {
+			_, _ = p.call(ctx, "resources/subscribe", params) // the resource may be gone
+		}
+	}
+	now := listsOf(ctx, p)
+	sl.swap(p)
+	for _, l := range listens {
+		l.open(p)
+	}
+	if sl.kind == petrockKind {
+		c.sup.update(func() { c.sup.mustDerive = true })
+		c.sup.lookSoon()
+		if c.sup.o.NoPetrock {
+			return nil
+		}
+	}
+	c.listsChanged(sl.kind, now)
+	return nil
+}
+
+// notice sends a log message to the client, if the client has a session.
+func (c *session) notice(level, said string) {
+	c.mu.Lock()
+	ok, wanted := c.initialized, text(member(c.level, "level"))
+	c.mu.Unlock()
+	levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	if !ok || slices.Index(levels, level) < slices.Index(levels, wanted) {
+		return
+	}
+	c.send(notification("notifications/message", object(nil).with("level", quote(level)).with("logger", quote("petrock")).with("data", quote(said)).json()))
+}
+
+// say logs a line, and sends it to the client.
+func (c *session) say(level, said string) {
+	c.sup.logf("%s", said)
+	c.notice(level, said)
+}
+
+func isStateless(m message) bool { return m.param("_meta", metaVersion) != nil }

@@ -1,0 +1,13 @@
+// Petrock is the project's own petrock: it generates and checks components of this project, as a command
+// line and as an MCP server. It imports no other package of the project, so it works while those do not
+// compile. cmd/petrock builds and runs it.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/petrock/petrock/generators/cli"
+)
+
+func main() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout)) }
