@@ -13,13 +13,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is the position, id and time of a command in the log. Replay passes the same Event to
-// Apply, so Apply must take times and ids of new items from it. Order events by Seq: times decrease
-// when the clock is set back. See [Record] for the whole event.
+// An Event is the position, id, time and actor of a command in the log. Replay passes the same Event
+// to Apply, so Apply must take times, ids of new items and the caller from it. Order events by Seq:
+// times decrease when the clock is set back. See [Record] for the whole event.
 type Event struct {
-	Seq  int64     `json:"seq"`  // 1, 2, 3, … without gaps
-	ID   string    `json:"id"`   // unique in the log
-	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
+	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
+	ID    string    `json:"id"`              // unique in the log
+	Time  time.Time `json:"time"`            // when the command was executed, in UTC, to the microsecond
+	Actor string    `json:"actor,omitempty"` // who executed the command, see [Actor]; empty if unknown
 }
 
 // A Record is a whole event, as the store holds it.

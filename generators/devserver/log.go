@@ -27,6 +27,7 @@ type LogInput struct {
 	After   int64                      `json:"after,omitempty"`   // List later events
 	Limit   int                        `json:"limit,omitempty"`   // Default 20
 	Type    string                     `json:"type,omitempty"`    // show: only this type or feature; map: new type
+	Actor   string                     `json:"actor,omitempty"`   // show: only this caller
 	Version int                        `json:"version,omitempty"` // map: its version
 	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
 	Reason  string                     `json:"reason,omitempty"`  // For skip, map and restore
@@ -105,6 +106,9 @@ func (in LogInput) args() ([]string, error) {
 		args := []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--limit=%d", in.limit()+1)}
 		if in.Type != "" {
 			args = append(args, "--type="+in.Type)
+		}
+		if in.Actor != "" {
+			args = append(args, "--actor="+in.Actor)
 		}
 		return args, nil
 	case in.Seq == 0:

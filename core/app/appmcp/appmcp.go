@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"os"
+	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +116,22 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		return nil
 	})
 	return ctx, err
+}
+
+// Actor returns the actor of a call, for [app.Options]: the authenticated caller, anonymous for a remote
+// caller that is not authenticated, or the local user, such as local:ada.
+func Actor(ctx context.Context) string {
+	if id := auth.From(ctx); id != nil {
+		return id.Actor()
+	}
+	if call := mcp.CallFrom(ctx); call != nil && call.IsRemote() {
+		return "anonymous"
+	}
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil { // caches its result
+		name = u.Username
+	}
+	return "local:" + name
 }
 
 // URIs of the app's resources.

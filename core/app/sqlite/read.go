@@ -16,7 +16,7 @@ import (
 const (
 	stampSQL = "PRAGMA data_version"
 	lastSQL  = "SELECT max(seq) FROM log"
-	columns  = "seq, id, at, type, version, data, key, result"
+	columns  = "seq, id, at, type, version, data, key, result, actor"
 	pageSQL  = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
 	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
@@ -106,6 +106,7 @@ func record(row []driver.Value) (r app.Record) {
 	r.Key, _ = row[6].(string)
 	result, _ := row[7].([]byte)
 	r.Result = json.RawMessage(result)
+	r.Actor, _ = row[8].(string)
 	return r
 }
 
