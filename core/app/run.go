@@ -214,7 +214,8 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, err
 	}
 	defer r.app.mu.RUnlock()
-	d, p := r.app.resolve(record)
+	d := decodedEvent{Record: record}
+	p := r.app.resolve(&d)
 	feature := d.affected
 	var method eventMethod
 	if d.cmdType != nil {

@@ -39,6 +39,7 @@ type Options struct {
 
 // Register adds the tools of all features, and the app's resources. store is the store of the app.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
+// For the log to record callers, open the app with [Actor] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
 	var errs []error

@@ -14,7 +14,7 @@ import (
 
 // Statements that write.
 const (
-	insertSQL = "INSERT INTO log (" + columns + ") VALUES "
+	insertSQL = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor) VALUES "
 	rowSQL    = "(?,?,?,?,?,?,?,?,?)"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
