@@ -133,7 +133,9 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
-		if err := a.apply([]decodedEvent{a.decode(r)}); err != nil {
+		one := []decodedEvent{{Record: r}}
+		a.decode(&one[0])
+		if err := a.apply(one); err != nil {
 			return err
 		}
 	}
@@ -173,7 +175,8 @@ func (a *App) replay(from source) error {
 				failed = fmt.Errorf("read the log: %w", err)
 				break
 			}
-			batch = append(batch, a.decode(r))
+			batch = append(batch, decodedEvent{Record: r})
+			a.decode(&batch[len(batch)-1])
 			bytes += len(r.Data)
 			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return

@@ -214,7 +214,8 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, err
 	}
 	defer r.app.mu.RUnlock()
-	d, p := r.app.resolve(record)
+	d := decodedEvent{Record: record}
+	p := r.app.resolve(&d)
 	feature := d.affected
 	var method eventMethod
 	if d.cmdType != nil {
@@ -234,7 +235,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})
@@ -308,6 +309,9 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 		}
 	}
 }
+
+// actor returns the actor of the commands that the worker executes.
+func (r *runner) actor() string { return "worker:" + r.name }
 
 // keyPrefix returns the prefix of the idempotency keys of the commands that the worker executes.
 func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }

@@ -113,7 +113,7 @@ type Amendment struct {
 }
 
 // Amend records an amendment, also in the log, so that running processes rebuild their states. An
-// [App] of this process must not use the Store.
+// [App] of this process must not use the Store. The actor is that of [WithActor].
 func Amend(ctx context.Context, s Store, am Amendment) error {
 	if am.Reason == "" {
 		return fmt.Errorf("amend event %d: a reason is required", am.Seq)
@@ -153,7 +153,7 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 			return err
 		}
 		id := fmt.Sprintf("%s-%d", amendmentsDocument, last+1)
-		if err := tx.Append(Record{Event: Event{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
+		if err := tx.Append(Record{Event: Event{last + 1, id, am.Time, Actor(ctx)}, Type: amendedType, Version: 1, Data: data}); err != nil {
 			return err
 		}
 		return tx.Put(amendmentsDocument, document)

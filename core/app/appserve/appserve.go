@@ -103,7 +103,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 
 // app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
-	o.Program = d.program
+	o.Program, o.Actor = d.program, appmcp.Actor
 	return app.Open(ctx, store, o, d.appFeatures()...)
 }
 

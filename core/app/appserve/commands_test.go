@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
@@ -83,6 +84,20 @@ func TestLog(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("log %s shows %v", args, got)
 		}
+	}
+	actor := appmcp.Actor(t.Context())
+	if !strings.Contains(lines[0], "  "+actor+" ") || !strings.Contains(lines[3], "  - ") {
+		t.Errorf("the log lacks the actor %s:\n%s", actor, out)
+	}
+	if out := must(t, dir, "log", "--actor", actor, "--after", "1"); strings.Count(out, "\n") != 2 || strings.Contains(out, "users/invite") {
+		t.Errorf("log --actor %s shows\n%s", actor, out)
+	}
+	if out := must(t, dir, "log", "--actor", "eve", "--type", "posts"); out != "no events of type posts of actor eve\n" {
+		t.Errorf("log --actor eve shows %s", out)
+	}
+	must(t, dir, "log", "skip", "4", "--reason", "wrong")
+	if out := must(t, dir, "log", "show", "5"); !strings.Contains(out, `"actor": "`+actor+`"`) {
+		t.Errorf("the amendment is %s", out)
 	}
 	var shown, notice bytes.Buffer
 	cmd := command(New("weather", posts()), "log", "--json", "--type", "post", "--data", dir)

@@ -261,3 +261,81 @@ func TestBackup(t *testing.T) {
 		t.Errorf("files are left: %q", left)
 	}
 }
+
+// withoutActor creates the tables of builds that recorded no actors.
+const withoutActor = `
+CREATE TABLE log (
+	seq     INTEGER PRIMARY KEY,
+	id      TEXT    NOT NULL,
+	at      INTEGER NOT NULL, -- microseconds since 1970
+	type    TEXT    NOT NULL,
+	version INTEGER NOT NULL,
+	data    BLOB    NOT NULL,
+	key     TEXT,
+	result  BLOB
+);
+CREATE UNIQUE INDEX log_key ON log (key) WHERE key IS NOT NULL;
+CREATE TABLE documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+PRAGMA application_id=0x70747263;
+PRAGMA user_version=1;
+`
+
+// The store of an older build gets actors, also if several processes open it at once. The older build can
+// continue to use it. Its events have no actor.
+func TestAddActor(t *testing.T) {
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "log.db")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old, err := connect(path, "journal_mode=WAL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer old.close()
+		if err := old.exec(withoutActor); err != nil {
+			t.Fatal(err)
+		}
+		insert := func(seq int64) error {
+			r := storetest.Record(seq)
+			return old.exec("INSERT INTO log (seq, id, at, type, version, data) VALUES (?,?,?,?,?,?)", r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data))
+		}
+		if err := errors.Join(insert(1), insert(2)); err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				c, err := connect(path) // without the lock files, all of them add the column
+				if err == nil {
+					err = errors.Join((&Store{writer: c}).prepare(), c.close())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if err := insert(3); err != nil {
+			t.Fatal("the older build:", err)
+		}
+		s := open(t, path)
+		if _, err := more(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		actors := []string{}
+		for r, err := range s.Records(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := storetest.Record(r.Seq)
+			actors = append(actors, r.Actor)
+			if r.ID != want.ID || string(r.Data) != string(want.Data) || r.Time != want.Time {
+				t.Errorf("got %+v", r)
+			}
+		}
+		if got := strings.Join(actors, ","); got != ",,,ada" {
+			t.Errorf("the actors are %s", got)
+		}
+	}
+}

@@ -12,11 +12,12 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Statements that read.
+// Statements that read. Each column costs time, so the type and the actor are one, with a line break
+// between them.
 const (
 	stampSQL = "PRAGMA data_version"
 	lastSQL  = "SELECT max(seq) FROM log"
-	columns  = "seq, id, at, type, version, data, key, result"
+	columns  = "seq, id, at, type || coalesce(char(10) || actor, ''), version, data, key, result"
 	pageSQL  = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
 	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
@@ -98,7 +99,8 @@ func record(row []driver.Value) (r app.Record) {
 	r.ID, _ = row[1].(string)
 	at, _ := row[2].(int64)
 	r.Time = time.UnixMicro(at).UTC()
-	r.Type, _ = row[3].(string)
+	both, _ := row[3].(string)
+	r.Type, r.Actor, _ = strings.Cut(both, "\n")
 	version, _ := row[4].(int64)
 	r.Version = int(version)
 	data, _ := row[5].([]byte)

@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS log (
 	version INTEGER NOT NULL,
 	data    BLOB    NOT NULL,
 	key     TEXT,
-	result  BLOB
+	result  BLOB,
+	actor   TEXT -- files of older builds get it in addActor
 );
 CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
@@ -180,7 +181,8 @@ func isComplete(path string) bool {
 	return err == nil && header[writeVersion] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
-// prepare verifies that the file is a store, and creates the tables of a new one.
+// prepare verifies that the file is a store, creates the tables of a new one, and completes those of an
+// older build.
 func (s *Store) prepare() error {
 	id, err := s.writer.value("PRAGMA application_id")
 	if err != nil {
@@ -202,14 +204,33 @@ func (s *Store) prepare() error {
 	case version > schemaVersion:
 		return fmt.Errorf("the file has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
-	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil || !isNew {
+	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil {
 		return err
+	}
+	if !isNew {
+		return s.addActor()
 	}
 	script := fmt.Sprintf("BEGIN IMMEDIATE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT", schema, applicationID, schemaVersion)
 	if err := s.writer.exec(script); err != nil {
 		return errors.Join(err, s.writer.exec("ROLLBACK"))
 	}
 	return nil
+}
+
+// addActor adds the column actor to the log of an older build, which can still use the file: its events
+// have no actor. Another process may add the column at the same time.
+func (s *Store) addActor() error {
+	const hasActor = "SELECT count(*) FROM pragma_table_info('log') WHERE name = 'actor'"
+	found, err := s.writer.value(hasActor)
+	if err != nil || found > 0 {
+		return err
+	}
+	if err = s.writer.exec("ALTER TABLE log ADD COLUMN actor TEXT"); err != nil {
+		if found, _ := s.writer.value(hasActor); found > 0 {
+			return nil
+		}
+	}
+	return err
 }
 
 // errTimeout is the cause of a context that ended because a write waited too long.

@@ -14,8 +14,8 @@ import (
 
 // Statements that write.
 const (
-	insertSQL = "INSERT INTO log (" + columns + ") VALUES "
-	rowSQL    = "(?,?,?,?,?,?,?,?)"
+	insertSQL = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor) VALUES "
+	rowSQL    = "(?,?,?,?,?,?,?,?,?)"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
@@ -157,14 +157,17 @@ func chunk(n int) int { return min(n, 64) }
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
-		var key, result any
+		var key, result, actor any
 		if r.Key != "" {
 			key = r.Key
 		}
 		if r.Result != nil {
 			result = []byte(r.Result)
 		}
-		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
+		if r.Actor != "" {
+			actor = r.Actor
+		}
+		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result, actor)
 	}
 	defer clear(s.rows)
 	sql := insertSQL + rowSQL

@@ -27,7 +27,7 @@ func (s suite) records() {
 	s.count(4, 0)
 
 	odd := app.Record{
-		Event:   app.Event{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600))},
+		Event:   app.Event{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600)), Actor: "Ада \x00'; --"},
 		Type:    "a/ü",
 		Version: 1 << 30,
 		Data:    []byte("{\"s\": \"☃\\u0000\"}"),
