@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -283,51 +282,89 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Backup copies the store to a new file, which can be opened as a store. Other processes can read and
-// write meanwhile. If Backup fails, it leaves no file.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
-	if s.closed.Load() {
-		return errClosed
-	}
+// Swap puts the store in the file with in the place of the one in path, which need not be intact, and
+// keeps the old file as old. It fails if a process has the old store open.
+func Swap(ctx context.Context, path, with, old string) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("back up to %s: %w", path, err)
+			err = fmt.Errorf("replace %s: %w", path, err)
 		}
 	}()
-	if _, err := os.Lstat(path); err == nil {
-		return errors.New("the file already exists; remove it, or use another file")
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	lock := newFairLock(path)
+	err = lock.acquire(ctx)
+	hasLocks := err == nil
+	if err != nil && !errors.Is(err, errNoLocks) {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.close()) }()
+	last, err := lastEvent(with)
 	if err != nil {
 		return err
 	}
-	temp := file.Name()
-	defer os.Remove(temp)
-	if err := file.Close(); err != nil {
+	if err := setAside(ctx, path, old); err != nil {
 		return err
 	}
-	c, err := connect(s.path)
-	if err != nil {
-		return err
-	}
-	err = c.runStmt(ctx, "VACUUM INTO ?", []any{temp}, func(s stmt, args []driver.NamedValue) error {
-		_, err := s.ExecContext(ctx, args)
-		return err
-	})
-	if err := errors.Join(err, c.close()); err != nil {
-		return err
-	}
-	if err := syncPath(temp, os.O_RDWR); err != nil { // Windows flushes only files that are open for writing
-		return err
-	}
-	err = os.Link(temp, path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp, path) // some file systems have no hard links
-	}
-	if err != nil {
+	if err := os.Rename(with, path); err != nil {
 		return err
 	}
 	syncPath(filepath.Dir(path), os.O_RDONLY) // not all systems can flush folders
+	if !hasLocks {
+		return nil
+	}
+	var count counter // its last event may be a later one of the old store
+	if err := count.open(path + lockSuffix); err != nil {
+		return err
+	}
+	n, _, err := count.read()
+	if err == nil {
+		err = count.write((n|1)+1, last)
+	}
+	return errors.Join(err, count.close())
+}
+
+// lastEvent returns the last sequence number of a store that is closed.
+func lastEvent(path string) (int64, error) {
+	c, err := connect(path)
+	if err != nil {
+		return 0, err
+	}
+	last, err := c.value(lastSQL)
+	return last, errors.Join(err, c.close())
+}
+
+// setAside keeps the file of a store under another name as well, and moves its WAL away. It fails if
+// a process has the store open.
+func setAside(ctx context.Context, path, old string) error {
+	if _, err := os.Lstat(path); err == nil {
+		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use.
+		c, err := connect(path)
+		if err == nil {
+			soon, cancel := context.WithTimeout(ctx, time.Second)
+			err = c.execContext(soon, "PRAGMA journal_mode=DELETE")
+			cancel()
+			c.close()
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.New("another process has it open; stop all servers first")
+		}
+		err = os.Link(path, old)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = os.Rename(path, old) // some file systems have no hard links
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm"} { // left if the store is damaged
+		if err := os.Rename(path+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return nil
 }
 

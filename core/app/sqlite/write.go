@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 )
@@ -16,6 +17,7 @@ import (
 const (
 	insertSQL = "INSERT INTO log (" + columns + ") VALUES "
 	rowSQL    = "(?,?,?,?,?,?,?,?)"
+	updateSQL = "UPDATE log SET id = ?2, at = ?3, type = ?4, version = ?5, data = ?6, key = ?7, result = ?8 WHERE seq = ?1"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
@@ -29,6 +31,7 @@ type tx struct {
 	last          int64 // last sequence number, buffered records included
 	records       []app.Record
 	puts          []document
+	buffered      int // bytes in records
 	inTransaction bool
 	err           error // of an earlier flush, after which SQLite may have ended the transaction
 }
@@ -145,7 +148,7 @@ func (t *tx) flush(transaction bool) error {
 			return err
 		}
 	}
-	t.records, t.puts = nil, nil
+	t.records, t.puts, t.buffered = nil, nil, 0
 	return nil
 }
 
@@ -157,14 +160,7 @@ func chunk(n int) int { return min(n, 64) }
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
-		var key, result any
-		if r.Key != "" {
-			key = r.Key
-		}
-		if r.Result != nil {
-			result = []byte(r.Result)
-		}
-		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
+		s.rows = appendRow(s.rows, r)
 	}
 	defer clear(s.rows)
 	sql := insertSQL + rowSQL
@@ -173,6 +169,21 @@ func (s *Store) insert(records []app.Record) error {
 	}
 	return s.writer.exec(sql, s.rows...)
 }
+
+// appendRow appends the columns of a record.
+func appendRow(row []any, r app.Record) []any {
+	var key, result any
+	if r.Key != "" {
+		key = r.Key
+	}
+	if r.Result != nil {
+		result = []byte(r.Result)
+	}
+	return append(row, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
+}
+
+// maxBuffered is the size of the buffered data at which Append writes it.
+const maxBuffered = 4 << 20
 
 // Append implements [app.Tx].
 func (t *tx) Append(records ...app.Record) error {
@@ -192,8 +203,64 @@ func (t *tx) Append(records ...app.Record) error {
 		r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
 		r.Result = bytes.Clone(r.Result)
 		t.records = append(t.records, r)
+		if t.buffered += len(r.Data) + len(r.Result); t.buffered > maxBuffered {
+			if err := t.flushBuffered(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// Replace implements [app.Tx]. The old content is overwritten with zeros.
+func (t *tx) Replace(r app.Record) error {
+	if _, err := t.Stamp(); err != nil {
+		return err
+	}
+	if r.Seq < 1 || r.Seq > t.last {
+		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+	}
+	if err := t.flushBuffered(); err != nil {
+		return err
+	}
+	if !t.inTransaction {
+		if err := t.begin(context.Background()); err != nil {
+			return err
+		}
+	}
+	if t.err = t.s.writer.exec("PRAGMA secure_delete=ON"); t.err == nil {
+		r.Data = append([]byte{}, r.Data...)
+		t.err = t.s.writer.exec(updateSQL, appendRow(nil, r)...)
+	}
+	return t.err
+}
+
+// Scrub implements [app.Store]. It rewrites the file, and truncates the WAL.
+func (s *Store) Scrub(ctx context.Context) error {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.writer.execContext(ctx, "VACUUM"); err != nil {
+		return fmt.Errorf("rewrite %s: %w", s.path, err)
+	}
+	for start := time.Now(); ; {
+		inUse, err := s.writer.value("PRAGMA wal_checkpoint(TRUNCATE)")
+		switch {
+		case err != nil:
+			return fmt.Errorf("truncate %s-wal: %w", s.path, err)
+		case inUse == 0:
+			return nil
+		case time.Since(start) > s.timeout:
+			return fmt.Errorf("truncate %s-wal: timeout after %v, because another process reads it; retry when it has finished", s.path, s.timeout)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * busyDelay):
+		}
+	}
 }
 
 // Stamp returns the stamp of the store, which cannot change during a Write. It also sets t.last.
@@ -235,6 +302,14 @@ func (t *tx) Get(name string) ([]byte, error) {
 		return nil, err
 	}
 	return t.s.writer.document(name)
+}
+
+// Names implements [app.Tx].
+func (t *tx) Names(prefix string) ([]string, error) {
+	if err := t.flushBuffered(); err != nil {
+		return nil, err
+	}
+	return t.s.writer.names(prefix)
 }
 
 // Find implements [app.Tx].
