@@ -17,7 +17,7 @@ import (
 const (
 	insertSQL = "INSERT INTO log (" + columns + ") VALUES "
 	rowSQL    = "(?,?,?,?,?,?,?,?)"
-	updateSQL = "UPDATE log SET id = ?2, at = ?3, type = ?4, version = ?5, data = ?6, key = ?7, result = ?8 WHERE seq = ?1"
+	deleteSQL = "DELETE FROM log WHERE seq = ?"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
@@ -160,7 +160,14 @@ func chunk(n int) int { return min(n, 64) }
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
-		s.rows = appendRow(s.rows, r)
+		var key, result any
+		if r.Key != "" {
+			key = r.Key
+		}
+		if r.Result != nil {
+			result = []byte(r.Result)
+		}
+		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
 	}
 	defer clear(s.rows)
 	sql := insertSQL + rowSQL
@@ -168,18 +175,6 @@ func (s *Store) insert(records []app.Record) error {
 		sql += strings.Repeat(","+rowSQL, more)
 	}
 	return s.writer.exec(sql, s.rows...)
-}
-
-// appendRow appends the columns of a record.
-func appendRow(row []any, r app.Record) []any {
-	var key, result any
-	if r.Key != "" {
-		key = r.Key
-	}
-	if r.Result != nil {
-		result = []byte(r.Result)
-	}
-	return append(row, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
 }
 
 // maxBuffered is the size of the buffered data at which Append writes it.
@@ -228,9 +223,12 @@ func (t *tx) Replace(r app.Record) error {
 			return err
 		}
 	}
+	r.Data = append([]byte{}, r.Data...)
 	if t.err = t.s.writer.exec("PRAGMA secure_delete=ON"); t.err == nil {
-		r.Data = append([]byte{}, r.Data...)
-		t.err = t.s.writer.exec(updateSQL, appendRow(nil, r)...)
+		t.err = t.s.writer.exec(deleteSQL, r.Seq)
+	}
+	if t.err == nil {
+		t.err = t.s.insert([]app.Record{r})
 	}
 	return t.err
 }
