@@ -153,7 +153,7 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a file; %s", file, d.dirHint())
 	case info.Size() == 0:
-		return nil, fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
+		return nil, fmt.Errorf("read %s: the file is empty; restore a backup with --replace, or %s", file, d.dirHint())
 	}
 	return d.open(ctx, file)
 }

@@ -27,11 +27,11 @@ func (d *Data) newBackup() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Back up the data to a file",
 		Long: `Back up the data to a new file: all events, and everything that is stored with them, such as
-amendments, idempotency keys and the positions of workers. Servers can keep running; the backup has the
-data of one moment.
+amendments, idempotency keys and the positions of workers. Servers can keep running; the backup
+has the data of one moment.
 
-The file has a line of JSON for each event, compressed with gzip. The backup is read back and replayed,
-and compared with the data. If it differs, there is no file.`,
+The file has a line of JSON for each event, compressed with gzip. The backup is read back, replayed
+and compared with the data. If it differs, no file is written.`,
 		Example: d.examples("backup " + example),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -162,8 +162,8 @@ func (d *Data) newRestoreBackup() *cobra.Command {
 		Long: `Restore the data from a file that backup has written. The data folder must have no events, unless
 --replace is given. Snapshots are not in a backup; run replay --snapshot to take new ones.
 
-The restored data is replayed and compared with the backup before it is committed. If restore fails or
-is interrupted, the data is as before.
+The restored data is replayed and compared with the backup before it is committed. If restore fails
+or is interrupted, the data is as before.
 
 With --replace, the old data is kept under another name, and all servers must be stopped. This also
 replaces data that is damaged.`,
@@ -244,9 +244,9 @@ func (d *Data) newCopy() *cobra.Command {
 		Long: `Copy the event log of one place, with everything that is stored with it, to another place, which
 must have no events. A place is a value of --data.
 
-Both logs are replayed and compared before the copy is committed. If log copy fails or is interrupted,
-TO is as before. FROM is not changed. Events that servers append to FROM afterwards are not in TO, so stop
-them first, and start them again with TO.`,
+Both logs are replayed and compared before the copy is committed. If log copy fails or is
+interrupted, TO is as before. FROM is not changed. Events that servers append to FROM later are not
+in TO, so stop the servers first, and start them again with TO.`,
 		Example: d.examples("log copy data /srv/" + d.program),
 		Args:    mcpcli.ExactArgs("data", "/srv/"+d.program),
 		RunE: func(cmd *cobra.Command, args []string) error {

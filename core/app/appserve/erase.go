@@ -21,15 +21,16 @@ func (d *Data) newErase() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase SEQ",
 		Short: "Remove the content of an event for good",
-		Long: `Remove the content of an event for good, for example personal data. This cannot be undone. It removes
-the event's data, idempotency key and result, its amendments, the errors of workers about it, and the
-snapshots, which are taken again. The file is rewritten, so commands wait meanwhile.
+		Long: `Remove the content of an event for good, for example personal data. This cannot be undone. It
+removes the event's data, idempotency key and result, its amendments, the errors of workers about
+it, and the snapshots, which are taken again. The file is rewritten, and commands wait meanwhile.
 
-The number, id, time and type of the event stay. Replay and workers skip it, and running servers rebuild
-their state without it. The log records who erased it, when and why; the reason must not repeat the content.
+The number, id, time and type of the event stay. Replay and workers skip it, and running servers
+rebuild their state without it. The log records who erased it, when and why; the reason must not
+repeat the content.
 
-The change is tried first. If it breaks another event, nothing is erased. Not removed are: earlier backups,
-other events with the same content, and the content that workers have saved in their fields or sent elsewhere.
+The change is tried first. If it breaks another event, nothing is erased. Earlier backups, other
+events with the same content, and the saved fields of workers are not changed.
 
 Without --yes, log erase asks first, on a terminal.`,
 		Example: d.examples("log erase 17", "log erase 17 --yes --reason 'request of 12 May'"),

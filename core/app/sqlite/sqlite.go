@@ -38,6 +38,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
 `
 
+// smallestPage is the size of the smallest SQLite file.
+const smallestPage = 512
+
 var errClosed = errors.New("the store is closed")
 
 // A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous is
@@ -110,7 +113,6 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			return s, err
 		}
 	}
-	const smallestPage = 512
 	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
 		return s, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
 	}
@@ -144,7 +146,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 // lostEvents returns the error for a log that ends before the last committed event.
 func (s *Store) lostEvents(last, committed int64) error {
 	name := filepath.Base(s.path)
-	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
+	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup with --replace, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
 }
 
 // acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the lock
@@ -340,17 +342,14 @@ func lastEvent(path string) (int64, error) {
 // setAside keeps the file of a store under another name as well, and moves its WAL away. It fails if
 // a process has the store open.
 func setAside(ctx context.Context, path, old string) error {
-	if _, err := os.Lstat(path); err == nil {
-		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use.
-		c, err := connect(path)
-		if err == nil {
-			soon, cancel := context.WithTimeout(ctx, time.Second)
-			err = c.execContext(soon, "PRAGMA journal_mode=DELETE")
-			cancel()
-			c.close()
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
+	if info, err := os.Stat(path); err == nil {
+		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use. It
+		// would remove the WAL of an empty file.
+		if info.Size() >= smallestPage && isInUse(ctx, path) {
 			return errors.New("another process has it open; stop all servers first")
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		err = os.Link(path, old)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -366,6 +365,19 @@ func setAside(ctx context.Context, path, old string) error {
 		}
 	}
 	return nil
+}
+
+// isInUse moves the WAL of a store into its file. It reports true if another process has the file open,
+// and false if it can do neither.
+func isInUse(ctx context.Context, path string) bool {
+	c, err := connect(path)
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return errors.Is(c.execContext(ctx, "PRAGMA journal_mode=DELETE"), context.DeadlineExceeded)
 }
 
 // syncPath flushes a file, or the entries of a folder, to the disk.
