@@ -23,8 +23,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// backupVersion is the version of the format. A new field of an event does not change it: builds that
-// do not know the field refuse the backup.
+// backupVersion is the version of the format. A new field of an event does not change it: builds
+// that do not know the field refuse the backup.
 const backupVersion = 1
 
 // A backupLine is a line of a backup: JSON lines, compressed with gzip. It has one field. The first
@@ -143,8 +143,8 @@ func decodeLine(text []byte) (line backupLine, err error) {
 	return line, err
 }
 
-// encodeView calls emit with the lines of the documents and events of a view. It leaves out snapshots,
-// which can be taken again.
+// encodeView calls emit with the lines of the documents and events of a view. It leaves out
+// snapshots, which can be taken again.
 func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error) {
 	sum := sha256.New()
 	add := func(line []byte, err error) error {
@@ -187,8 +187,8 @@ func documentNames(v View) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, snapshotsPrefix) }), err
 }
 
-// WriteBackup writes the events and documents of a view to out, without snapshots. program is the name
-// of the program, for people.
+// WriteBackup writes the events and documents of a view to out, without snapshots. program is the
+// name of the program, for people.
 func WriteBackup(out io.Writer, v View, program string) error {
 	zip := gzip.NewWriter(out)
 	write := func(line []byte) error {
@@ -222,8 +222,8 @@ type Backup struct {
 	documents map[string][]byte
 }
 
-// ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens the
-// file; it is called again for each iteration of the events.
+// ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
+// the file; it is called again for each iteration of the events.
 func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 	b := &Backup{open: open, documents: map[string][]byte{}}
 	err := b.each(func(line backupLine) bool {
@@ -347,8 +347,9 @@ func NewDigest(ctx context.Context, v View, features ...Feature) (Digest, error)
 // ErrNotEmpty means that the target of a copy has events.
 var ErrNotEmpty = errors.New("the log has events")
 
-// Copy copies the events and documents of a view, without snapshots, to a store that has no events. It
-// compares both by their digests, and commits only if they are equal. A failed Copy changes nothing.
+// Copy copies the events and documents of a view, without snapshots, to a store that has no
+// events. It compares both by their digests, and commits only if they are equal. A failed Copy
+// changes nothing.
 func Copy(ctx context.Context, to Store, from View, features ...Feature) (Digest, error) {
 	want, err := NewDigest(ctx, from, features...)
 	if err != nil {

@@ -29,8 +29,8 @@ func everything(t *testing.T, s app.Store) string {
 	return all
 }
 
-// An erased event leaves its number, id, time and type. Everything else about it is gone, and running
-// processes have a state without it.
+// An erased event leaves its number, id, time and type. Everything else about it is gone, and
+// running processes have a state without it.
 func TestErase(t *testing.T) {
 	m := app.NewMemory()
 	running := open(t, m.Share())

@@ -212,8 +212,7 @@ func TestOwnStamp(t *testing.T) {
 	}
 }
 
-// Content that was replaced or deleted is in no file, whichever store scrubs, and while another one is
-// open.
+// After Scrub, content that was replaced or deleted is in no file, also while another store is open.
 func TestScrub(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")

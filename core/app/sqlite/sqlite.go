@@ -284,8 +284,8 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Swap puts the store in the file with in the place of the one in path, which need not be intact, and
-// keeps the old file as old. It fails if a process has the old store open.
+// Swap puts the store in the file with in the place of the one in path, which need not be intact,
+// and keeps the old file as old. It fails if a process has the old store open.
 func Swap(ctx context.Context, path, with, old string) (err error) {
 	defer func() {
 		if err != nil {
@@ -367,8 +367,8 @@ func setAside(ctx context.Context, path, old string) error {
 	return nil
 }
 
-// isInUse moves the WAL of a store into its file. It reports true if another process has the file open,
-// and false if it can do neither.
+// isInUse moves the WAL of a store into its file. It reports whether that failed because another
+// process has the file open.
 func isInUse(ctx context.Context, path string) bool {
 	c, err := connect(path)
 	if err != nil {
