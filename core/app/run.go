@@ -259,6 +259,19 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		if r.Trying != record.Seq {
 			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
 		}
+		if r.Tries > 0 { // the event may have been amended or erased since the last try
+			var err error
+			if record, err = Find(ctx, r.app.store, record.Seq); err != nil {
+				return err
+			}
+			if handle, err = r.handlerFor(ctx, record); err != nil {
+				return err
+			}
+			if handle == nil {
+				r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
+				return nil
+			}
+		}
 		if r.Tries >= r.app.o.Tries {
 			return r.setAside(ctx, record)
 		}

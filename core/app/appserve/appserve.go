@@ -1,5 +1,5 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay and backup, and the flags --data and, for serve, --app-resources.
+// replay, backup and restore, and the flags --data and, for serve, --app-resources.
 package appserve
 
 import (
@@ -46,9 +46,9 @@ func (d *Data) Flags(cmd *cobra.Command) {
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
-// Commands returns log, workers, replay and backup.
+// Commands returns log, workers, replay, backup and restore.
 func (d *Data) Commands() []*cobra.Command {
-	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup()}
+	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup(), d.newRestoreBackup()}
 	for _, cmd := range all {
 		cmd.GroupID = "Manage data:"
 		d.Flags(cmd)
@@ -85,7 +85,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 }
 
 // start replays the event log and registers the features. run runs their workers.
-func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store *sqlite.Store, dir string) (run func(context.Context), err error) {
+func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
 	a, err := d.app(ctx, store, app.Options{Logger: log})
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (d *Data) appFeatures() []app.Feature {
 const fileName = "log.db"
 
 // create opens the event log in a folder, and creates both if needed.
-func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
+func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
 	}
@@ -128,32 +128,37 @@ func (d *Data) create(ctx context.Context, dir string) (*sqlite.Store, error) {
 }
 
 // withStore calls f with the event log, which must exist.
-func (d *Data) withStore(ctx context.Context, f func(store *sqlite.Store) error) error {
+func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, fileName)
-	_, lockErr := os.Stat(file + ".lock")
-	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
-	case err != nil:
-		return fmt.Errorf("find the data: %w; %s", err, d.dirHint())
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file; %s", file, d.dirHint())
-	case info.Size() == 0:
-		return fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
-	}
-	store, err := d.open(ctx, file)
+	store, err := d.existing(ctx, dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f(store), store.Close())
 }
 
-func (d *Data) open(ctx context.Context, file string) (*sqlite.Store, error) {
+// existing opens the event log in a folder, which must exist.
+func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
+	file := filepath.Join(dir, fileName)
+	_, lockErr := os.Stat(file + ".lock")
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
+	case err != nil:
+		return nil, fmt.Errorf("find the data: %w; %s", err, d.dirHint())
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file; %s", file, d.dirHint())
+	case info.Size() == 0:
+		return nil, fmt.Errorf("read %s: the file is empty; restore a backup with --replace, or %s", file, d.dirHint())
+	}
+	return d.open(ctx, file)
+}
+
+func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
@@ -235,7 +240,7 @@ func (e shownEvent) note() string {
 	if restores(*e.Amendment, e.Record) {
 		how = "restored"
 	}
-	return fmt.Sprintf("  (%s: %s)", how, shorten(e.Amendment.Reason, 300))
+	return "  (" + withReason(how, *e.Amendment) + ")"
 }
 
 // text returns the data of an event, or the description of an amendment.
@@ -244,12 +249,25 @@ func (e shownEvent) text() string {
 	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
 		return string(e.Data)
 	}
-	return fmt.Sprintf("event %d is %s: %s", am.Seq, describe(am), shorten(am.Reason, 300))
+	return withReason(fmt.Sprintf("event %d is %s", am.Seq, describe(am)), am)
+}
+
+// withReason adds the reason of an amendment, if it has one, to its description.
+func withReason(text string, am app.Amendment) string {
+	if am.Reason == "" {
+		return text
+	}
+	return text + ": " + shorten(am.Reason, 300)
 }
 
 // describe returns how an amended event is read.
 func describe(am app.Amendment) string {
-	if am.Skip {
+	switch {
+	case am.Erased && am.By != "":
+		return "erased by " + shorten(am.By, 60)
+	case am.Erased:
+		return "erased"
+	case am.Skip:
 		return "skipped"
 	}
 	return "read as " + shorten(am.Type, 60)

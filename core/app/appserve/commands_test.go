@@ -29,7 +29,11 @@ func TestUsage(t *testing.T) {
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
 		"log --after -1":                "must not be negative",
-		"backup":                        "backup needs FILE, such as weather-monday.db",
+		"backup":                        "backup needs FILE, such as weather-monday.jsonl.gz",
+		"restore":                       "restore needs FILE, such as weather-monday.jsonl.gz",
+		"log copy a":                    "log copy needs FROM and TO, such as data /srv/weather",
+		"log erase x":                   "not the number of an event",
+		"log erase 1":                   "pass --yes",
 		"log skip":                      "log skip needs SEQ, such as 17",
 		"log show 1 2":                  `unexpected argument "2": usage: show SEQ`,
 		"workers retry":                 "workers retry needs WORKER, such as posts/digest",
@@ -52,6 +56,9 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "worker posts/digset does not exist; the workers are: posts/digest",
 		"workers retry digest --all":                 "worker digest does not exist; the workers are: posts/digest",
+		"log erase 2 --yes":                          "event 2 does not exist; the last event is 1",
+		"restore no":                                 "read backup no: open no",
+		"log copy " + dir + " " + dir:                "the log has events",
 		"backup " + dir:                              "already exists",
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
@@ -362,21 +369,6 @@ func content(t *testing.T, dir string) string {
 		all += fmt.Sprintf("%s: %s\n", name, document)
 	}
 	return all
-}
-
-// A backup, taken while a server runs, is usable data.
-func TestBackup(t *testing.T) {
-	dir := filled(t, "a")
-	client, end := serve(t, dir)
-	defer end()
-	client.CallTool("posts_create", create{"b"})
-	copied := t.TempDir()
-	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Backed up to "+filepath.Join(copied, fileName)) {
-		t.Errorf("got output %s", out)
-	}
-	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
-		t.Errorf("the copy has %s", out)
-	}
 }
 
 func TestShort(t *testing.T) {

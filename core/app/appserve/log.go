@@ -10,11 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"reflect"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -22,7 +20,6 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
-	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -48,15 +45,15 @@ anonymous, or - if the event has none. On a terminal the data is shortened; log 
 it. The output is text, also in a file or a pipe, unless --json is given.
 
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
-restore.`,
+restore. To remove the content of an event for good, use log erase.`,
 		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --actor local:ada", "log --json | jq .type", "log show 17"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
 				return terminal.Usagef("--after and --limit must not be negative")
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			return d.withStore(ctx, func(store *sqlite.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
+			return d.withStore(ctx, func(store app.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +63,7 @@ restore.`,
 	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
 	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
 	flags.StringVar(&v.actor, "actor", "", "show events of this actor, such as local:ada")
-	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
+	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore(), d.newErase(), d.newCopy())
 	return cmd
 }
 
@@ -188,7 +185,7 @@ func (d *Data) newShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
 				record, err := app.Find(cmd.Context(), store, seq)
 				if err != nil {
 					return err
@@ -326,7 +323,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 	}
 	am.Time = time.Now().UTC()
 	ctx := app.WithActor(cmd.Context(), appmcp.Actor(cmd.Context()))
-	return d.withStore(ctx, func(store *sqlite.Store) error {
+	return d.withStore(ctx, func(store app.Store) error {
 		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {
 			return err

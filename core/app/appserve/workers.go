@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -36,7 +35,7 @@ A worker retries a failed event with a growing delay, and finally sets it aside.
 run workers retry. If the type of a worker has changed, discard its saved fields with workers reset.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
 				all, err := d.shownWorkers(cmd.Context(), store)
 				if err != nil {
 					return err
@@ -138,7 +137,7 @@ retries them; if none does, the next server that starts.`,
 				}
 				seqs = append(seqs, seq)
 			}
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error { return d.retry(cmd, store, args[0], seqs) })
+			return d.withStore(cmd.Context(), func(store app.Store) error { return d.retry(cmd, store, args[0], seqs) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "retry all events that the worker has set aside")
@@ -235,7 +234,7 @@ server that runs the worker first.`,
 		Example: d.examples("workers reset posts/digest"),
 		Args:    mcpcli.ExactArgs("posts/digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.withStore(cmd.Context(), func(store *sqlite.Store) error {
+			return d.withStore(cmd.Context(), func(store app.Store) error {
 				w, err := d.worker(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
