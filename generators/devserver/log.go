@@ -23,7 +23,7 @@ import (
 // LogInput is the input of log.
 type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"`  // Default: show
-	Seq     int64                      `json:"seq,omitempty"`     // Event; show lists without it
+	Seq     int64                      `json:"seq,omitempty"`     // Without it, show lists
 	After   int64                      `json:"after,omitempty"`   // List later events
 	Limit   int                        `json:"limit,omitempty"`   // Default 20
 	Type    string                     `json:"type,omitempty"`    // Only this type or feature; map: new type
