@@ -36,8 +36,8 @@ var mayImport = []struct {
 	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/mcpcli", "core/project", "core/terminal"}},
 	{"core/app/storetest", []string{"core/app"}},
 	{"core/app/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
-	{"core/app/apptest", []string{"core/app", "core/app/appmcp", "core/mcp", "core/mcptest"}},
-	{"core/mcptest", []string{"core/client", "core/mcp", "core/schema", "core/strictjson"}},
+	{"core/app/apptest", []string{"core/app", "core/app/appmcp", "core/auth", "core/mcp", "core/mcptest"}},
+	{"core/mcptest", []string{"core/auth", "core/client", "core/mcp", "core/schema", "core/strictjson"}},
 
 	{"generators/contract", []string{"core/..."}},
 	{"generators/gen", []string{"generators/contract", "core/..."}},

@@ -23,7 +23,7 @@
 //   - app/postgres: the event log in a PostgreSQL database
 //   - app/storetest: the tests that every store of events must pass
 //   - app/appmcp: offer features to MCP clients, as tools and resources
-//   - app/appserve: the commands and flags of features: log, workers, replay, backup
+//   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
 // A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app

@@ -16,7 +16,7 @@ type CommandInput struct {
 	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool. Default: none; the body still returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // Such as: Publishes a post.
 	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
-	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID as a new id, e.Time as now). No clock, randomness or I/O: events are replayed
+	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed
 	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …
 }
 
@@ -123,7 +123,7 @@ func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 }
 
 // Apply changes s. It runs again on replay, so it depends on s, c and e alone: use e.ID as the id of
-// something new, and e.Time as the current time.
+// something new, e.Time as the current time, and e.Actor as the caller.
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
 }`, "context", p.Import("core/app"))

@@ -61,6 +61,10 @@ type Options struct {
 	Now     func() time.Time // nil means [time.Now]
 	NewID   func() string    // nil means random ids
 
+	// Actor returns the name of the caller that a context belongs to. nil means that callers have no
+	// names. See [Actor].
+	Actor func(context.Context) string
+
 	// Progress is called once a second during replay, with the number of events applied so far.
 	// nil logs the progress.
 	Progress func(done int64)
@@ -273,6 +277,7 @@ type scope struct {
 	app       *App
 	holdsLock bool        // a check or query, which holds the lock on the states
 	call      *workerCall // nil outside of workers
+	actor     string      // empty means that of [Options]
 }
 
 // A workerCall is one call of a worker's method, for an event or on schedule.
@@ -314,7 +319,36 @@ func (s scope) with(ctx context.Context) context.Context {
 }
 
 // With returns a context for [Do] and [Ask]. The contexts of workers contain the app already.
-func With(ctx context.Context, a *App) context.Context { return scope{app: a}.with(ctx) }
+func With(ctx context.Context, a *App) context.Context {
+	return scope{app: a, actor: scopeOf(ctx).actor}.with(ctx)
+}
+
+// Actor returns the name of the caller of a command, query or tool; empty if it is unknown. The log
+// records it with each command. Workers are callers too, with names such as worker:posts/digest. Apply
+// must use the actor of its event instead.
+func Actor(ctx context.Context) string {
+	s := scopeOf(ctx)
+	return s.app.actor(ctx, s)
+}
+
+// WithActor sets the caller of the commands and queries that use the context, unless actor is empty. A
+// worker uses it to act for the actor of its event.
+func WithActor(ctx context.Context, actor string) context.Context {
+	if actor == "" {
+		return ctx
+	}
+	s := scopeOf(ctx)
+	s.actor = actor
+	return s.with(ctx)
+}
+
+// actor returns the caller of a context with scope s. a may be nil.
+func (a *App) actor(ctx context.Context, s scope) string {
+	if s.actor != "" || a == nil || a.o.Actor == nil {
+		return s.actor
+	}
+	return a.o.Actor(ctx)
+}
 
 // Now returns the current time of the app of ctx; in tests it follows the test's clock. Apply must
 // use the time of its event instead.

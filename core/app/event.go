@@ -13,19 +13,20 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is the position, id and time of a command in the log. Replay passes the same Event to
-// Apply, so Apply must take times and ids of new items from it. Order events by Seq: times decrease
-// when the clock is set back. See [Record] for the whole event.
+// An Event is the position, id, time and actor of a command in the log. Replay passes the same Event
+// to Apply, so Apply must take times, ids of new items and the caller from it. Order events by Seq:
+// times decrease when the clock is set back. See [Record] for the whole event.
 type Event struct {
-	Seq  int64     `json:"seq"`  // 1, 2, 3, … without gaps
-	ID   string    `json:"id"`   // unique in the log
-	Time time.Time `json:"time"` // when the command was executed, in UTC, to the microsecond
+	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
+	ID    string    `json:"id"`              // unique in the log
+	Time  time.Time `json:"time"`            // when the command was executed, in UTC, to the microsecond
+	Actor string    `json:"actor,omitempty"` // who executed the command, see [Actor]; empty if unknown
 }
 
 // A Record is a whole event, as the store holds it.
 type Record struct {
 	Event
-	Type    string          `json:"type"`    // such as posts/create
+	Type    string          `json:"type"`    // such as posts/create; without line breaks
 	Version int             `json:"version"` // of the command
 	Data    json.RawMessage `json:"data"`    // the fields of the command
 
@@ -49,14 +50,13 @@ type decodedEvent struct {
 	affected *feature     // feature that err stops; nil if this build does not have it
 }
 
-// decode finds the command of a record, and decodes its data unless the state already includes the
+// decode finds the command of d.Record, and decodes its data unless the state already includes the
 // event.
-func (a *App) decode(r Record) decodedEvent {
-	d, p := a.resolve(r)
-	if d.cmdType != nil && r.Seq > d.cmdType.feature.from {
+func (a *App) decode(d *decodedEvent) {
+	p := a.resolve(d)
+	if d.cmdType != nil && d.Seq > d.cmdType.feature.from {
 		d.decodeData(p)
 	}
-	return d
 }
 
 // decodeData sets the command, or the error.
@@ -72,17 +72,16 @@ func (d *decodedEvent) decodeData(p Payload) {
 	}
 }
 
-// resolve finds the command type of a record, nil if the event is ignored, and the payload to decode:
-// that of the record, of its amendment, or of Map.
-func (a *App) resolve(r Record) (d decodedEvent, p Payload) {
-	d.Record = r
-	p = Payload{r.Type, r.Version, r.Data}
-	if strings.HasPrefix(r.Type, ownFeature+"/") {
-		return d, p
+// resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload to
+// decode: that of the record, of its amendment, or of Map.
+func (a *App) resolve(d *decodedEvent) Payload {
+	p := Payload{d.Type, d.Version, d.Data}
+	if strings.HasPrefix(d.Type, ownFeature+"/") {
+		return p
 	}
-	amendment, amended := a.amendments[r.Seq]
+	amendment, amended := a.amendments[d.Seq]
 	if amendment.Skip {
-		return d, p
+		return p
 	}
 	if amended {
 		p = Payload{amendment.Type, amendment.Version, amendment.Data}
@@ -90,11 +89,11 @@ func (a *App) resolve(r Record) (d decodedEvent, p Payload) {
 	if d.cmdType, d.err = a.findCommand(&p); d.err != nil {
 		d.affected = a.affectedFeature(p.Type, d.err)
 		if d.affected == nil && !amended {
-			d.affected = a.affectedFeature(r.Type, d.err) // Map returned the type of another feature
+			d.affected = a.affectedFeature(d.Type, d.err) // Map returned the type of another feature
 		}
-		d.err = mappedError(r, p, d.err)
+		d.err = mappedError(d.Record, p, d.err)
 	}
-	return d, p
+	return p
 }
 
 // affectedFeature returns the feature of an event without a command: the feature of its type, or the
@@ -218,7 +217,8 @@ func (f *feature) callMap(p Payload) (mapped Payload, err error) {
 func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	d, p := a.resolve(r)
+	d := decodedEvent{Record: r}
+	p := a.resolve(&d)
 	if d.err == nil && d.cmdType != nil {
 		d.decodeData(p)
 	}

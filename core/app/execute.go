@@ -48,6 +48,7 @@ type pending struct {
 	cmdType *commandType
 	command command
 	data    json.RawMessage
+	actor   string
 
 	key      string
 	givenKey string // as the caller chose it
@@ -126,7 +127,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)
 	}
-	p := &pending{ctx: ctx, cmdType: t, data: data, wake: make(chan struct{}, 1)}
+	p := &pending{ctx: ctx, cmdType: t, data: data, actor: a.actor(ctx, in), wake: make(chan struct{}, 1)}
 	if p.command, err = t.decode(data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
 	}
@@ -380,14 +381,14 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		return r, stuck
 	}
 	state := p.cmdType.feature.state
-	if err := p.command.check(scope{app: a, holdsLock: true}.with(p.ctx), state); err != nil {
+	if err := p.command.check(scope{app: a, holdsLock: true, actor: p.actor}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			return r, err // of another feature, which Check queried
 		}
 		return r, refused{err}
 	}
 	r = Record{
-		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now())},
+		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now()), p.actor},
 		Type:    p.cmdType.eventType,
 		Version: p.cmdType.version,
 		Data:    p.data,

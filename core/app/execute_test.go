@@ -304,3 +304,93 @@ func (nested) Check(ctx context.Context, _ *odd) error {
 	return err
 }
 func (nested) Apply(*odd, app.Event) int { return 0 }
+
+// Own returns the actor of the context in a check, in a query and in the event.
+type Own struct{}
+
+func (Own) Check(ctx context.Context, _ *State) error {
+	if actor := app.Actor(ctx); actor == "eve" {
+		return fmt.Errorf("%s may not", actor)
+	}
+	return nil
+}
+
+func (Own) Apply(_ *State, e app.Event) string { return e.Actor }
+
+func (Own) Answer(ctx context.Context, _ *State) (string, error) { return app.Actor(ctx), nil }
+
+// own returns a feature with Own, whose worker answers each Count with an Own, twice: for itself, and
+// for the actor of the event.
+func own() app.Feature {
+	f := items()
+	f.Commands = append(f.Commands, app.CommandOf[Own]("own", 1))
+	f.Workers = []app.Worker{app.WorkerOf("counter", func(context.Context) (*struct{}, error) { return &struct{}{}, nil },
+		app.On(func(_ *struct{}, ctx context.Context, _ Count, e app.Event) error {
+			_, err := app.Do(ctx, Own{})
+			_, err2 := app.Do(app.WithActor(ctx, e.Actor), Own{})
+			return errors.Join(err, err2)
+		}))}
+	return f
+}
+
+// The log records who executed a command. Check, Apply, Answer and workers see it, and replay gives
+// Apply the same.
+func TestActor(t *testing.T) {
+	type callerKey struct{}
+	m, o := app.NewMemory(), quiet()
+	o.Actor = func(ctx context.Context) string {
+		name, _ := ctx.Value(callerKey{}).(string)
+		return name
+	}
+	a, err := app.Open(t.Context(), m, o, own())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := context.WithValue(t.Context(), callerKey{}, "ada")
+	for _, test := range []struct {
+		ctx  context.Context
+		want string
+	}{
+		{ada, "ada"},
+		{app.WithActor(ada, "bob"), "bob"},
+		{app.With(app.WithActor(ada, "bob"), a), "bob"},
+		{app.WithActor(app.With(t.Context(), a), "bob"), "bob"},
+		{app.With(ada, a), "ada"},
+		{app.WithActor(ada, ""), "ada"},
+		{t.Context(), ""},
+	} {
+		result, err := app.Execute(test.ctx, a, Own{})
+		answer, err2 := app.Read[State, string](test.ctx, a, Own{})
+		if want := fmt.Sprintf("%q", test.want); string(result) != want || string(answer) != want || err != nil || err2 != nil {
+			t.Errorf("want %s, got %s and %s: %v, %v", want, result, answer, err, err2)
+		}
+	}
+	if got := app.Actor(app.With(ada, a)); got != "ada" {
+		t.Errorf("in a tool the actor is %q", got)
+	}
+	if got := app.Actor(ada); got != "" {
+		t.Errorf("without an app the actor is %q", got)
+	}
+	if _, err := app.Execute(app.WithActor(ada, "eve"), a, Own{}); !errors.Is(err, app.ErrRefused) || !strings.Contains(err.Error(), "eve may not") {
+		t.Errorf("the check returns %v", err)
+	}
+	if _, err := app.Execute(ada, a, Count{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WorkOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Amend(app.WithActor(t.Context(), "local:ops"), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	var actors []string
+	for r, err := range m.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors = append(actors, r.Actor)
+	}
+	if got := strings.Join(actors, " "); got != "ada bob bob bob ada ada  ada worker:items/counter ada local:ops" {
+		t.Errorf("the actors in the log are %q", got)
+	}
+}

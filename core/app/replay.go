@@ -13,13 +13,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A source is a [Tx] or a [Store] that the log is read from.
-type source interface {
-	Records(after int64) iter.Seq2[Record, error]
-	Get(name string) ([]byte, error)
-}
-
-// A storeReader is a source that reads a store.
+// A storeReader is a [View] that follows the changes of a store.
 type storeReader struct {
 	ctx   context.Context
 	store Store
@@ -29,6 +23,9 @@ func (r storeReader) Records(after int64) iter.Seq2[Record, error] {
 	return r.store.Records(r.ctx, after)
 }
 func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
+func (r storeReader) Names(prefix string) ([]string, error) {
+	return r.store.Names(r.ctx, prefix)
+}
 
 // errAmended means that an amendment changes events which may be in the states already.
 var errAmended = errors.New("the log was amended")
@@ -56,9 +53,9 @@ func (a *App) catchUpTo(ctx context.Context, stamp int64) error {
 	return err
 }
 
-// follow applies all committed events of a source. stamp is the stamp of the source, read before its
+// follow applies all committed events of a view. stamp is the stamp of its store, read before the
 // records. a.mu is held.
-func (a *App) follow(from source, stamp int64) (err error) {
+func (a *App) follow(from View, stamp int64) (err error) {
 	if stamp == a.stamp && a.isValid() {
 		return nil
 	}
@@ -94,7 +91,7 @@ func (a *App) follow(from source, stamp int64) (err error) {
 }
 
 // reset reads the amendments, and loads the states from snapshots or creates new ones.
-func (a *App) reset(from source) error {
+func (a *App) reset(from View) error {
 	amendments, err := readAmendments(from)
 	if err != nil {
 		return err
@@ -138,7 +135,9 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
-		if err := a.apply([]decodedEvent{a.decode(r)}); err != nil {
+		one := []decodedEvent{{Record: r}}
+		a.decode(&one[0])
+		if err := a.apply(one); err != nil {
 			return err
 		}
 	}
@@ -149,7 +148,7 @@ func (a *App) applyEach(records iter.Seq2[Record, error]) error {
 const maxBatchBytes = 1 << 20
 
 // replay applies records in batches. A second goroutine reads and decodes them.
-func (a *App) replay(from source) error {
+func (a *App) replay(from View) error {
 	const maxBatch = 256
 	bytes := 0
 	batches := make(chan []decodedEvent, 8)
@@ -178,7 +177,8 @@ func (a *App) replay(from source) error {
 				failed = fmt.Errorf("read the log: %w", err)
 				break
 			}
-			batch = append(batch, a.decode(r))
+			batch = append(batch, decodedEvent{Record: r})
+			a.decode(&batch[len(batch)-1])
 			bytes += len(r.Data)
 			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return

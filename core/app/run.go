@@ -214,7 +214,8 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, err
 	}
 	defer r.app.mu.RUnlock()
-	d, p := r.app.resolve(record)
+	d := decodedEvent{Record: record}
+	p := r.app.resolve(&d)
 	feature := d.affected
 	var method eventMethod
 	if d.cmdType != nil {
@@ -234,7 +235,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})
@@ -257,6 +258,19 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 	for {
 		if r.Trying != record.Seq {
 			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
+		}
+		if r.Tries > 0 { // the event may have been amended or erased since the last try
+			var err error
+			if record, err = Find(ctx, r.app.store, record.Seq); err != nil {
+				return err
+			}
+			if handle, err = r.handlerFor(ctx, record); err != nil {
+				return err
+			}
+			if handle == nil {
+				r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
+				return nil
+			}
 		}
 		if r.Tries >= r.app.o.Tries {
 			return r.setAside(ctx, record)
@@ -308,6 +322,9 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 		}
 	}
 }
+
+// actor returns the actor of the commands that the worker executes.
+func (r *runner) actor() string { return "worker:" + r.name }
 
 // keyPrefix returns the prefix of the idempotency keys of the commands that the worker executes.
 func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }

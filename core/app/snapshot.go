@@ -31,7 +31,10 @@ type snapshotHead struct {
 }
 
 // snapshotPrefix returns the start of the names of a feature's snapshots.
-func snapshotPrefix(f *feature) string { return "snapshot/" + f.Name + "/" }
+func snapshotPrefix(f *feature) string { return snapshotsPrefix + f.Name + "/" }
+
+// snapshotsPrefix starts the names of all snapshots.
+const snapshotsPrefix = "snapshot/"
 
 // findFingerprint returns the fingerprint of the code; empty if it is unknown.
 func (a *App) findFingerprint() string {
@@ -46,7 +49,7 @@ func (a *App) findFingerprint() string {
 }
 
 // restoreSnapshot loads the state of a feature from its snapshot, if it has a usable one.
-func (a *App) restoreSnapshot(from source, f *feature) {
+func (a *App) restoreSnapshot(from View, f *feature) {
 	if checkSnapshottable(f.State.kind) != nil || a.fingerprint() == "" {
 		return
 	}
@@ -63,7 +66,7 @@ func (a *App) restoreSnapshot(from source, f *feature) {
 var errUnused = errors.New("earlier events were amended since")
 
 // readSnapshot returns the state of a snapshot; nil if there is no usable one.
-func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state any, err error) {
+func (a *App) readSnapshot(from View, f *feature) (head snapshotHead, state any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			state, err = nil, panicError(p)
@@ -85,7 +88,7 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 
 // storedSnapshot returns the snapshot of a feature that this build has taken, with the state as JSON;
 // nil if there is none. It returns an error if the snapshot is damaged, outdated, or of another log.
-func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
+func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
 	if err != nil || document == nil {
 		return head, nil, err
@@ -106,7 +109,7 @@ func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text [
 			return head, nil, fmt.Errorf("snapshot was taken by another build, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
 			return head, nil, fmt.Errorf("snapshot was taken from another log, in which the id of event %d is %s, not %s", head.Seq, head.ID, r.ID)
-		case head.Amended != a.amendmentsHash(head.Seq):
+		case head.Amended != amendmentsHash(a.amendments, head.Seq):
 			return head, nil, errUnused
 		}
 		return head, text, nil
@@ -120,8 +123,8 @@ func checksum(text []byte) string {
 }
 
 // amendmentsHash returns a hash of the amendments of events up to seq; empty without amendments.
-func (a *App) amendmentsHash(seq int64) string {
-	included := maps.Clone(a.amendments)
+func amendmentsHash(amendments map[int64]Amendment, seq int64) string {
+	included := maps.Clone(amendments)
 	maps.DeleteFunc(included, func(at int64, _ Amendment) bool { return at > seq })
 	if len(included) == 0 {
 		return ""
@@ -198,15 +201,25 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	}
 	name := snapshotPrefix(f) + head.Fingerprint
 	err = a.store.Write(ctx, func(tx Tx) error {
+		amendments, err := readAmendments(tx)
+		if err != nil {
+			return err
+		}
+		if head.Amended != amendmentsHash(amendments, head.Seq) {
+			return errUnused // an event was amended or erased meanwhile
+		}
 		if err := dropSnapshots(tx, others, name); err != nil {
 			return err
 		}
 		return tx.Put(name, document)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		a.mu.Lock()
 		f.snapshot = head.Seq
 		a.mu.Unlock()
+	case errors.Is(err, errUnused):
+		err = nil // the next snapshot includes the change
 	}
 	return err
 }
@@ -226,7 +239,7 @@ func (a *App) encodeSnapshot(ctx context.Context, f *feature) (head snapshotHead
 		if f.stuck != nil {
 			return nil // the state does not include the last events
 		}
-		head = snapshotHead{Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: a.amendmentsHash(a.seq), Time: storable(a.o.Now())}
+		head = snapshotHead{Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: amendmentsHash(a.amendments, a.seq), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
 		return err
 	}

@@ -40,6 +40,13 @@ type Store interface {
 	// its turn when ctx ends, and ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
+	// View calls f with the store as it is at one moment. Writers do not wait for f.
+	View(ctx context.Context, f func(View) error) error
+
+	// Scrub removes the content that was replaced or deleted before from the files of the store.
+	// Writers wait.
+	Scrub(ctx context.Context) error
+
 	Close() error
 }
 
@@ -49,16 +56,26 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
+// A View reads the records and documents of a store, like the methods of [Store] of the same names. It
+// is valid until f returns, and not safe for concurrent use.
+type View interface {
+	Records(after int64) iter.Seq2[Record, error]
+	Get(name string) ([]byte, error)
+	Names(prefix string) ([]string, error)
+}
+
 // A Tx reads and writes a store during a Write. It sees its own changes.
 type Tx interface {
-	Records(after int64) iter.Seq2[Record, error]
+	View
 	Stamp() (int64, error)
 	Find(key string) (r Record, ok bool, err error) // the record with an idempotency key
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
-	Get(name string) ([]byte, error)
+	// Replace replaces the record that has the same number. Its key must be empty or unchanged.
+	Replace(r Record) error
+
 	Put(name string, value []byte) error // nil removes the document
 }
 
@@ -80,7 +97,7 @@ type memory struct {
 	writing chan struct{} // held by the writer
 
 	mu        sync.RWMutex
-	log       []Record // append-only
+	log       []Record // readers share the elements, so they are never changed
 	keys      map[string]int64
 	documents map[string][]byte
 	commits   int64
@@ -157,15 +174,25 @@ func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
 		return context.Cause(ctx)
 	}
 	defer func() { <-m.shared.writing }()
-	tx := &memoryTx{m: m, puts: map[string][]byte{}}
+	tx := &memoryTx{m: m, replaced: map[int64]Record{}, puts: map[string][]byte{}}
 	if err := f(tx); err != nil {
 		return err
 	}
-	if len(tx.log)+len(tx.puts) == 0 {
+	if len(tx.log)+len(tx.puts)+len(tx.replaced) == 0 {
 		return nil
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
+	if len(tx.replaced) > 0 {
+		m.shared.log = slices.Clone(m.shared.log)
+	}
+	for seq, r := range tx.replaced {
+		delete(m.shared.keys, m.shared.log[seq-1].Key)
+		m.shared.log[seq-1] = r
+		if r.Key != "" {
+			m.shared.keys[r.Key] = seq
+		}
+	}
 	for _, r := range tx.log {
 		m.shared.log = append(m.shared.log, r)
 		if r.Key != "" {
@@ -183,19 +210,34 @@ func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
 	return nil
 }
 
+// View implements [Store].
+func (m *Memory) View(ctx context.Context, f func(View) error) error {
+	m.shared.mu.RLock()
+	moment := &Memory{shared: &memory{log: m.shared.log, documents: maps.Clone(m.shared.documents)}}
+	m.shared.mu.RUnlock()
+	return f(storeReader{ctx, moment})
+}
+
+// Scrub implements [Store].
+func (m *Memory) Scrub(context.Context) error { return nil }
+
 // Close implements [Store]. It keeps the data for other handles.
 func (m *Memory) Close() error { return nil }
 
 // A memoryTx collects changes until Write commits them.
 type memoryTx struct {
-	m    *Memory
-	log  []Record
-	puts map[string][]byte
+	m        *Memory
+	log      []Record
+	replaced map[int64]Record // committed records
+	puts     map[string][]byte
 }
 
 func (tx *memoryTx) Records(after int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range tx.m.Records(context.Background(), after) {
+			if replaced, ok := tx.replaced[r.Seq]; ok {
+				r = cloned(replaced)
+			}
 			if !yield(r, err) {
 				return
 			}
@@ -222,7 +264,11 @@ func (tx *memoryTx) Find(key string) (Record, bool, error) {
 	if !ok {
 		return Record{}, false, nil
 	}
-	return cloned(tx.m.shared.log[seq-1]), true, nil
+	r, ok := tx.replaced[seq]
+	if !ok {
+		r = tx.m.shared.log[seq-1]
+	}
+	return cloned(r), r.Key == key, nil
 }
 
 func (tx *memoryTx) Append(records ...Record) error {
@@ -251,6 +297,35 @@ func (tx *memoryTx) Append(records ...Record) error {
 		tx.log = append(tx.log, r)
 	}
 	return nil
+}
+
+func (tx *memoryTx) Replace(r Record) error {
+	last, err := tx.m.Last(context.Background())
+	r = cloned(r)
+	r.Time = r.Time.UTC().Truncate(time.Microsecond)
+	switch {
+	case err != nil:
+		return err
+	case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
+		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+	case r.Seq > last:
+		tx.log[r.Seq-last-1] = r
+	default:
+		tx.replaced[r.Seq] = r
+	}
+	return nil
+}
+
+func (tx *memoryTx) Names(prefix string) ([]string, error) {
+	names, err := tx.m.Names(context.Background(), prefix)
+	for name, value := range tx.puts {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+		if value != nil && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 func (tx *memoryTx) Get(name string) ([]byte, error) {

@@ -108,12 +108,15 @@ type Amendment struct {
 	Type    string          `json:"type,omitempty"`    // such as posts/create
 	Version int             `json:"version,omitempty"` // 0 means 1
 	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
-	Reason  string          `json:"reason"`            // required
+	Reason  string          `json:"reason"`            // required, except by Erase
 	Time    time.Time       `json:"time"`              // zero means now
+
+	Erased bool   `json:"erased,omitempty"` // the event was erased; Skip is set too
+	By     string `json:"by,omitempty"`     // who erased it
 }
 
 // Amend records an amendment, also in the log, so that running processes rebuild their states. An
-// [App] of this process must not use the Store.
+// [App] of this process must not use the Store. The actor is that of [WithActor].
 func Amend(ctx context.Context, s Store, am Amendment) error {
 	if am.Reason == "" {
 		return fmt.Errorf("amend event %d: a reason is required", am.Seq)
@@ -130,34 +133,42 @@ func Amend(ctx context.Context, s Store, am Amendment) error {
 		if err != nil {
 			return err
 		}
+		if r.Type == erasedType {
+			return fmt.Errorf("event %d was erased", am.Seq)
+		}
 		if !am.Skip && am.Data == nil {
 			am.Data = r.Data
 		}
 		if am.Skip {
 			am.Type, am.Version, am.Data = "", 0, nil
 		}
-		all, err := readAmendments(tx)
-		if err != nil {
-			return err
-		}
-		if before := all[am.Seq].Time; !am.Time.After(before) {
-			am.Time = before.Add(time.Microsecond) // so that the later amendment has the later time
-		}
-		all[am.Seq] = am
-		document, err := strictjson.Marshal(all)
-		if err != nil {
-			return err
-		}
-		data, err := strictjson.Marshal(am)
-		if err != nil {
-			return err
-		}
-		id := fmt.Sprintf("%s-%d", amendmentsDocument, last+1)
-		if err := tx.Append(Record{Event: Event{last + 1, id, am.Time}, Type: amendedType, Version: 1, Data: data}); err != nil {
-			return err
-		}
-		return tx.Put(amendmentsDocument, document)
+		return am.put(ctx, tx, last)
 	})
+}
+
+// put adds an amendment to the document and to the log. last is the last event.
+func (am Amendment) put(ctx context.Context, tx Tx, last int64) error {
+	all, err := readAmendments(tx)
+	if err != nil {
+		return err
+	}
+	if before := all[am.Seq].Time; !am.Time.After(before) {
+		am.Time = before.Add(time.Microsecond) // so that the later amendment has the later time
+	}
+	all[am.Seq] = am
+	document, err := strictjson.Marshal(all)
+	if err != nil {
+		return err
+	}
+	data, err := strictjson.Marshal(am)
+	if err != nil {
+		return err
+	}
+	id := fmt.Sprintf("%s-%d", amendmentsDocument, last+1)
+	if err := tx.Append(Record{Event: Event{last + 1, id, am.Time, Actor(ctx)}, Type: amendedType, Version: 1, Data: data}); err != nil {
+		return err
+	}
+	return tx.Put(amendmentsDocument, document)
 }
 
 // CheckAmendment tries an amendment without recording it. It returns an error if replay would get

@@ -4,6 +4,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -50,6 +51,7 @@ type Identity struct {
 	AllScopes bool            // scopes do not apply: the caller may do everything
 	Expires   time.Time       // when the credentials expire; zero if never
 	Claims    json.RawMessage // claims of the token, as a JSON object; nil for an API key
+	Name      string          // replaces the subject in Actor, if the subject is not unique
 }
 
 // May reports whether the identity has all of the scopes. A nil identity, which means that callers
@@ -67,6 +69,21 @@ func (id *Identity) Principal() string {
 	}
 	text, _ := json.Marshal([]string{id.Issuer, id.Subject, id.Client}) // cannot fail
 	return string(text)
+}
+
+// Actor returns the name of the caller in event logs: the subject of a token, or the name of an API key.
+// It is the same for all programs of a user, and differs between the users of a server.
+func (id *Identity) Actor() string { return cmp.Or(id.Name, id.Subject, id.Client) }
+
+// IsReservedActor reports whether a name may be that of another kind of actor: of an API key, a local
+// user, a worker, a program without a user, or a user of another issuer.
+func IsReservedActor(name string) bool {
+	for _, prefix := range []string{"anonymous", "client:", "key-", "local:", "worker:"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return strings.Contains(name, "@http")
 }
 
 type identityKey struct{}

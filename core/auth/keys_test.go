@@ -151,3 +151,24 @@ func BenchmarkKeys(b *testing.B) {
 		}
 	}
 }
+
+// The names of actors are unique among the kinds of callers.
+func TestActor(t *testing.T) {
+	for want, id := range map[string]auth.Identity{
+		"ada":                       {Subject: "ada", Client: "app"},
+		"app":                       {Client: "app"},
+		"ada@https://b.example.com": {Subject: "ada", Name: "ada@https://b.example.com"},
+	} {
+		if got := id.Actor(); got != want {
+			t.Errorf("the actor of %+v is %s", id, got)
+		}
+	}
+	for name, want := range map[string]bool{
+		"ada": false, "ada@example.com": false, "auth0|5": false, "keys": false, "": false,
+		"key-12345678": true, "local:ada": true, "worker:posts/digest": true, "client:app": true, "anonymous": true, "ada@https://b.example.com": true,
+	} {
+		if auth.IsReservedActor(name) != want {
+			t.Errorf("%q is reserved: %t", name, !want)
+		}
+	}
+}

@@ -107,6 +107,10 @@ func CallFrom(ctx context.Context) *Call {
 	return c
 }
 
+// IsRemote reports whether the client is remote, such as an HTTP client. Sessions of [Server.Serve], for
+// example over stdio, are not.
+func (c *Call) IsRemote() bool { return c.via.remote }
+
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.
 func (c *Call) Client() Implementation {

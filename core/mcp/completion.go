@@ -96,7 +96,7 @@ func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (C
 		if !ok {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q", short(p.Ref.Name))
 		}
-		return found.input.complete, found.names, nil
+		return found.input.complete, found.names, checkScopes(ctx, found.Scopes)
 	case "ref/resource":
 		found, ok := s.templates.get(p.Ref.URI)
 		if !ok || !c.canSee(found) {

@@ -23,6 +23,7 @@ type Prompt struct {
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 	Icons       []Icon           `json:"icons,omitempty"`
 	Meta        Meta             `json:"_meta,omitempty"`
+	Scopes      []string         `json:"-"` // that a token must have, as for a [Tool]
 
 	// InputSchema validates the arguments: the schema of an object whose properties are strings. It is
 	// not sent to clients, but if Arguments is nil, the properties become the arguments. The values of
@@ -138,6 +139,9 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	found, ok := s.prompts.get(*p.Name)
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(*p.Name))
+	}
+	if err := checkScopes(ctx, found.Scopes); err != nil {
+		return nil, err
 	}
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type Resource struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
-	Cache       Cache        `json:"-"` // of the contents
+	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
 
 	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example over
@@ -47,7 +47,7 @@ type ResourceTemplate struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
-	Cache       Cache        `json:"-"` // of the contents
+	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
 	Local       bool         `json:"-"` // hides the template from remote clients, as for a [Resource]
 
@@ -154,6 +154,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
+	r.Cache.Public = r.Cache.Public && len(r.Scopes) == 0
 	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}, handler: h}
 	return made, checkEncodable(made)
 }
@@ -172,6 +173,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Cache.Public = t.Cache.Public && len(t.Scopes) == 0
 	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input, handler: h}
 	made.completes = input.complete != nil
 	return made, checkEncodable(made)

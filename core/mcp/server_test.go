@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
@@ -443,4 +444,56 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Resources and prompts need scopes as tools do. What needs them is never cached for all users.
+func TestScopes(t *testing.T) {
+	s := newServer(mcp.Options{})
+	secret := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{{Text: "secret"}}, nil
+	}
+	scopes, public := []string{"notes:read"}, mcp.Cache{TTL: time.Minute, Public: true}
+	err := errors.Join(
+		s.AddTool(mcp.Tool{Name: "free"}, fixture.Nothing),
+		s.AddTool(mcp.Tool{Name: "tool", Scopes: scopes}, fixture.Nothing),
+		s.AddResource(mcp.Resource{URI: "note://one", Name: "one", Scopes: scopes, Cache: public}, secret),
+		s.AddResource(mcp.Resource{URI: "note://here", Name: "here", Scopes: scopes, Local: true}, secret),
+		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "note://all/{id}", Name: "all", Scopes: scopes, Cache: public}, secret),
+		s.AddPrompt(mcp.Prompt{Name: "tool", Arguments: []mcp.PromptArgument{{Name: "id"}}, Scopes: []string{"notes:write"}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) { return nil, nil }),
+	)
+	complete := func(context.Context, string, string, map[string]string) ([]string, error) {
+		return []string{"secret"}, nil
+	}
+	if err := errors.Join(err, s.CompletePrompt("tool", complete)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(s.RemoteScopes()), "map[all:[notes:read] free:[] one:[notes:read] tool:[notes:read notes:write]]"; got != want {
+		t.Errorf("the scopes are %s, want %s", got, want)
+	}
+	local := mcptest.Connect(t, s)
+	eve := local.As(&auth.Identity{Subject: "eve", Scopes: []string{"mail"}})
+	ada := local.As(&auth.Identity{Subject: "ada", Scopes: []string{"notes:read", "notes:write"}})
+	for method, params := range map[string]string{
+		"tools/call": `{"name":"tool"}`, "resources/read": `{"uri":"note://one"}`, "resources/subscribe": `{"uri":"note://all/1"}`, "prompts/get": `{"name":"tool"}`,
+		"completion/complete": `{"ref":{"type":"ref/prompt","name":"tool"},"argument":{"name":"id","value":""}}`,
+	} {
+		if err := eve.Call(method, json.RawMessage(params), nil); !errors.Is(err, jsonrpc.InvalidRequest) || !strings.Contains(err.Error(), "needs a token with the scopes notes:") {
+			t.Errorf("%s without the scopes: %v", method, err)
+		}
+		for _, client := range []*mcptest.Client{local, ada} {
+			if err := client.Call(method, json.RawMessage(params), nil); err != nil {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+	}
+	if len(eve.Tools()) != 2 || len(eve.Prompts()) != 1 || len(eve.Resources()) != 2 || len(eve.ResourceTemplates()) != 1 {
+		t.Error("a list without the scopes is shorter")
+	}
+	stateless := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Latest})
+	for _, uri := range []string{"note://one", "note://all/1"} {
+		var result json.RawMessage
+		if err := stateless.Call("resources/read", map[string]string{"uri": uri}, &result); err != nil || !strings.Contains(string(result), `"cacheScope":"private"`) {
+			t.Errorf("%s: %s, %v", uri, result, err)
+		}
+	}
 }

@@ -341,3 +341,19 @@ func (s *Server) ToolScopes() map[string][]string {
 	})
 	return all
 }
+
+// RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that remote
+// clients can see, by name.
+func (s *Server) RemoteScopes() map[string][]string {
+	all := s.ToolScopes()
+	add := func(name string, local bool, scopes []string) bool {
+		if !local {
+			all[name] = slices.Concat(all[name], scopes)
+		}
+		return false
+	}
+	s.resources.find(func(r *resource) bool { return add(r.Name, r.Local, r.Scopes) })
+	s.templates.find(func(t *template) bool { return add(t.Name, t.Local, t.Scopes) })
+	s.prompts.find(func(p *prompt) bool { return add(p.Name, false, p.Scopes) })
+	return all
+}

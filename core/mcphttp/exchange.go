@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +148,7 @@ func (e *exchange) Attrs() []slog.Attr {
 // callerOf returns the caller of a request for the log: its identity, or fallback if it has none.
 func callerOf(r *http.Request, fallback string) string {
 	if id := auth.From(r.Context()); id != nil {
-		fallback = cmp.Or(id.Subject, id.Client, id.Issuer)
+		fallback = id.Actor()
 	}
 	return clip(fallback)
 }

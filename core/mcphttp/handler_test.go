@@ -176,6 +176,9 @@ func TestHTTPStatus(t *testing.T) {
 	if err := errors.Join(
 		server.AddResource(mcp.Resource{URI: "scoped://one", Name: "one", Scopes: []string{"notes:read", "notes:write"}}, secret),
 		server.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "scoped://all/{id}", Name: "all", Scopes: []string{"notes:read", "notes:write"}}, secret),
+		server.AddPrompt(mcp.Prompt{Name: "scoped", Arguments: []mcp.PromptArgument{{Name: "id"}}, Scopes: []string{"notes:read", "notes:write"}}, func(context.Context, map[string]string) (*mcp.PromptResult, error) {
+			return &mcp.PromptResult{Description: "secret"}, nil
+		}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -279,6 +282,10 @@ func TestHTTPStatus(t *testing.T) {
 		{"a template without its scope", "POST", request("resources/read", `"uri":"scoped://all/1",`), append(statelessHeaders("resources/read", "scoped://all/1"), "X-Test-User: ann"), 403, "notes:read notes:write"},
 		{"what completes it, without its scope", "POST", request("completion/complete", `"ref":{"type":"ref/resource","uri":"scoped://all/{id}"},"argument":{"name":"id","value":""},`), append(statelessHeaders("completion/complete", ""), "X-Test-User: ann"), 403, "notes:read notes:write"},
 		{"a resource with its scope", "POST", request("resources/read", `"uri":"scoped://one",`), append(statelessHeaders("resources/read", "scoped://one"), "X-Test-User: ann", "X-Test-Scope: notes:read", "X-Test-Scope: notes:write"), 200, "secret"},
+		{"a prompt without its scope", "POST", request("prompts/get", `"name":"scoped",`), append(statelessHeaders("prompts/get", "scoped"), "X-Test-User: ann", "X-Test-Scope: notes:read"), 403, "notes:read notes:write"},
+		{"what completes a prompt, without its scope", "POST", request("completion/complete", `"ref":{"type":"ref/prompt","name":"scoped"},"argument":{"name":"id","value":""},`), append(statelessHeaders("completion/complete", ""), "X-Test-User: ann"), 403, "notes:read notes:write"},
+		{"a prompt with its scope", "POST", request("prompts/get", `"name":"scoped",`), append(statelessHeaders("prompts/get", "scoped"), "X-Test-User: ann", "X-Test-Scope: notes:read", "X-Test-Scope: notes:write"), 200, "secret"},
+		{"a list without scopes", "POST", request("prompts/list", ""), append(statelessHeaders("prompts/list", ""), "X-Test-User: ann"), 200, `"scoped"`},
 		{"scopes without authentication", "POST", request("tools/call", `"name":"scoped",`), statelessHeaders("tools/call", "scoped"), 200, "complete"},
 	}
 	for _, test := range tests {

@@ -34,6 +34,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -86,8 +87,22 @@ func (c *Client) Reconnect() *Client {
 	return next
 }
 
+// As returns another client of the same server, whose calls have an identity, like those of an
+// authenticated caller over HTTP: client.As(&auth.Identity{Subject: "ada", Scopes: []string{"notes:read"}}).
+func (c *Client) As(id *auth.Identity) *Client {
+	c.t.Helper()
+	next := connect(auth.With(c.t.Context(), id), c.t, c.server, Options{})
+	next.panics = c.panics
+	return next
+}
+
 // ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
+	t.Helper()
+	return connect(t.Context(), t, s, o)
+}
+
+func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
 	o.Revision = cmp.Or(o.Revision, mcp.LatestHandshake)
 	o.Timeout = cmp.Or(o.Timeout, time.Hour) // go test has its own timeout
@@ -103,7 +118,7 @@ func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 		}
 	}
 	var err error
-	if c.client, err = client.InProcess(t.Context(), s, o); err != nil {
+	if c.client, err = client.InProcess(ctx, s, o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -135,7 +135,7 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 		return err
 	}
 	s.listen.Ready = func(addr net.Addr) {
-		for _, line := range s.startupLines(addr, server.ToolScopes()) {
+		for _, line := range s.startupLines(addr, server.RemoteScopes()) {
 			s.log.announce(s.listen.Logger, errOut, s.Name, line)
 		}
 	}
@@ -279,7 +279,7 @@ func (s *httpServer) addGates(addr net.Addr) error {
 }
 
 // startupLines returns the lines that serve prints when it listens on addr. scopes are the scopes that
-// tools require.
+// components require, by their names.
 func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []string {
 	lines := []string{"serving " + localURL(addr)}
 	if isUnspecified(addr) {
@@ -311,7 +311,7 @@ func (s *httpServer) describeAccess() string {
 	return "every program on this machine may call; set " + s.keyVariable() + " to require a key"
 }
 
-// uncheckedScopes returns a warning that names the tools whose scopes are not checked, or "".
+// uncheckedScopes returns a warning that names the components whose scopes are not checked, or "".
 func (s *httpServer) uncheckedScopes(scopes map[string][]string) string {
 	maps.DeleteFunc(scopes, func(_ string, needed []string) bool { return len(needed) == 0 })
 	if len(s.listen.Gates) > 0 || len(scopes) == 0 {

@@ -319,7 +319,7 @@ func (f *finder) checkScopeDirectives(file *typecheck.File, components []Compone
 			case !strings.HasPrefix(comment.Text, directivePrefix+"scopes"):
 				f.problem(comment.Pos(), "%q is not a directive and has no effect; write //petrock:scopes in lower case without spaces", strings.TrimSpace(comment.Text))
 			case !slices.Contains(docs, group):
-				f.problem(comment.Pos(), "//petrock:scopes has no effect here; move it to the doc comment of a tool's function, or of the type of a command or query")
+				f.problem(comment.Pos(), "//petrock:scopes has no effect here; move it to the doc comment of the function of a tool, resource or prompt, or of the type of a command or query")
 			}
 		}
 	}

@@ -120,9 +120,9 @@ func allowedDirectives(kind Kind) []string {
 	case Tool:
 		return []string{"alias", "hints", "ignore", "name", "scopes", "title"}
 	case Resource:
-		return []string{"ignore", "mime", "name", "title", "uri"}
+		return []string{"ignore", "mime", "name", "scopes", "title", "uri"}
 	case Prompt:
-		return []string{"ignore", "name", "title"}
+		return []string{"ignore", "name", "scopes", "title"}
 	case Query:
 		return []string{"alias", "ignore", "internal", "name", "scopes", "title"}
 	case Command:

@@ -28,7 +28,7 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer","description":"Skip so many"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Number of the event; show lists without it"},"after":{"type":"integer","description":"List later events"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"show: only this type or feature; map: new type"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if others break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Without it, show lists"},"after":{"type":"integer","description":"List later events"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"Only this type or feature; map: new type"},"actor":{"type":"string","description":"Only this caller"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if others break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
@@ -98,7 +98,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ListComponents),
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "log",
-			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; replays the log to check it.",
+			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Log),

@@ -24,7 +24,7 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 	err := errors.Join(
 		s.AddTool(mcp.Tool{
 			Name:        "generate_component",
-			Description: "Runs any generator: takes kind and the arguments of generate_KIND. For those not in this list.",
+			Description: "Runs any generator: takes kind and the arguments of generate_KIND.",
 			InputSchema: anyKind,
 			Annotations: t.generatorHints(),
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {

@@ -23,10 +23,11 @@ import (
 // LogInput is the input of log.
 type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"`  // Default: show
-	Seq     int64                      `json:"seq,omitempty"`     // Number of the event; show lists without it
+	Seq     int64                      `json:"seq,omitempty"`     // Without it, show lists
 	After   int64                      `json:"after,omitempty"`   // List later events
 	Limit   int                        `json:"limit,omitempty"`   // Default 20
-	Type    string                     `json:"type,omitempty"`    // show: only this type or feature; map: new type
+	Type    string                     `json:"type,omitempty"`    // Only this type or feature; map: new type
+	Actor   string                     `json:"actor,omitempty"`   // Only this caller
 	Version int                        `json:"version,omitempty"` // map: its version
 	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
 	Reason  string                     `json:"reason,omitempty"`  // For skip, map and restore
@@ -62,8 +63,7 @@ func (o *LogOutput) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Log shows the event log; skips, maps or restores an event that cannot be applied; replays the log to check
-// it.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
@@ -105,6 +105,9 @@ func (in LogInput) args() ([]string, error) {
 		args := []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--limit=%d", in.limit()+1)}
 		if in.Type != "" {
 			args = append(args, "--type="+in.Type)
+		}
+		if in.Actor != "" {
+			args = append(args, "--actor="+in.Actor)
 		}
 		return args, nil
 	case in.Seq == 0:

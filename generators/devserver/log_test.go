@@ -36,6 +36,8 @@ func main() {
 		fmt.Printf("{\n  \"seq\": 7,\n  \"data\": %q\n}\n", strings.Repeat("ä", 2000))
 	case args[0] == "replay":
 		fmt.Println("40 events")
+	case strings.HasPrefix(args[len(args)-1], "--actor="):
+		fmt.Println(strings.Join(args, "|"))
 	case strings.HasSuffix(args[len(args)-1], "=users"):
 		fmt.Fprintln(os.Stderr, "hello: no data in data: hello has not run with it yet")
 		os.Exit(1)
@@ -68,6 +70,7 @@ func TestLog(t *testing.T) {
 		{`{}`, "1 2026-01-02 03:04:05 posts/create {\"title\":\"\"}\n2 ", `Next: More events: log {"after":`, false},
 		{`{"limit":2}`, "xxx\"}\nNext: ", `More events: log {"after":2}`, false},
 		{`{"type":"users"}`, "no events", "", false},
+		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--limit=21|--type=posts|--actor=local:ada", "", false},
 		{`{"seq":7}`, `{"seq":7,"data":"ää`, `log {"seq":7,"detail":true}`, false},
 		{`{"action":"replay"}`, `40 events`, "", false},
 		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"os"
+	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +39,7 @@ type Options struct {
 
 // Register adds the tools of all features, and the app's resources. store is the store of the app.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
+// For the log to record callers, open the app with [Actor] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
 	var errs []error
@@ -114,6 +117,22 @@ func WithKey(ctx context.Context) (context.Context, error) {
 		return nil
 	})
 	return ctx, err
+}
+
+// Actor returns the actor of a call, for [app.Options]: the authenticated caller, anonymous for a remote
+// caller that is not authenticated, or the local user, such as local:ada.
+func Actor(ctx context.Context) string {
+	if id := auth.From(ctx); id != nil {
+		return id.Actor()
+	}
+	if call := mcp.CallFrom(ctx); call != nil && call.IsRemote() {
+		return "anonymous"
+	}
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil { // caches its result
+		name = u.Username
+	}
+	return "local:" + name
 }
 
 // URIs of the app's resources.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/user"
 	"slices"
 	"strings"
 	"sync"
@@ -411,6 +412,44 @@ func TestNewerEvent(t *testing.T) {
 		t.Errorf("the features are %s", text)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// The log records the caller of each call.
+func TestActors(t *testing.T) {
+	store := app.NewMemory()
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test", Actor: appmcp.Actor}, posts().Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
+	if err := appmcp.Register(s, a, store, appmcp.Options{}, posts()); err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, s)
+	client.CallTool("posts_create", map[string]string{"title": "one"})
+	client.As(&auth.Identity{Subject: "ada", Issuer: "i"}).CallTool("posts_create", map[string]string{"title": "two"})
+	for i, id := range []*auth.Identity{nil, {Subject: "key-1", AllScopes: true}, {Issuer: "i", Subject: "ada", Client: "app"}} {
+		if status, text := as(t, s, id, "tools/call", "posts_create", fmt.Sprintf(`"name":"posts_create","arguments":{"title":"%d"}`, i)); status != http.StatusOK {
+			t.Fatal(text)
+		}
+	}
+	local, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var actors []string
+	for r, err := range store.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors = append(actors, r.Actor)
+	}
+	if got, want := strings.Join(actors, " "), "local:"+local.Username+" ada anonymous key-1 ada"; got != want {
+		t.Errorf("the actors are %s, want %s", got, want)
+	}
+	if text := client.ReadResource("app://log?after=1&limit=1")[0].Text; !strings.Contains(text, `"actor":"ada"`) {
 		t.Errorf("the log is %s", text)
 	}
 }

@@ -103,7 +103,7 @@ func wantLog(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
 	for line := range strings.Lines(must(t, dir, "log")) {
-		got = append(got, strings.Join(strings.Fields(line)[3:], " "))
+		got = append(got, strings.Join(strings.Fields(line)[4:], " "))
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the log is\n%s", strings.Join(got, "\n"))

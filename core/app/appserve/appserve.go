@@ -1,5 +1,5 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay and backup, and the flags --data and, for serve, --app-resources.
+// replay, backup and restore, and the flags --data and, for serve, --app-resources.
 package appserve
 
 import (
@@ -69,9 +69,9 @@ func (d *Data) Flags(cmd *cobra.Command) {
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
-// Commands returns log, workers, replay and backup.
+// Commands returns log, workers, replay, backup and restore.
 func (d *Data) Commands() []*cobra.Command {
-	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup()}
+	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup(), d.newRestoreBackup()}
 	for _, cmd := range all {
 		cmd.GroupID = "Manage data:"
 		d.Flags(cmd)
@@ -126,7 +126,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 
 // app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
-	o.Program = d.program
+	o.Program, o.Actor = d.program, appmcp.Actor
 	return app.Open(ctx, store, o, d.appFeatures()...)
 }
 
@@ -182,7 +182,7 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a file; %s", file, d.dirHint())
 	case info.Size() == 0:
-		return nil, fmt.Errorf("read %s: the file is empty; restore a backup, or %s", file, d.dirHint())
+		return nil, fmt.Errorf("read %s: the file is empty; restore a backup with --replace, or %s", file, d.dirHint())
 	}
 	return d.open(ctx, file)
 }
@@ -302,7 +302,7 @@ func (e shownEvent) note() string {
 	if restores(*e.Amendment, e.Record) {
 		how = "restored"
 	}
-	return fmt.Sprintf("  (%s: %s)", how, shorten(e.Amendment.Reason, 300))
+	return "  (" + withReason(how, *e.Amendment) + ")"
 }
 
 // text returns the data of an event, or the description of an amendment.
@@ -311,12 +311,25 @@ func (e shownEvent) text() string {
 	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
 		return string(e.Data)
 	}
-	return fmt.Sprintf("event %d is %s: %s", am.Seq, describe(am), shorten(am.Reason, 300))
+	return withReason(fmt.Sprintf("event %d is %s", am.Seq, describe(am)), am)
+}
+
+// withReason adds the reason of an amendment, if it has one, to its description.
+func withReason(text string, am app.Amendment) string {
+	if am.Reason == "" {
+		return text
+	}
+	return text + ": " + shorten(am.Reason, 300)
 }
 
 // describe returns how an amended event is read.
 func describe(am app.Amendment) string {
-	if am.Skip {
+	switch {
+	case am.Erased && am.By != "":
+		return "erased by " + shorten(am.By, 60)
+	case am.Erased:
+		return "erased"
+	case am.Skip:
 		return "skipped"
 	}
 	return "read as " + shorten(am.Type, 60)

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,13 +22,18 @@ import (
 )
 
 func (d *Data) newBackup() *cobra.Command {
+	example := d.program + "-monday.jsonl.gz"
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Back up the data to a file",
-		Long: `Back up the data to a new file. Servers can keep running. To restore the backup, stop all servers
-and copy it as ` + fileName + ` into an empty data folder.`,
-		Example: d.examples("backup " + d.program + "-monday.db"),
-		Args:    mcpcli.ExactArgs(d.program + "-monday.db"),
+		Long: `Back up the data to a new file: all events, and everything that is stored with them, such as
+amendments, idempotency keys and the positions of workers. Servers can keep running; the backup
+has the data of one moment.
+
+The file has a line of JSON for each event, compressed with gzip. The backup is read back, replayed
+and compared with the data. If it differs, no file is written.`,
+		Example: d.examples("backup " + example),
+		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := filepath.Abs(args[0])
 			if err != nil {
@@ -35,23 +42,44 @@ and copy it as ` + fileName + ` into an empty data folder.`,
 			if err := checkTarget(file); err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store app.Store) error {
-				local, ok := store.(*sqlite.Store)
-				if !ok {
-					return errors.New("back up a database with its own tools, such as pg_dump")
-				}
-				if err := local.Backup(cmd.Context(), file); err != nil {
-					return err
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			return d.withStore(ctx, func(store app.Store) error {
+				digest, err := d.backUp(ctx, store, file)
+				if err != nil {
+					return fmt.Errorf("back up to %s: %w", file, err)
 				}
 				info, err := os.Stat(file)
 				if err != nil {
 					return fmt.Errorf("read the backup: %w", err)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Backed up to %s, %d bytes.\n", file, info.Size())
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Backed up %s to %s, %d bytes. %s\n", count(digest.Events), file, info.Size(), verified(digest))
 				return err
 			})
 		},
 	}
+}
+
+// untilInterrupted returns a context that ends when the user interrupts the command, so that it can
+// remove its files.
+func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+}
+
+// verified describes how a copy was compared with its source.
+func verified(digest app.Digest) string {
+	if digest.Unreplayed != "" {
+		return "All events are equal. The state was not compared: " + digest.Unreplayed + "."
+	}
+	return "All events and the replayed state are equal."
+}
+
+// count returns a number of events as text.
+func count(events int64) string {
+	if events == 1 {
+		return "1 event"
+	}
+	return fmt.Sprintf("%d events", events)
 }
 
 // checkTarget returns an error if a file exists, or its folder does not.
@@ -66,6 +94,187 @@ func checkTarget(file string) error {
 		return fmt.Errorf("folder %s does not exist; create it first", filepath.Dir(file))
 	}
 	return nil
+}
+
+// backUp writes a backup to a new file, and compares it with the store.
+func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest app.Digest, err error) {
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp") // others cannot read it
+	if err != nil {
+		return digest, err
+	}
+	defer os.Remove(temp.Name())
+	defer temp.Close()
+	err = store.View(ctx, func(v app.View) error {
+		if err := app.WriteBackup(temp, v, d.program); err != nil {
+			return err
+		}
+		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
+			return err
+		}
+		if digest, err = app.NewDigest(ctx, v, d.appFeatures()...); err != nil {
+			return err
+		}
+		return d.compareBackup(ctx, temp.Name(), digest)
+	})
+	if err != nil {
+		return digest, err
+	}
+	err = os.Link(temp.Name(), file)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(temp.Name(), file) // some file systems have no hard links
+	}
+	if err != nil {
+		return digest, err
+	}
+	if dir, err := os.Open(filepath.Dir(file)); err == nil {
+		dir.Sync() // not all systems can flush folders
+		dir.Close()
+	}
+	return digest, nil
+}
+
+// compareBackup returns an error if a backup does not have the expected digest.
+func (d *Data) compareBackup(ctx context.Context, file string, want app.Digest) error {
+	backup, err := readBackup(file)
+	if err != nil {
+		return err
+	}
+	got, err := app.NewDigest(ctx, backup, d.appFeatures()...)
+	if err == nil && got != want {
+		err = errors.New("the backup differs from the data; check the disk, and retry")
+	}
+	return err
+}
+
+func readBackup(file string) (*app.Backup, error) {
+	backup, err := app.ReadBackup(func() (io.ReadCloser, error) { return os.Open(file) })
+	if err != nil {
+		return nil, fmt.Errorf("read backup %s: %w", file, err)
+	}
+	return backup, nil
+}
+
+func (d *Data) newRestoreBackup() *cobra.Command {
+	example, replace := d.program+"-monday.jsonl.gz", false
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Restore the data from a backup",
+		Long: `Restore the data from a file that backup has written. The data folder must have no events, unless
+--replace is given. Snapshots are not in a backup; run replay --snapshot to take new ones.
+
+The restored data is replayed and compared with the backup before it is committed. If restore fails
+or is interrupted, the data is as before.
+
+With --replace, the old data is kept under another name, and all servers must be stopped. This also
+replaces data that is damaged.`,
+		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace"),
+		Args:    mcpcli.ExactArgs(example),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			backup, err := readBackup(args[0])
+			if err != nil {
+				return err
+			}
+			dir, err := d.folder()
+			if err != nil {
+				return err
+			}
+			var digest app.Digest
+			kept, remedy := "", "to keep them under another name and use the backup instead, stop all servers and add --replace"
+			if isURL(dir) {
+				remedy = "add ?search_path=NAME to the URL to restore to another schema, and use that URL for the servers too"
+			}
+			switch {
+			case !replace:
+				digest, err = d.fill(ctx, dir, backup)
+			case isURL(dir):
+				err = errors.New("--replace is for data folders; " + remedy)
+			default:
+				digest, kept, err = d.replaceWith(ctx, dir, backup)
+			}
+			if errors.Is(err, app.ErrNotEmpty) {
+				err = fmt.Errorf("%w; %s", err, remedy)
+			}
+			dir = redacted(dir)
+			if err != nil {
+				return fmt.Errorf("restore %s to %s: %w", args[0], dir, err)
+			}
+			text := fmt.Sprintf("Restored %s, of %s, to %s. %s\n", count(digest.Events), backup.Time.Format("2006-01-02 15:04:05"), dir, verified(digest))
+			if kept != "" {
+				text += fmt.Sprintf("The old data is in %s.\n", kept)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace existing data, and keep it under another name")
+	return cmd
+}
+
+// fill copies a view to the event log in a folder, which must have no events.
+func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.Digest, err error) {
+	store, err := d.create(ctx, dir)
+	if err != nil {
+		return digest, err
+	}
+	digest, err = app.Copy(ctx, store, from, d.appFeatures()...)
+	return digest, errors.Join(err, store.Close())
+}
+
+// replaceWith copies a view to a new event log, and puts it in the place of the one in a folder. It
+// returns the path of the old one; empty if there was none.
+func (d *Data) replaceWith(ctx context.Context, dir string, from app.View) (digest app.Digest, kept string, err error) {
+	temp := filepath.Join(dir, "restore.tmp")
+	if err := os.RemoveAll(temp); err != nil { // of a restore that was killed
+		return digest, "", err
+	}
+	defer os.RemoveAll(temp)
+	if digest, err = d.fill(ctx, temp, from); err != nil {
+		return digest, "", err
+	}
+	file := filepath.Join(dir, fileName)
+	kept = filepath.Join(dir, fmt.Sprintf("replaced-%s.db", time.Now().UTC().Format("20060102-150405.000")))
+	if err := sqlite.Swap(ctx, file, filepath.Join(temp, fileName), kept); err != nil {
+		return digest, "", err
+	}
+	if _, err := os.Lstat(kept); err != nil {
+		kept = "" // there was no old file
+	}
+	return digest, kept, nil
+}
+
+func (d *Data) newCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy the event log to another place",
+		Long: `Copy the event log of one place, with everything that is stored with it, to another place, which
+must have no events. A place is a value of --data.
+
+Both logs are replayed and compared before the copy is committed. If log copy fails or is
+interrupted, TO is as before. FROM is not changed. Events that servers append to FROM later are not
+in TO, so stop the servers first, and start them again with TO.`,
+		Example: d.examples("log copy data /srv/" + d.program),
+		Args:    mcpcli.ExactArgs("data", "/srv/"+d.program),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			from, err := d.existing(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			var digest app.Digest
+			err = from.View(ctx, func(v app.View) error {
+				digest, err = d.fill(ctx, args[1], v)
+				return err
+			})
+			if err = errors.Join(err, from.Close()); err != nil {
+				return fmt.Errorf("copy %s to %s: %w", redacted(args[0]), redacted(args[1]), err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Copied %s to %s. %s\n", count(digest.Events), redacted(args[1]), verified(digest))
+			return err
+		},
+	}
 }
 
 // A replayReport is the result of a replay.
@@ -143,11 +352,7 @@ func (d *Data) wrongSnapshots(r replayReport) error {
 }
 
 func (r replayReport) print(out io.Writer) error {
-	events := "events"
-	if r.Events == 1 {
-		events = "event"
-	}
-	text := fmt.Sprintf("%d %s in %.3g seconds, %.0f a second.\n", r.Events, events, r.Seconds, r.PerSecond)
+	text := fmt.Sprintf("%s in %.3g seconds, %.0f a second.\n", count(r.Events), r.Seconds, r.PerSecond)
 	for _, s := range r.Snapshots {
 		switch s.Result {
 		case app.SnapshotNone:

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/terminal"
@@ -28,7 +29,11 @@ func TestUsage(t *testing.T) {
 		"log show x":                    "not the number of an event",
 		"log show 0":                    "not the number of an event",
 		"log --after -1":                "must not be negative",
-		"backup":                        "backup needs FILE, such as weather-monday.db",
+		"backup":                        "backup needs FILE, such as weather-monday.jsonl.gz",
+		"restore":                       "restore needs FILE, such as weather-monday.jsonl.gz",
+		"log copy a":                    "log copy needs FROM and TO, such as data /srv/weather",
+		"log erase x":                   "not the number of an event",
+		"log erase 1":                   "pass --yes",
 		"log skip":                      "log skip needs SEQ, such as 17",
 		"log show 1 2":                  `unexpected argument "2": usage: show SEQ`,
 		"workers retry":                 "workers retry needs WORKER, such as posts/digest",
@@ -51,6 +56,9 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1":               "worker posts/digest has not set event 1 aside",
 		"workers retry posts/digset 1":               "worker posts/digset does not exist; the workers are: posts/digest",
 		"workers retry digest --all":                 "worker digest does not exist; the workers are: posts/digest",
+		"log erase 2 --yes":                          "event 2 does not exist; the last event is 1",
+		"restore no":                                 "read backup no: open no",
+		"log copy " + dir + " " + dir:                "the log has events",
 		"backup " + dir:                              "already exists",
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
@@ -83,6 +91,20 @@ func TestLog(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("log %s shows %v", args, got)
 		}
+	}
+	actor := appmcp.Actor(t.Context())
+	if !strings.Contains(lines[0], "  "+actor+" ") || !strings.Contains(lines[3], "  - ") {
+		t.Errorf("the log lacks the actor %s:\n%s", actor, out)
+	}
+	if out := must(t, dir, "log", "--actor", actor, "--after", "1"); strings.Count(out, "\n") != 2 || strings.Contains(out, "users/invite") {
+		t.Errorf("log --actor %s shows\n%s", actor, out)
+	}
+	if out := must(t, dir, "log", "--actor", "eve", "--type", "posts"); out != "no events of type posts of actor eve\n" {
+		t.Errorf("log --actor eve shows %s", out)
+	}
+	must(t, dir, "log", "skip", "4", "--reason", "wrong")
+	if out := must(t, dir, "log", "show", "5"); !strings.Contains(out, `"actor": "`+actor+`"`) {
+		t.Errorf("the amendment is %s", out)
 	}
 	var shown, notice bytes.Buffer
 	cmd := command(New("weather", posts()), "log", "--json", "--type", "post", "--data", dir)
@@ -347,21 +369,6 @@ func content(t *testing.T, dir string) string {
 		all += fmt.Sprintf("%s: %s\n", name, document)
 	}
 	return all
-}
-
-// A backup, taken while a server runs, is usable data.
-func TestBackup(t *testing.T) {
-	dir := filled(t, "a")
-	client, end := serve(t, dir)
-	defer end()
-	client.CallTool("posts_create", create{"b"})
-	copied := t.TempDir()
-	if out := must(t, dir, "backup", filepath.Join(copied, fileName)); !strings.Contains(out, "Backed up to "+filepath.Join(copied, fileName)) {
-		t.Errorf("got output %s", out)
-	}
-	if out := must(t, copied, "replay"); !strings.Contains(out, "2 events in ") {
-		t.Errorf("the copy has %s", out)
-	}
 }
 
 func TestShort(t *testing.T) {

@@ -190,6 +190,7 @@ func TestNothingThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, line := range []string{
 		"log", "log --follow", "log show 1", "log skip 1 --reason x", "log map 1 --type posts/create --reason x", "log restore 1 --reason x",
+		"log erase 1 --yes", "log copy " + dir + " " + filepath.Join(t.TempDir(), "copy"),
 		"workers", "workers retry posts/digest 1", "replay", "replay --snapshot", "backup " + filepath.Join(t.TempDir(), "copy"),
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), "no data in "+dir) {

@@ -3,23 +3,23 @@ package appserve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"reflect"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 )
@@ -31,7 +31,7 @@ const pollEvery = 200 * time.Millisecond
 type logView struct {
 	follow, json bool
 	after, limit int64
-	kind         string
+	kind, actor  string
 }
 
 func (d *Data) newLog() *cobra.Command {
@@ -39,18 +39,19 @@ func (d *Data) newLog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show the event log",
-		Long: `Show the event log, oldest first: the number, time, type, data and amendment of each event. On a
-terminal the data is shortened; log show prints all of it. The output is text, also in a file or a
-pipe, unless --json is given.
+		Long: `Show the event log, oldest first: the number, time, actor, type, data and amendment of each event.
+The actor is the caller: the subject of a token, the name of an API key, local:USER, worker:WORKER,
+anonymous, or - if the event has none. On a terminal the data is shortened; log show prints all of
+it. The output is text, also in a file or a pipe, unless --json is given.
 
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
-restore.`,
-		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --json | jq .type", "log show 17"),
+restore. To remove the content of an event for good, use log erase.`,
+		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --actor local:ada", "log --json | jq .type", "log show 17"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
 				return terminal.Usagef("--after and --limit must not be negative")
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilInterrupted(cmd)
 			defer stop()
 			return d.withStore(ctx, func(store app.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		},
@@ -61,11 +62,12 @@ restore.`,
 	flags.Int64Var(&v.after, "after", 0, "start after the event with this number")
 	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
 	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
-	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore())
+	flags.StringVar(&v.actor, "actor", "", "show events of this actor, such as local:ada")
+	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore(), d.newErase(), d.newCopy())
 	return cmd
 }
 
-// print writes the events to out. If no event is of the type, it says so on errOut.
+// print writes the events to out. If no event matches, it says so on errOut.
 func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
@@ -94,8 +96,8 @@ func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writ
 				return lines.Flush()
 			}
 		}
-		if count == 0 && v.kind != "" && v.after == 0 && !v.follow {
-			fmt.Fprintf(errOut, "no events of type %s\n", shorten(v.kind, 60))
+		if filter := v.filter(); count == 0 && filter != "" && v.after == 0 && !v.follow {
+			fmt.Fprintf(errOut, "no events%s\n", filter)
 		}
 		if err := lines.Flush(); err != nil || !v.follow {
 			return err
@@ -133,7 +135,18 @@ func waitForChange(ctx context.Context, store app.Store, stamp int64) error {
 // includes reports whether the view shows a record.
 func (v logView) includes(r app.Record) bool {
 	feature, _, _ := strings.Cut(r.Type, "/")
-	return v.kind == "" || v.kind == r.Type || v.kind == feature
+	return (v.kind == "" || v.kind == r.Type || v.kind == feature) && (v.actor == "" || v.actor == r.Actor)
+}
+
+// filter describes the events that the view shows; empty for all events.
+func (v logView) filter() (text string) {
+	if v.kind != "" {
+		text += " of type " + shorten(v.kind, 60)
+	}
+	if v.actor != "" {
+		text += " of actor " + shorten(v.actor, 60)
+	}
+	return text
 }
 
 // writer returns a function that writes events to out.
@@ -148,7 +161,8 @@ func (v logView) writer(out io.Writer, isTerminal bool) func(shownEvent) error {
 		if isTerminal {
 			text = shorten(text, 80)
 		}
-		_, err := fmt.Fprintf(out, "%8d  %s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"), shorten(e.Type, 60), text, e.note())
+		_, err := fmt.Fprintf(out, "%8d  %s  %-16s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"),
+			shorten(cmp.Or(e.Actor, "-"), 60), shorten(e.Type, 60), text, e.note())
 		return err
 	}
 }
@@ -308,7 +322,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 		return terminal.Usagef("log %s requires --reason WHY", cmd.Name())
 	}
 	am.Time = time.Now().UTC()
-	ctx := cmd.Context()
+	ctx := app.WithActor(cmd.Context(), appmcp.Actor(cmd.Context()))
 	return d.withStore(ctx, func(store app.Store) error {
 		record, err := app.Find(ctx, store, am.Seq)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 )
@@ -45,7 +46,9 @@ type Client struct {
 // depend on may be left out.
 //
 // Events have the ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each
-// further one is a second later; see [Time] and [Client.Advance]. Workers run only in [Client.Work].
+// further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor]; for
+// another one, use [mcptest.Client.As]. Workers run only in [Client.Work].
+//
 // When the test ends, the log is replayed, also from a snapshot. The test fails if replay leads to a
 // different state.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
@@ -97,8 +100,17 @@ func (c *Client) newOptions() app.Options {
 			return Time(before + 1).Add(time.Duration(c.advanced.Load()))
 		},
 		NewID: func() string { return fmt.Sprintf("id%d", events.Add(1)) },
+		Actor: func(ctx context.Context) string {
+			if id := auth.From(ctx); id != nil {
+				return id.Actor()
+			}
+			return Actor
+		},
 	}
 }
+
+// Actor is the actor of calls in tests, unless the client has another identity.
+const Actor = "local:test"
 
 // Time returns the time of an event of a test's log, by its sequence number, unless [Client.Advance]
 // has moved the clock.

@@ -11,6 +11,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/apptest"
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -201,5 +202,24 @@ func TestFails(t *testing.T) {
 				t.Errorf("failed with %q", got)
 			}
 		})
+	}
+}
+
+// Calls have the actor of their client, and workers have their own.
+func TestActors(t *testing.T) {
+	client := apptest.Serve(t, sums())
+	client.Given("sums_add", add{N: 1})
+	ada := client.As(&auth.Identity{Subject: "ada"})
+	ada.CallTool("sums_add", add{N: 2})
+	client.Work(t.Context())
+	var actors []string
+	for r, err := range client.Store.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors = append(actors, r.Actor)
+	}
+	if got := strings.Join(actors, " "); got != apptest.Actor+" ada worker:sums/double worker:sums/double" {
+		t.Errorf("the actors are %s", got)
 	}
 }

@@ -39,7 +39,7 @@ func raw(b *testing.B) *sql.DB {
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA synchronous=FULL",
 		"PRAGMA fullfsync=1",
-		"CREATE TABLE log (seq INTEGER PRIMARY KEY, id TEXT, at INTEGER, type TEXT, version INTEGER, data BLOB, key TEXT, result BLOB)",
+		"CREATE TABLE log (seq INTEGER PRIMARY KEY, id TEXT, at INTEGER, type TEXT, version INTEGER, data BLOB, key TEXT, result BLOB, actor TEXT)",
 	} {
 		_, err := db.Exec(statement)
 		fatal(b, err)
@@ -47,12 +47,15 @@ func raw(b *testing.B) *sql.DB {
 	return db
 }
 
-const insert = "INSERT INTO log (seq, id, at, type, version, data, key, result) VALUES (?,?,?,?,?,?,?,?)"
+const insert = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor) VALUES (?,?,?,?,?,?,?,?,?)"
+
+// actor is the actor of all events.
+const actor = "local:ada"
 
 // row returns the values that are inserted for a command.
 func row(seq int) []any {
 	data, _ := json.Marshal(Change{ID: fmt.Sprint("thing ", seq%100), Text: "text"})
-	return []any{seq, fmt.Sprintf("%016d", seq), time.Now().UnixMicro(), "live/change", 1, data, nil, nil}
+	return []any{seq, fmt.Sprintf("%016d", seq), time.Now().UnixMicro(), "live/change", 1, data, nil, nil, actor}
 }
 
 func opened(b *testing.B, path string, o app.Options) (*app.App, *sqlite.Store) {
@@ -61,6 +64,7 @@ func opened(b *testing.B, path string, o app.Options) (*app.App, *sqlite.Store) 
 	fatal(b, err)
 	b.Cleanup(func() { s.Close() })
 	o.Logger = slog.New(slog.DiscardHandler)
+	o.Actor = func(context.Context) string { return actor }
 	a, err := app.Open(b.Context(), s, o, tally(), live())
 	fatal(b, err)
 	return a, s
@@ -268,14 +272,14 @@ func BenchmarkReplay(b *testing.B) {
 		_, err := app.Open(b.Context(), s, app.Options{NoSnapshot: true}, tally())
 		fatal(b, err)
 	}, func() {
-		found, err := db.Query("SELECT seq, id, at, type, version, data, key, result FROM log ORDER BY seq")
+		found, err := db.Query("SELECT seq, id, at, type, version, data, key, result, actor FROM log ORDER BY seq")
 		fatal(b, err)
 		for found.Next() {
 			var seq, at, version int64
 			var id, kind string
 			var data, result []byte
-			var key sql.NullString
-			fatal(b, found.Scan(&seq, &id, &at, &kind, &version, &data, &key, &result))
+			var key, actor sql.NullString
+			fatal(b, found.Scan(&seq, &id, &at, &kind, &version, &data, &key, &result, &actor))
 		}
 		fatal(b, found.Err())
 	})
@@ -320,7 +324,7 @@ func fill(b *testing.B, path string, events int, command func(seq int) any, kind
 		for seq := first; seq < first+10_000; seq++ {
 			data, err := json.Marshal(command(seq))
 			fatal(b, err)
-			records = append(records, app.Record{Event: app.Event{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: kind, Version: 1, Data: data})
+			records = append(records, app.Record{Event: app.Event{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now(), Actor: actor}, Type: kind, Version: 1, Data: data})
 		}
 		fatal(b, s.Write(b.Context(), func(tx app.Tx) error { return tx.Append(records...) }))
 	}

@@ -31,6 +31,8 @@ var children = map[string]func(context.Context, *app.App) error{
 	"race":  raceChild,
 	"serve": serveChild,
 	"tick":  tickChild,
+
+	"restore": restoreChild,
 }
 
 const childVariable = "APPTEST_CHILD"

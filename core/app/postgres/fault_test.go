@@ -44,7 +44,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 
 	isDown                    atomic.Bool // accepts no connections
-	losesRequest, losesAnswer atomic.Bool // cut the next connection that has one, and do not forward it
+	losesRequest, losesAnswer atomic.Int64 // if n, cut the connection with the nth one, and do not forward it
 }
 
 // newProxy returns a proxy for the database of a URL.
@@ -84,12 +84,12 @@ func newProxy(t testing.TB, address string) *proxy {
 	return p
 }
 
-// forward copies from one connection to another, until one of them ends or loses is set.
-func (p *proxy) forward(to, from net.Conn, loses *atomic.Bool) {
+// forward copies from one connection to another, until one of them ends, or loses says so.
+func (p *proxy) forward(to, from net.Conn, loses *atomic.Int64) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		if err != nil || loses.Swap(false) {
+		if err != nil || loses.Load() > 0 && loses.Add(-1) == 0 {
 			break
 		}
 		if _, err := to.Write(buffer[:n]); err != nil {
@@ -130,7 +130,7 @@ func TestLostCommit(t *testing.T) {
 		}
 		time.Sleep(2 * notifyInterval) // the notification of the last commit is not lost instead
 		err := s.Write(t.Context(), func(tx app.Tx) error {
-			lose.Store(true)
+			lose.Store(1)
 			return errors.Join(tx.Append(storetest.Record(last+1)), tx.Put("n", fmt.Append(nil, i)))
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func TestLostCommit(t *testing.T) {
 		}
 		last++
 		err = s.Write(t.Context(), func(tx app.Tx) error { // documents only
-			lose.Store(true)
+			lose.Store(1)
 			return tx.Put("n", fmt.Append(nil, -i))
 		})
 		if err != nil {
@@ -150,6 +150,61 @@ func TestLostCommit(t *testing.T) {
 	}
 	if err := storetest.Check(s, last); err != nil {
 		t.Error(err)
+	}
+}
+
+// A write that does not fit into memory is committed completely or not at all.
+func TestBigWrite(t *testing.T) {
+	p := newProxy(t, newSchema(t))
+	s := open(t, p.address)
+	if _, err := more(s, 1); err != nil {
+		t.Fatal(err)
+	}
+	const events = 50
+	data := []byte(`"` + strings.Repeat("x", maxBytes/10) + `"`)
+	write := func(end func(app.Tx) error) error {
+		time.Sleep(2 * notifyInterval) // the notification of the last commit is not lost instead
+		return s.Write(t.Context(), func(tx app.Tx) error {
+			for seq := int64(2); seq <= events; seq++ {
+				r := storetest.Record(seq)
+				r.Data = data
+				if err := errors.Join(tx.Append(r), tx.Put(fmt.Sprint("a/", seq), data[:100_000])); err != nil {
+					return err
+				}
+			}
+			last := int64(0)
+			for r, err := range tx.Records(0) {
+				if last++; err != nil || r.Seq != last {
+					t.Errorf("got event %d, want %d: %v", r.Seq, last, err)
+				}
+			}
+			if names, err := tx.Names("a/"); last != events || len(names) != events-1 || err != nil {
+				t.Errorf("%d events, %d names: %v", last, len(names), err)
+			}
+			return end(tx)
+		})
+	}
+	lose := func(lost *atomic.Int64) func(app.Tx) error {
+		return func(app.Tx) error { lost.Store(2); return nil } // the first is for the preparation
+	}
+	for name, end := range map[string]func(app.Tx) error{
+		"error":        func(app.Tx) error { return errors.New("refused") },
+		"cut":          func(tx app.Tx) error { p.cut(nil); _, err := tx.Get("a"); return err },
+		"lost request": lose(&p.losesRequest),
+	} {
+		if err := write(end); err == nil || errors.Is(err, app.ErrOutcomeUnknown) {
+			t.Errorf("%s: got error %v", name, err)
+		}
+		waitFor(t, "notifications", s.listening.Load)
+		if err := storetest.Check(s, 1); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := write(lose(&p.losesAnswer)); err != nil {
+		t.Errorf("lost answer: %v", err)
+	}
+	if last, err := more(s, 1); last != events+1 || err != nil {
+		t.Errorf("got event %d, %v", last, err)
 	}
 }
 
@@ -255,9 +310,9 @@ func TestCut(t *testing.T) {
 		case 0:
 			p.cut(random)
 		case 1:
-			p.losesAnswer.Store(true)
+			p.losesAnswer.Store(1)
 		case 2:
-			p.losesRequest.Store(true)
+			p.losesRequest.Store(1)
 		default: // of only one of the stores, as in a failover
 			admin(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.3")
 		}

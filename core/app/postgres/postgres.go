@@ -35,7 +35,7 @@ import (
 // schemaVersion is the version of the tables.
 const schemaVersion = 1
 
-// schemaSQL creates the tables in a schema. Ids, keys and data are bytes, because text cannot
+// schemaSQL creates the tables in a schema. Ids, keys, actors and data are bytes, because text cannot
 // contain zero bytes.
 const schemaSQL = `
 CREATE TABLE {schema}.log (
@@ -46,7 +46,8 @@ CREATE TABLE {schema}.log (
 	version integer     NOT NULL,
 	data    bytea       NOT NULL,
 	key     bytea,
-	result  bytea
+	result  bytea,
+	actor   bytea
 );
 CREATE UNIQUE INDEX log_key ON {schema}.log (key) WHERE key IS NOT NULL;
 CREATE TABLE {schema}.documents (name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL);

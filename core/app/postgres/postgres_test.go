@@ -1,12 +1,16 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -287,6 +291,83 @@ func TestLostCommits(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 		}
+	}
+}
+
+// After Scrub, content that was replaced or deleted is in no file of the tables.
+func TestScrub(t *testing.T) {
+	address := newSchema(t)
+	s := open(t, address)
+	const secret = "72b1e0c3-secret-5f94d8a6"
+	r := storetest.Record(1)
+	r.Data, r.Key, r.Result = []byte(`"`+secret+`"`), secret, []byte(`"`+secret+`"`)
+	var big []byte // does not compress
+	for n := range uint64(3000) {
+		big = fmt.Appendf(big, "%s %x", secret, sha256.Sum256(binary.BigEndian.AppendUint64(nil, n)))
+	}
+	err := s.Write(t.Context(), func(tx app.Tx) error {
+		return errors.Join(tx.Append(r), tx.Put("a", []byte(secret)), tx.Put("big", big))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	filesWith := func() (n int) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), "CHECKPOINT"); err != nil {
+			t.Fatal(err)
+		}
+		var dir string
+		if err := conn.QueryRow(t.Context(), "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database WHERE datname = current_database()").Scan(&dir); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte(secret)) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := filesWith(); n < 3 {
+		t.Fatalf("%d files have the content", n)
+	}
+	err = s.Write(t.Context(), func(tx app.Tx) error {
+		return errors.Join(tx.Replace(storetest.Record(1)), tx.Put("a", nil), tx.Put("big", nil))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.timeout = 100 * time.Millisecond
+	err = s.View(t.Context(), func(v app.View) error {
+		if _, err := more(s, 1); err != nil {
+			return err
+		}
+		return s.Scrub(t.Context())
+	})
+	if err == nil || !strings.Contains(err.Error(), "another transaction of the database reads them; retry") {
+		t.Errorf("during a View: %v", err)
+	}
+	s.timeout = 10 * time.Second
+	if err := s.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := filesWith(); n > 0 {
+		t.Errorf("%d files have the content", n)
+	}
+	if err := storetest.Check(s, 2); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -17,7 +17,12 @@ import (
 // statements are the SQL statements for the tables of a schema.
 type statements struct {
 	version, known, head, stamp, last, page, find, get, names string
-	move, insert, insertAll, put, remove                      string // parts of a commit
+
+	// A change is one of the first two, which have the parameters $1 to $3, then put and remove if
+	// needed, and then insert, insertAll or nothing.
+	move, keep, put, remove, insert, insertAll, nothing string
+
+	update, vacuum string
 }
 
 // A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the first
@@ -35,7 +40,7 @@ func newStatements(schema string) statements {
 	format := func(sql string) string { // for fmt.Sprintf
 		return strings.ReplaceAll(sql, "{schema}", strings.ReplaceAll(pgx.Identifier{schema}.Sanitize(), "%", "%%"))
 	}
-	const columns = "seq, id, at, type, version, data, key, result"
+	const columns = "seq, id, at, type, version, data, key, result, actor"
 	return statements{
 		version: in("SELECT version, writer FROM {schema}.head"),
 		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
@@ -47,15 +52,20 @@ func newStatements(schema string) statements {
 		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
 		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
 
-		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = last + $3," +
+		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = $3," +
 			" base = CASE WHEN writer = $2 THEN base ELSE commits END, writer = $2 WHERE commits = $1 RETURNING 1)"),
-		insert: in(" INSERT INTO {schema}.log (" + columns + ") SELECT $4::bigint, $5::bytea," +
-			" $6::timestamptz, $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea FROM moved"),
-		insertAll: in(" INSERT INTO {schema}.log (" + columns + ") SELECT records.* FROM moved, unnest($4::bigint[], $5::bytea[]," +
-			" $6::timestamptz[], $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[]) AS records"),
+		keep: "WITH moved AS (SELECT $1::bigint, $2::text, $3::bigint)",
 		put: format(", put AS (INSERT INTO {schema}.documents (name, value) SELECT * FROM unnest($%d::text[], $%d::bytea[])" +
 			" WHERE EXISTS (SELECT FROM moved) ON CONFLICT (name) DO UPDATE SET value = excluded.value)"),
 		remove: format(", removed AS (DELETE FROM {schema}.documents WHERE name = ANY($%d::text[]) AND EXISTS (SELECT FROM moved))"),
+		insert: in(" INSERT INTO {schema}.log (" + columns + ") SELECT $4::bigint, $5::bytea, $6::timestamptz," +
+			" $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea, $12::bytea FROM moved"),
+		insertAll: in(" INSERT INTO {schema}.log (" + columns + ") SELECT records.* FROM moved, unnest($4::bigint[], $5::bytea[], $6::timestamptz[]," +
+			" $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]) AS records"),
+		nothing: " SELECT 1 FROM moved",
+
+		update: in("UPDATE {schema}.log SET (" + columns + ") = ($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE seq = $1"),
+		vacuum: in("VACUUM (FULL) {schema}.log, {schema}.documents"),
 	}
 }
 
@@ -147,6 +157,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 			return r
 		}
 		var ahead chan result // of the next page
+		s.learnPage(first)
 		s.yieldPages(first, err, after, last, func(after int64, rows int) ([]app.Record, error) {
 			var r result
 			if ahead != nil {
@@ -154,6 +165,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 			} else {
 				r = fetch(after, rows)
 			}
+			s.learnPage(r.page)
 			if n := len(r.page); r.err == nil && n > 0 && r.page[n-1].Seq < last {
 				next := make(chan result, 1) // the caller may stop
 				go func(after int64) { next <- fetch(after, nextRows(n)) }(r.page[n-1].Seq)
@@ -161,6 +173,13 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 			}
 			return r.page, r.err
 		}, yield)
+	}
+}
+
+// learnPage records that the log has the records of a page.
+func (s *Store) learnPage(page []app.Record) {
+	if n := len(page); n > 0 {
+		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
 	}
 }
 
@@ -199,7 +218,7 @@ func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (pag
 	batch := &pgx.Batch{}
 	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
 	batch.Queue(s.sql.page, after, int64(math.MaxInt64), firstRows).Query(func(rows pgx.Rows) error {
-		page, err = s.scanPage(rows, firstRows)
+		page, err = scanPage(rows, firstRows)
 		return err
 	})
 	err = conn.SendBatch(ctx, batch).Close()
@@ -212,30 +231,27 @@ func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, row
 	if err != nil {
 		return nil, err
 	}
-	return s.scanPage(found, rows)
+	return scanPage(found, rows)
 }
 
 // scanPage returns the records of rows, until the page is full.
-func (s *Store) scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
+func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
 	defer rows.Close()
 	page, bytes := make([]app.Record, 0, limit), 0
 	for bytes < pageBytes && rows.Next() {
 		var r app.Record
-		var id, key []byte
+		var id, key, actor []byte
 		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
-		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result); err != nil {
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor); err != nil {
 			return nil, err
 		}
-		r.ID, r.Key, r.Time = string(id), string(key), r.Time.UTC()
+		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
 		page = append(page, r)
 		bytes += len(r.Data) + len(r.Result)
 	}
 	rows.Close()
 	if err := rows.Err(); err != nil {
 		return nil, err
-	}
-	if n := len(page); n > 0 {
-		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
 	}
 	return page, nil
 }
@@ -307,13 +323,63 @@ func (s *Store) document(ctx context.Context, conn *pgx.Conn, name string) (valu
 
 // Names implements [app.Store].
 func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
-	const above = "\U0010ffff" // sorts after all characters that names contain
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, s.sql.names, prefix, prefix+above)
-		if err == nil {
-			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		}
+		names, err = s.documentNames(ctx, conn, prefix)
 		return err
 	})
 	return names, err
+}
+
+// documentNames returns the names of the documents that start with a prefix.
+func (s *Store) documentNames(ctx context.Context, conn *pgx.Conn, prefix string) ([]string, error) {
+	const above = "\U0010ffff" // sorts after all characters that names contain
+	rows, err := conn.Query(ctx, s.sql.names, prefix, prefix+above)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// View implements [app.Store]. It uses a connection of its own.
+func (s *Store) View(ctx context.Context, f func(app.View) error) error {
+	if s.closed.Load() {
+		return errClosed
+	}
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, err)
+	}
+	defer closeConn(conn)
+	v := view{ctx: ctx, s: s, conn: conn}
+	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
+		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last) // the first read fixes the moment
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return f(v)
+}
+
+// A view implements [app.View] on a connection within a transaction.
+type view struct {
+	ctx  context.Context
+	s    *Store
+	conn *pgx.Conn
+	last int64
+}
+
+func (v view) Records(after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		after := max(after, 0)
+		next := func(after int64, rows int) ([]app.Record, error) {
+			return v.s.page(v.ctx, v.conn, after, v.last, rows)
+		}
+		page, err := next(after, firstRows)
+		v.s.yieldPages(page, err, after, v.last, next, yield)
+	}
+}
+
+func (v view) Get(name string) ([]byte, error) { return v.s.document(v.ctx, v.conn, name) }
+func (v view) Names(prefix string) ([]string, error) {
+	return v.s.documentNames(v.ctx, v.conn, prefix)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,13 +23,22 @@ type head struct {
 	isOwn   bool // the last commit is by this store
 }
 
-// A tx implements [app.Tx] for one call of Write. It keeps changes in memory until the end.
+// A tx implements [app.Tx] for one call of Write. It keeps changes in memory until the end, unless
+// they are many, or replace records. Then it writes them before, in a transaction of the writer.
 type tx struct {
 	s       *Store
-	head    head // before the changes
+	head    head   // before the changes
+	first   string // id of the first new record; empty if there is none
+	last    int64  // last sequence number, new records included
 	records []app.Record
 	puts    map[string][]byte
+	bytes   int   // size of records and puts
+	isSplit bool  // changes were written before the end; without their connection they are lost
+	err     error // of such a write
 }
+
+// maxBytes is the size of the changes that a tx keeps in memory.
+const maxBytes = 4 << 20
 
 // Write implements [app.Store].
 func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
@@ -49,12 +59,12 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	if err := s.acquire(ctx); err != nil {
 		return err
 	}
-	t := &tx{s: s, head: s.head, puts: map[string][]byte{}}
+	t := &tx{s: s, head: s.head, last: s.head.last, puts: map[string][]byte{}}
 	defer s.rollBack() // unless committed
 	if err := f(t); err != nil {
 		return err
 	}
-	if len(t.records)+len(t.puts) == 0 {
+	if len(t.records)+len(t.puts) == 0 && !t.isSplit {
 		return nil
 	}
 	if err := t.commit(); err != nil {
@@ -208,6 +218,9 @@ func (t *tx) commit() error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
 	defer cancel()
+	if t.err != nil {
+		return t.err
+	}
 	if s.writer == nil {
 		return errLostConnection // f has ignored the error of a read
 	}
@@ -240,6 +253,9 @@ func (t *tx) commit() error {
 		if s.head.commits != t.head.commits {
 			return t.settle(ctx, uncertain)
 		}
+		if t.isSplit {
+			return uncertain // nothing was committed
+		}
 	}
 }
 
@@ -254,7 +270,7 @@ func isRefusal(err error) bool {
 // changes are committed.
 func (t *tx) send(ctx context.Context) (moved bool, err error) {
 	s := t.s
-	sql, args := t.statement()
+	sql, args := t.statement(s.sql.move)
 	if !s.inTx {
 		tag, err := s.writer.Exec(ctx, sql, args...)
 		return err == nil && tag.RowsAffected() > 0, err
@@ -270,38 +286,37 @@ func (t *tx) send(ctx context.Context) (moved bool, err error) {
 	return moved && err == nil, err
 }
 
-// statement returns the statement that makes the changes if the head is as expected. Otherwise it
-// affects no rows.
-func (t *tx) statement() (sql string, args []any) {
+// statement returns the statement that makes the changes. It starts with move, which fails if the
+// head is not as expected: then the statement affects no rows. Or it starts with keep.
+func (t *tx) statement(start string) (sql string, args []any) {
 	s, n := t.s, len(t.records)
-	args = []any{t.head.commits, s.id, n}
-	final := " SELECT 1 FROM moved"
+	args = []any{t.head.commits, s.id, t.last}
+	final := s.sql.nothing
 	switch {
 	case n == 1:
-		r := t.records[0]
-		final, args = s.sql.insert, append(args, r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), keyOf(r), []byte(r.Result))
+		final, args = s.sql.insert, append(args, values(t.records[0])...)
 	case n > 1:
 		seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
-		ids, data, keys, results := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
+		ids, data, keys, results, actors := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 		for i, r := range t.records {
 			seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
-			data[i], keys[i], results[i] = r.Data, keyOf(r), r.Result
+			data[i], keys[i], results[i], actors[i] = r.Data, orNull(r.Key), r.Result, orNull(r.Actor)
 		}
-		final, args = s.sql.insertAll, append(args, seqs, ids, times, types, versions, data, keys, results)
+		final, args = s.sql.insertAll, append(args, seqs, ids, times, types, versions, data, keys, results, actors)
 	}
 	var names, removed []string
-	var values [][]byte
+	var contents [][]byte
 	for name, value := range t.puts {
 		if value == nil {
 			removed = append(removed, name)
 			continue
 		}
-		names, values = append(names, name), append(values, value)
+		names, contents = append(names, name), append(contents, value)
 	}
-	sql = s.sql.move
+	sql = start
 	if names != nil {
 		sql += fmt.Sprintf(s.sql.put, len(args)+1, len(args)+2)
-		args = append(args, names, values)
+		args = append(args, names, contents)
 	}
 	if removed != nil {
 		sql += fmt.Sprintf(s.sql.remove, len(args)+1)
@@ -310,12 +325,48 @@ func (t *tx) statement() (sql string, args []any) {
 	return sql + final, args
 }
 
-// keyOf returns the idempotency key of a record for the database; nil is NULL.
-func keyOf(r app.Record) []byte {
-	if r.Key == "" {
+// values returns the values of the columns of a record.
+func values(r app.Record) []any {
+	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor)}
+}
+
+// orNull returns a text as bytes; nil, which is NULL, if it is empty.
+func orNull(text string) []byte {
+	if text == "" {
 		return nil
 	}
-	return []byte(r.Key)
+	return []byte(text)
+}
+
+// split writes the changes so far in a transaction of the writer.
+func (t *tx) split() error {
+	if t.err != nil || len(t.records)+len(t.puts) == 0 {
+		return t.err
+	}
+	sql, args := t.statement(t.s.sql.keep)
+	t.records, t.puts, t.bytes = nil, map[string][]byte{}, 0
+	return t.execSplit(sql, args...)
+}
+
+// execSplit executes a statement in a transaction of the writer.
+func (t *tx) execSplit(sql string, args ...any) error {
+	s := t.s
+	if s.writer == nil {
+		return errLostConnection // an earlier read could not reconnect
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
+	defer cancel()
+	t.isSplit = true
+	if !s.inTx {
+		if _, t.err = s.writer.Exec(ctx, "BEGIN"); t.err != nil {
+			return t.err
+		}
+		s.inTx = true
+	}
+	if _, t.err = s.writer.Exec(ctx, sql, args...); code(t.err) == uniqueViolation {
+		t.err = fmt.Errorf("%w: %w", t.err, app.ErrConflict)
+	}
+	return t.err
 }
 
 // reconnect replaces the lost connection of the writer, and acquires the lock again. Then the old
@@ -333,7 +384,7 @@ func (t *tx) reconnect(ctx context.Context) error {
 // has changed since.
 func (t *tx) settle(ctx context.Context, uncertain error) error {
 	s := t.s
-	if len(t.records) > 0 {
+	if t.first != "" {
 		page, err := s.page(ctx, s.writer, t.head.last, t.head.last+1, 1)
 		for err != nil && s.writer != nil && s.writer.IsClosed() {
 			if err = t.reconnect(ctx); err == nil {
@@ -343,7 +394,7 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
-		case len(page) == 1 && page[0].ID == t.records[0].ID:
+		case len(page) == 1 && page[0].ID == t.first:
 			t.committed()
 			return nil
 		}
@@ -364,12 +415,12 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 func (t *tx) committed() {
 	s, p := t.s, position{commits: t.head.commits + 1}
 	if n := len(t.records); n > 0 {
-		p.seq, p.id = t.records[n-1].Seq, t.records[n-1].ID
+		p.seq, p.id = t.last, t.records[n-1].ID
 	}
 	s.learn(p)
 	// With a lock that was acquired again, the head may be newer.
 	if s.head.commits == t.head.commits {
-		s.head = head{commits: t.head.commits + 1, last: t.head.last + int64(len(t.records)), stamp: t.head.stamp, isOwn: true}
+		s.head = head{commits: t.head.commits + 1, last: t.last, stamp: t.head.stamp, isOwn: true}
 	}
 	signal(s.committed)
 }
@@ -388,6 +439,10 @@ func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 		if err == nil || !s.writer.IsClosed() {
 			return err
 		}
+		if t.isSplit {
+			t.err = err
+			return err
+		}
 		if err := t.reconnect(ctx); err != nil {
 			return err
 		}
@@ -399,9 +454,8 @@ func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 
 // Append implements [app.Tx].
 func (t *tx) Append(records ...app.Record) error {
-	last := t.head.last + int64(len(t.records))
 	for i, r := range records {
-		switch next := last + 1 + int64(i); {
+		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
 			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
 		case r.Seq > next:
@@ -410,8 +464,28 @@ func (t *tx) Append(records ...app.Record) error {
 	}
 	for _, r := range records {
 		t.records = append(t.records, cloned(r))
+		t.first, t.last = cmp.Or(t.first, r.ID), r.Seq
+		if t.bytes += len(r.Data) + len(r.Result) + recordBytes; t.bytes > maxBytes {
+			if err := t.split(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// recordBytes is the approximate size of a record without its data.
+const recordBytes = 100
+
+// Replace implements [app.Tx].
+func (t *tx) Replace(r app.Record) error {
+	if r.Seq < 1 || r.Seq > t.last {
+		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+	}
+	if err := t.split(); err != nil {
+		return err
+	}
+	return t.execSplit(t.s.sql.update, values(cloned(r))...)
 }
 
 // cloned returns a copy of a record as the database returns it.
@@ -428,7 +502,22 @@ func (t *tx) Stamp() (int64, error) { return t.head.stamp, nil }
 // Put implements [app.Tx].
 func (t *tx) Put(name string, value []byte) error {
 	t.puts[name] = bytes.Clone(value)
+	if t.bytes += len(value); t.bytes > maxBytes {
+		return t.split()
+	}
 	return nil
+}
+
+// Names implements [app.Tx].
+func (t *tx) Names(prefix string) (names []string, err error) {
+	if err := t.split(); err != nil {
+		return nil, err
+	}
+	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+		names, err = t.s.documentNames(ctx, conn, prefix)
+		return err
+	})
+	return names, err
 }
 
 // Get implements [app.Tx].
@@ -455,7 +544,7 @@ func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 		if err != nil {
 			return err
 		}
-		all, err := t.s.scanPage(rows, 1)
+		all, err := scanPage(rows, 1)
 		if ok = len(all) > 0; ok {
 			found = all[0]
 		}
@@ -467,22 +556,23 @@ func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
 // Records implements [app.Tx].
 func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
-		stopped := false
+		after, records := max(after, 0), t.records
+		written, stopped := t.last-int64(len(records)), false
 		next := func(after int64, rows int) (page []app.Record, err error) {
 			err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-				page, err = t.s.page(ctx, conn, after, t.head.last, rows)
+				page, err = t.s.page(ctx, conn, after, written, rows)
 				return err
 			})
 			return page, err
 		}
-		if after := max(after, 0); after < t.head.last {
+		if after < written {
 			page, err := next(after, firstRows)
-			t.s.yieldPages(page, err, after, t.head.last, next, func(r app.Record, err error) bool {
+			t.s.yieldPages(page, err, after, written, next, func(r app.Record, err error) bool {
 				stopped = !yield(r, err) || err != nil
 				return !stopped
 			})
 		}
-		for _, r := range t.records {
+		for _, r := range records {
 			if stopped {
 				return
 			}
@@ -491,4 +581,43 @@ func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 			}
 		}
 	}
+}
+
+// Scrub implements [app.Store]. It rewrites the tables. While another transaction of the database can
+// see the old content, that would keep it, so Scrub waits. The write-ahead log keeps the content until
+// the database recycles it.
+func (s *Store) Scrub(ctx context.Context) (err error) {
+	return s.Write(ctx, func(app.Tx) error {
+		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+		conn, err := s.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer closeConn(conn)
+		var horizon string
+		if err := conn.QueryRow(ctx, "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text").Scan(&horizon); err != nil {
+			return err
+		}
+		for isSeen := true; isSeen; {
+			err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+				AND pid <> pg_backend_pid() AND age(backend_xmin) > age($1::text::xid))`, horizon).Scan(&isSeen)
+			if err != nil {
+				return scrubError(err)
+			}
+			if isSeen {
+				time.Sleep(askInterval)
+			}
+		}
+		_, err = conn.Exec(ctx, s.sql.vacuum)
+		return scrubError(err)
+	})
+}
+
+// scrubError adds the remedy to the error of a wait that ended with a timeout.
+func scrubError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("rewrite the tables: %w: another transaction of the database reads them; retry when it has finished", err)
+	}
+	return err
 }

@@ -32,7 +32,7 @@ func rawDB(b *testing.B) *sql.DB {
 // rawArgs returns the values that are inserted for a record.
 func rawArgs(seq int64) []any {
 	r := storetest.Record(seq)
-	return []any{r.Seq, r.ID, r.Time.UnixMicro(), r.Type, r.Version, []byte(r.Data), nil, nil}
+	return []any{r.Seq, r.ID, r.Time.UnixMicro(), r.Type, r.Version, []byte(r.Data), nil, nil, r.Actor}
 }
 
 // compare runs ours and raw in turn, and reports the medians and their ratio.

@@ -18,7 +18,7 @@ import (
 )
 
 // Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery after a
-// crash, and by the last process that closes the file.
+// crash, by the last process that closes the file, and while a file of an older build gets a column.
 const (
 	lockTimeout = 30 * time.Second // for both locks
 	busyDelay   = time.Millisecond // between tries of a statement

@@ -1,15 +1,18 @@
 package sqlite
 
 import (
-	"context"
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/storetest"
@@ -111,9 +114,6 @@ func TestModes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := open(t, filepath.Join(dir, "log.db"))
 	storetest.Append(s, 1)
-	if err := s.Backup(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
-		t.Fatal(err)
-	}
 	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
 		info, err := entry.Info()
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -179,7 +179,7 @@ func TestClosed(t *testing.T) {
 	var readErr error
 	for _, readErr = range s.Records(t.Context(), 0) {
 	}
-	for _, err := range []error{stampErr, getErr, readErr, s.Backup(t.Context(), "no"), s.Write(t.Context(), func(app.Tx) error { return nil })} {
+	for _, err := range []error{stampErr, getErr, readErr, s.Scrub(t.Context()), s.View(t.Context(), nil), s.Write(t.Context(), func(app.Tx) error { return nil })} {
 		if !errors.Is(err, errClosed) {
 			t.Errorf("after Close: %v", err)
 		}
@@ -212,52 +212,228 @@ func TestOwnStamp(t *testing.T) {
 	}
 }
 
-func TestBackup(t *testing.T) {
+// After Scrub, content that was replaced or deleted is in no file, also while another store is open.
+func TestScrub(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, filepath.Join(dir, "log.db"))
-	if _, err := storetest.Append(s, 1000); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() {
-		for ctx.Err() == nil {
-			if _, err := storetest.Append(s, 3); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	least := int64(1000)
-	for _, name := range []string{"1.db", "2 '☃.db"} {
-		path := filepath.Join(dir, name)
-		if err := s.Backup(t.Context(), path); err != nil {
+	path := filepath.Join(dir, "log.db")
+	s, other := open(t, path), open(t, path)
+	secret := func(n int) []byte { return []byte(`"` + strings.Repeat("secret", n) + `"`) }
+	for range 20 { // pages split, and documents move
+		if _, err := more(other, 50); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "already exists; remove it") {
-			t.Errorf("over a file: %v", err)
+		err := s.Write(t.Context(), func(tx app.Tx) error {
+			return errors.Join(tx.Put(fmt.Sprint("a/", rand.IntN(1000)), secret(1)), tx.Put("big", secret(3000)))
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		backup := open(t, path)
-		last, err := backup.Last(t.Context())
-		if err != nil || last < least || last%3 != 1 {
-			t.Errorf("the copy has %d records, and there were %d; %v", last, least, err)
-		}
-		if err := storetest.Check(backup, last); err != nil {
-			t.Error(err)
-		}
-		if _, err := storetest.Append(backup, 1); err != nil {
-			t.Error(err)
-		}
-		least = last
 	}
-	cancel()
-	group.Wait()
-	if err := s.Backup(ctx, filepath.Join(dir, "3.db")); !errors.Is(err, context.Canceled) {
-		t.Errorf("when the context has ended: %v", err)
+	last, err := s.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := s.Backup(t.Context(), filepath.Join(dir, "no", "4.db")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a folder: %v", err)
+	for i, n := range []int{1, 100, 10_000} {
+		r := storetest.Record(last + 1 + int64(i))
+		r.Key, r.Data, r.Result = fmt.Sprint("secret", i), secret(n), secret(n)
+		if err := other.Write(t.Context(), func(tx app.Tx) error { return tx.Append(r) }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("files are left: %q", left)
+	if found := filesWith(t, dir, "secret"); len(found) == 0 {
+		t.Fatal("no file has the content")
+	}
+	err = s.Write(t.Context(), func(tx app.Tx) error {
+		names, err := tx.Names("")
+		for _, name := range names {
+			err = errors.Join(err, tx.Put(name, nil))
+		}
+		for i := range int64(3) {
+			err = errors.Join(err, tx.Replace(storetest.Record(last+1+i)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := filesWith(t, dir, "secret"); len(found) > 0 {
+		t.Errorf("the content is in %q", found)
+	}
+	if err := errors.Join(storetest.Check(other, last+3), storetest.Check(s, last+3)); err != nil {
+		t.Error(err)
+	}
+	s.timeout = 50 * time.Millisecond
+	err = other.View(t.Context(), func(app.View) error {
+		if _, err := more(s, 1); err != nil {
+			return err
+		}
+		return s.Scrub(t.Context())
+	})
+	if err == nil || !strings.Contains(err.Error(), "another process reads it; retry when it has finished") {
+		t.Errorf("while another store reads: %v", err)
+	}
+	if err := s.Scrub(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// filesWith returns the files in a folder that contain a text.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(content, []byte(text)) {
+			found = append(found, filepath.Base(path))
+		}
+	}
+	return found
+}
+
+// Swap replaces a store, intact or not, and keeps it.
+func TestSwap(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		spoil func(path string) error
+		kept  int64
+	}{
+		{"intact", func(string) error { return nil }, 100},
+		{"none", func(path string) error { return os.RemoveAll(filepath.Dir(path)) }, 0},
+		{"lost", os.Remove, 0},
+		{"truncated", func(path string) error { return os.Truncate(path, 0) }, 0},
+		{"cut off", func(path string) error { return os.Truncate(path, 5000) }, 0},
+		{"text", func(path string) error { return os.WriteFile(path, []byte("hello"), 0o600) }, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path, with, kept := filepath.Join(dir, "data", "log.db"), filepath.Join(dir, "with.db"), filepath.Join(dir, "data", "old.db")
+			filled := func(file string, n int) *Store {
+				s := open(t, file)
+				if _, err := storetest.Append(s, n); err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			old := filled(path, 100)
+			if err := filled(with, 3).Close(); err != nil {
+				t.Fatal(err)
+			}
+			if test.kept > 0 {
+				if err := Swap(t.Context(), path, with, kept); err == nil || !strings.Contains(err.Error(), "another process has it open; stop all servers") {
+					t.Errorf("while it is open: %v", err)
+				}
+			}
+			if err := old.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := Swap(t.Context(), path, with, kept); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, path)
+			if err := storetest.Check(s, 3); err != nil {
+				t.Error(err)
+			}
+			if _, err := storetest.Append(s, 1); err != nil {
+				t.Error(err)
+			}
+			if test.kept > 0 {
+				if err := storetest.Check(open(t, kept), test.kept); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// withoutActor creates the tables of builds that recorded no actors.
+const withoutActor = `
+CREATE TABLE log (
+	seq     INTEGER PRIMARY KEY,
+	id      TEXT    NOT NULL,
+	at      INTEGER NOT NULL, -- microseconds since 1970
+	type    TEXT    NOT NULL,
+	version INTEGER NOT NULL,
+	data    BLOB    NOT NULL,
+	key     TEXT,
+	result  BLOB
+);
+CREATE UNIQUE INDEX log_key ON log (key) WHERE key IS NOT NULL;
+CREATE TABLE documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+PRAGMA application_id=0x70747263;
+PRAGMA user_version=1;
+`
+
+// The store of an older build gets actors, also if several processes open it at once. The older build can
+// continue to use it. Its events have no actor.
+func TestAddActor(t *testing.T) {
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "log.db")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old, err := connect(path, "journal_mode=WAL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer old.close()
+		if err := old.exec(withoutActor); err != nil {
+			t.Fatal(err)
+		}
+		insert := func(seq int64) error {
+			r := storetest.Record(seq)
+			return old.exec("INSERT INTO log (seq, id, at, type, version, data) VALUES (?,?,?,?,?,?)", r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data))
+		}
+		if err := errors.Join(insert(1), insert(2)); err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				c, err := connect(path) // without the lock files, all of them add the column
+				if err == nil {
+					err = errors.Join((&Store{writer: c}).prepare(), c.close())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if err := insert(3); err != nil {
+			t.Fatal("the older build:", err)
+		}
+		s := open(t, path)
+		if _, err := more(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		actors := []string{}
+		for r, err := range s.Records(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := storetest.Record(r.Seq)
+			actors = append(actors, r.Actor)
+			if r.ID != want.ID || string(r.Data) != string(want.Data) || r.Time != want.Time {
+				t.Errorf("got %+v", r)
+			}
+		}
+		if got := strings.Join(actors, ","); got != ",,,ada" {
+			t.Errorf("the actors are %s", got)
+		}
 	}
 }

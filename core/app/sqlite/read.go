@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -12,11 +13,12 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Statements that read.
+// Statements that read. Each column costs time, so the type and the actor are one, with a line break
+// between them.
 const (
 	stampSQL = "PRAGMA data_version"
 	lastSQL  = "SELECT max(seq) FROM log"
-	columns  = "seq, id, at, type, version, data, key, result"
+	columns  = "seq, id, at, type || coalesce(char(10) || actor, ''), version, data, key, result"
 	pageSQL  = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
 	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
@@ -29,8 +31,8 @@ const (
 	pageBytes = 1 << 20
 )
 
-// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader does
-// not block checkpoints.
+// Records implements [app.Store]. It reads the log, which has no gaps, in pages, so a slow reader
+// does not block checkpoints.
 func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
 		last, err := s.Last(ctx)
@@ -47,6 +49,42 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 		}, yield)
 	}
 }
+
+// View implements [app.Store]. Until f returns, checkpoints cannot truncate the WAL.
+func (s *Store) View(ctx context.Context, f func(app.View) error) error {
+	var failed error // of f, whose errors are not those of a read
+	err := s.read(ctx, func(c *conn) error {
+		if err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		last, err := c.value(lastSQL) // the first read fixes the moment
+		if err == nil {
+			failed = f(view{ctx, c, last})
+		}
+		return errors.Join(err, c.exec("ROLLBACK"))
+	})
+	return errors.Join(failed, err)
+}
+
+// A view implements [app.View] on a connection within a transaction.
+type view struct {
+	ctx  context.Context
+	c    *conn
+	last int64
+}
+
+func (v view) Records(after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		pages(after, v.last, func(page []app.Record, after, last int64) ([]app.Record, error) {
+			if err := v.ctx.Err(); err != nil {
+				return nil, err
+			}
+			return v.c.page(page, after, last)
+		}, yield)
+	}
+}
+func (v view) Get(name string) ([]byte, error)       { return v.c.document(name) }
+func (v view) Names(prefix string) ([]string, error) { return v.c.names(prefix) }
 
 // Last implements [app.Store].
 func (s *Store) Last(ctx context.Context) (last int64, err error) {
@@ -98,7 +136,8 @@ func record(row []driver.Value) (r app.Record) {
 	r.ID, _ = row[1].(string)
 	at, _ := row[2].(int64)
 	r.Time = time.UnixMicro(at).UTC()
-	r.Type, _ = row[3].(string)
+	both, _ := row[3].(string)
+	r.Type, r.Actor, _ = strings.Cut(both, "\n")
 	version, _ := row[4].(int64)
 	r.Version = int(version)
 	data, _ := row[5].([]byte)
@@ -143,14 +182,21 @@ func (c *conn) document(name string) (value []byte, err error) {
 // Names implements [app.Store].
 func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		return c.query(namesSQL, []any{prefix}, func(row []driver.Value) bool {
-			name, _ := row[0].(string)
-			if !strings.HasPrefix(name, prefix) {
-				return false
-			}
-			names = append(names, name)
-			return true
-		})
+		names, err = c.names(prefix)
+		return err
+	})
+	return names, err
+}
+
+// names returns the names of the documents that start with a prefix.
+func (c *conn) names(prefix string) (names []string, err error) {
+	err = c.query(namesSQL, []any{prefix}, func(row []driver.Value) bool {
+		name, _ := row[0].(string)
+		if !strings.HasPrefix(name, prefix) {
+			return false
+		}
+		names = append(names, name)
+		return true
 	})
 	return names, err
 }

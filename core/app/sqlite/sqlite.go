@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,11 +32,15 @@ CREATE TABLE IF NOT EXISTS log (
 	version INTEGER NOT NULL,
 	data    BLOB    NOT NULL,
 	key     TEXT,
-	result  BLOB
+	result  BLOB,
+	actor   TEXT -- files of older builds get it in addActor
 );
 CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
 `
+
+// smallestPage is the size of the smallest SQLite file.
+const smallestPage = 512
 
 var errClosed = errors.New("the store is closed")
 
@@ -111,7 +114,6 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			return s, err
 		}
 	}
-	const smallestPage = 512
 	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
 		return s, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
 	}
@@ -145,7 +147,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 // lostEvents returns the error for a log that ends before the last committed event.
 func (s *Store) lostEvents(last, committed int64) error {
 	name := filepath.Base(s.path)
-	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
+	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup with --replace, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
 }
 
 // acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the lock
@@ -180,7 +182,8 @@ func isComplete(path string) bool {
 	return err == nil && header[writeVersion] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
-// prepare verifies that the file is a store, and creates the tables of a new one.
+// prepare verifies that the file is a store, creates the tables of a new one, and completes those of an
+// older build.
 func (s *Store) prepare() error {
 	id, err := s.writer.value("PRAGMA application_id")
 	if err != nil {
@@ -202,14 +205,33 @@ func (s *Store) prepare() error {
 	case version > schemaVersion:
 		return fmt.Errorf("the file has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
-	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil || !isNew {
+	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil {
 		return err
+	}
+	if !isNew {
+		return s.addActor()
 	}
 	script := fmt.Sprintf("BEGIN IMMEDIATE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT", schema, applicationID, schemaVersion)
 	if err := s.writer.exec(script); err != nil {
 		return errors.Join(err, s.writer.exec("ROLLBACK"))
 	}
 	return nil
+}
+
+// addActor adds the column actor to the log of an older build, which can still use the file: its events
+// have no actor. Another process may add the column at the same time.
+func (s *Store) addActor() error {
+	const hasActor = "SELECT count(*) FROM pragma_table_info('log') WHERE name = 'actor'"
+	found, err := s.writer.value(hasActor)
+	if err != nil || found > 0 {
+		return err
+	}
+	if err = s.writer.exec("ALTER TABLE log ADD COLUMN actor TEXT"); err != nil {
+		if found, _ := s.writer.value(hasActor); found > 0 {
+			return nil
+		}
+	}
+	return err
 }
 
 // errTimeout is the cause of a context that ended because a write waited too long.
@@ -283,52 +305,100 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Backup copies the store to a new file, which can be opened as a store. Other processes can read and
-// write meanwhile. If Backup fails, it leaves no file.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
-	if s.closed.Load() {
-		return errClosed
-	}
+// Swap puts the store in the file with in the place of the one in path, which need not be intact,
+// and keeps the old file as old. It fails if a process has the old store open.
+func Swap(ctx context.Context, path, with, old string) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("back up to %s: %w", path, err)
+			err = fmt.Errorf("replace %s: %w", path, err)
 		}
 	}()
-	if _, err := os.Lstat(path); err == nil {
-		return errors.New("the file already exists; remove it, or use another file")
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	lock := newFairLock(path)
+	err = lock.acquire(ctx)
+	hasLocks := err == nil
+	if err != nil && !errors.Is(err, errNoLocks) {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.close()) }()
+	last, err := lastEvent(with)
 	if err != nil {
 		return err
 	}
-	temp := file.Name()
-	defer os.Remove(temp)
-	if err := file.Close(); err != nil {
+	if err := setAside(ctx, path, old); err != nil {
 		return err
 	}
-	c, err := connect(s.path)
-	if err != nil {
-		return err
-	}
-	err = c.runStmt(ctx, "VACUUM INTO ?", []any{temp}, func(s stmt, args []driver.NamedValue) error {
-		_, err := s.ExecContext(ctx, args)
-		return err
-	})
-	if err := errors.Join(err, c.close()); err != nil {
-		return err
-	}
-	if err := syncPath(temp, os.O_RDWR); err != nil { // Windows flushes only files that are open for writing
-		return err
-	}
-	err = os.Link(temp, path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp, path) // some file systems have no hard links
-	}
-	if err != nil {
+	if err := os.Rename(with, path); err != nil {
 		return err
 	}
 	syncPath(filepath.Dir(path), os.O_RDONLY) // not all systems can flush folders
+	if !hasLocks {
+		return nil
+	}
+	var count counter // its last event may be a later one of the old store
+	if err := count.open(path + lockSuffix); err != nil {
+		return err
+	}
+	n, _, err := count.read()
+	if err == nil {
+		err = count.write((n|1)+1, last)
+	}
+	return errors.Join(err, count.close())
+}
+
+// lastEvent returns the last sequence number of a store that is closed.
+func lastEvent(path string) (int64, error) {
+	c, err := connect(path)
+	if err != nil {
+		return 0, err
+	}
+	last, err := c.value(lastSQL)
+	return last, errors.Join(err, c.close())
+}
+
+// setAside keeps the file of a store under another name as well, and moves its WAL away. It fails if
+// a process has the store open.
+func setAside(ctx context.Context, path, old string) error {
+	if info, err := os.Stat(path); err == nil {
+		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use. It
+		// would remove the WAL of an empty file.
+		if info.Size() >= smallestPage && isInUse(ctx, path) {
+			return errors.New("another process has it open; stop all servers first")
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err = os.Link(path, old)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = os.Rename(path, old) // some file systems have no hard links
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm"} { // left if the store is damaged
+		if err := os.Rename(path+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return nil
+}
+
+// isInUse moves the WAL of a store into its file. It reports whether that failed because another
+// process has the file open.
+func isInUse(ctx context.Context, path string) bool {
+	c, err := connect(path)
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return errors.Is(c.execContext(ctx, "PRAGMA journal_mode=DELETE"), context.DeadlineExceeded)
 }
 
 // syncPath flushes a file, or the entries of a folder, to the disk.

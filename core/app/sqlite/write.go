@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 )
 
 // Statements that write.
 const (
-	insertSQL = "INSERT INTO log (" + columns + ") VALUES "
-	rowSQL    = "(?,?,?,?,?,?,?,?)"
+	insertSQL = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor) VALUES "
+	rowSQL    = "(?,?,?,?,?,?,?,?,?)"
+	deleteSQL = "DELETE FROM log WHERE seq = ?"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
@@ -29,6 +31,7 @@ type tx struct {
 	last          int64 // last sequence number, buffered records included
 	records       []app.Record
 	puts          []document
+	buffered      int // bytes in records
 	inTransaction bool
 	err           error // of an earlier flush, after which SQLite may have ended the transaction
 }
@@ -145,7 +148,7 @@ func (t *tx) flush(transaction bool) error {
 			return err
 		}
 	}
-	t.records, t.puts = nil, nil
+	t.records, t.puts, t.buffered = nil, nil, 0
 	return nil
 }
 
@@ -157,14 +160,17 @@ func chunk(n int) int { return min(n, 64) }
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
-		var key, result any
+		var key, result, actor any
 		if r.Key != "" {
 			key = r.Key
 		}
 		if r.Result != nil {
 			result = []byte(r.Result)
 		}
-		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result)
+		if r.Actor != "" {
+			actor = r.Actor
+		}
+		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result, actor)
 	}
 	defer clear(s.rows)
 	sql := insertSQL + rowSQL
@@ -173,6 +179,9 @@ func (s *Store) insert(records []app.Record) error {
 	}
 	return s.writer.exec(sql, s.rows...)
 }
+
+// maxBuffered is the size of the buffered data at which Append writes it.
+const maxBuffered = 4 << 20
 
 // Append implements [app.Tx].
 func (t *tx) Append(records ...app.Record) error {
@@ -192,8 +201,67 @@ func (t *tx) Append(records ...app.Record) error {
 		r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
 		r.Result = bytes.Clone(r.Result)
 		t.records = append(t.records, r)
+		if t.buffered += len(r.Data) + len(r.Result); t.buffered > maxBuffered {
+			if err := t.flushBuffered(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// Replace implements [app.Tx]. The old content is overwritten with zeros.
+func (t *tx) Replace(r app.Record) error {
+	if _, err := t.Stamp(); err != nil {
+		return err
+	}
+	if r.Seq < 1 || r.Seq > t.last {
+		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+	}
+	if err := t.flushBuffered(); err != nil {
+		return err
+	}
+	if !t.inTransaction {
+		if err := t.begin(context.Background()); err != nil {
+			return err
+		}
+	}
+	r.Data = append([]byte{}, r.Data...)
+	if t.err = t.s.writer.exec("PRAGMA secure_delete=ON"); t.err == nil {
+		t.err = t.s.writer.exec(deleteSQL, r.Seq)
+	}
+	if t.err == nil {
+		t.err = t.s.insert([]app.Record{r})
+	}
+	return t.err
+}
+
+// Scrub implements [app.Store]. It rewrites the file, and truncates the WAL.
+func (s *Store) Scrub(ctx context.Context) error {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.writer.execContext(ctx, "VACUUM"); err != nil {
+		return fmt.Errorf("rewrite %s: %w", s.path, err)
+	}
+	for start := time.Now(); ; {
+		inUse, err := s.writer.value("PRAGMA wal_checkpoint(TRUNCATE)")
+		switch {
+		case err != nil:
+			return fmt.Errorf("truncate %s-wal: %w", s.path, err)
+		case inUse == 0:
+			return nil
+		case time.Since(start) > s.timeout:
+			return fmt.Errorf("truncate %s-wal: timeout after %v, because another process reads it; retry when it has finished", s.path, s.timeout)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * busyDelay):
+		}
+	}
 }
 
 // Stamp returns the stamp of the store, which cannot change during a Write. It also sets t.last.
@@ -235,6 +303,14 @@ func (t *tx) Get(name string) ([]byte, error) {
 		return nil, err
 	}
 	return t.s.writer.document(name)
+}
+
+// Names implements [app.Tx].
+func (t *tx) Names(prefix string) ([]string, error) {
+	if err := t.flushBuffered(); err != nil {
+		return nil, err
+	}
+	return t.s.writer.names(prefix)
 }
 
 // Find implements [app.Tx].

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"iter"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (s suite) records() {
 	s.count(4, 0)
 
 	odd := app.Record{
-		Event:   app.Event{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600))},
+		Event:   app.Event{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600)), Actor: "Ада \x00'; --"},
 		Type:    "a/ü",
 		Version: 1 << 30,
 		Data:    []byte("{\"s\": \"☃\\u0000\"}"),
@@ -135,6 +136,100 @@ func (s suite) consistentRead() {
 		s.Errorf("got %d records, want 4", n)
 	}
 	s.check(12)
+}
+
+// A view stays the same while others write, and does not block them.
+func (s suite) view() {
+	s.add(s.first, 3)
+	s.write(s.first, func(tx app.Tx) error { return errors.Join(tx.Put("a", []byte("1")), tx.Put("b", []byte("2"))) })
+	err := s.second.View(s.Context(), func(v app.View) error {
+		for range 2 {
+			last := int64(0)
+			for r, err := range v.Records(1) {
+				if err := errors.Join(err, compare(r, Record(r.Seq))); err != nil {
+					return err
+				}
+				last = r.Seq
+			}
+			names, err := v.Names("")
+			a, err2 := v.Get("a")
+			c, err3 := v.Get("c")
+			if err := errors.Join(err, err2, err3); err != nil || last != 3 || strings.Join(names, " ") != "a b" || string(a) != "1" || c != nil {
+				s.Errorf("the view has %d records, names %q, a = %q, c = %q: %v", last, names, a, c, err)
+			}
+			s.add(s.first, 1)
+			s.add(s.second, 1)
+			s.write(s.first, func(tx app.Tx) error {
+				r := Record(2)
+				r.Data = []byte(`{}`)
+				return errors.Join(tx.Put("a", []byte("3")), tx.Put("b", nil), tx.Put("c", []byte("4")), tx.Replace(r))
+			})
+		}
+		return errRefused
+	})
+	if !errors.Is(err, errRefused) {
+		s.Errorf("View returned %v", err)
+	}
+	s.document("a", []byte("3"))
+	s.count(0, 7)
+}
+
+// Replace changes a record, with its key. Readers that have begun may see either.
+func (s suite) replace() {
+	keyed := Record(4)
+	keyed.Key, keyed.Result = "key", []byte(`"secret"`)
+	s.add(s.first, 3)
+	s.write(s.first, func(tx app.Tx) error { return tx.Append(keyed) })
+	changed, changedKeyed := Record(2), Record(4)
+	changed.Type, changed.Data, changedKeyed.Data = "things/erased", []byte(`{}`), []byte(`{}`)
+	seen := func(records func(int64) iter.Seq2[app.Record, error]) {
+		s.Helper()
+		for r, err := range records(0) {
+			want := Record(r.Seq)
+			switch r.Seq {
+			case 2:
+				want = changed
+			case 4:
+				want = changedKeyed
+			}
+			if err := errors.Join(err, compare(r, want)); err != nil {
+				s.Error(err)
+			}
+		}
+	}
+	before, err := s.second.Stamp(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.write(s.first, func(tx app.Tx) error {
+		if err := errors.Join(tx.Append(Record(5)), tx.Replace(changed), tx.Replace(changedKeyed), tx.Replace(Record(5))); err != nil {
+			return err
+		}
+		for _, seq := range []int64{0, 6} {
+			if tx.Replace(Record(seq)) == nil {
+				s.Errorf("event %d, which does not exist, was replaced", seq)
+			}
+		}
+		if _, ok, err := tx.Find("key"); ok || err != nil {
+			s.Errorf("the key of a replaced record is found; %v", err)
+		}
+		seen(tx.Records)
+		return nil
+	})
+	seen(func(after int64) iter.Seq2[app.Record, error] { return s.second.Records(s.Context(), after) })
+	if after, err := s.second.Stamp(s.Context()); after == before || err != nil {
+		s.Errorf("the stamp is still %d; %v", after, err)
+	}
+	if err := s.first.Write(s.Context(), func(tx app.Tx) error { return errors.Join(tx.Replace(Record(1)), errRefused) }); !errors.Is(err, errRefused) {
+		s.Error(err)
+	}
+	if err := errors.Join(s.first.Scrub(s.Context()), s.second.Scrub(s.Context())); err != nil {
+		s.Error("scrub:", err)
+	}
+	seen(func(after int64) iter.Seq2[app.Record, error] { return s.second.Records(s.Context(), after) })
+	keyed.Seq = 6
+	s.write(s.second, func(tx app.Tx) error { return tx.Append(keyed) }) // the key is free
+	s.count(0, 6)
 }
 
 // A reader may stop before the end.

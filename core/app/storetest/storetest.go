@@ -35,6 +35,9 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 		{"stamp", suite.stamp},
 		{"documents", suite.documents},
 		{"names", suite.names},
+		{"view", suite.view},
+		{"replace", suite.replace},
+		{"names in write", suite.namesInWrite},
 		{"shared memory", suite.sharedMemory},
 		{"big", suite.big},
 		{"many", suite.many},
@@ -56,9 +59,10 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 func Record(seq int64) app.Record {
 	return app.Record{
 		Event: app.Event{
-			Seq:  seq,
-			ID:   fmt.Sprint("id", seq),
-			Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),
+			Seq:   seq,
+			ID:    fmt.Sprint("id", seq),
+			Time:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),
+			Actor: []string{"", "ada", "worker:things/tidy"}[max(seq, 0)%3],
 		},
 		Type:    "things/make",
 		Version: 1,

@@ -138,6 +138,18 @@ func (s suite) names() {
 	}
 }
 
+// A Write sees the names of its own documents.
+func (s suite) namesInWrite() {
+	s.write(s.first, func(tx app.Tx) error { return errors.Join(tx.Put("a/1", []byte("1")), tx.Put("a/2", []byte("2"))) })
+	s.write(s.second, func(tx app.Tx) error {
+		err := errors.Join(tx.Put("a/1", nil), tx.Put("a/0", []byte{}), tx.Put("b", []byte("b")))
+		if got, namesErr := tx.Names("a/"); err != nil || namesErr != nil || !slices.Equal(got, []string{"a/0", "a/2"}) {
+			s.Errorf("names: %q, %v, %v", got, err, namesErr)
+		}
+		return nil
+	})
+}
+
 // Write stops waiting for its turn when the context ends. It ignores the context once f is called.
 func (s suite) context() {
 	canceled := func(ctx context.Context, store app.Store) {

@@ -380,3 +380,30 @@ func FuzzEnter(f *testing.F) {
 		}
 	})
 }
+
+// The subject of the first issuer is the actor. Other actors are qualified, so that no two callers have
+// the same.
+func TestActors(t *testing.T) {
+	s := newSigner(t, "EdDSA", "one")
+	w := newWorld(t, s.public())
+	const other = "https://other.example.com"
+	w.pages[other+"/.well-known/openid-configuration"] = `{"issuer":"` + other + `","jwks_uri":"` + jwksURL + `"}`
+	g := w.gate(t, func(o *Options) { o.Issuers = append(o.Issuers, other) })
+	for _, test := range []struct {
+		claims map[string]any
+		want   string
+	}{
+		{nil, "ann"},
+		{map[string]any{"sub": nil}, "client:app"},
+		{map[string]any{"sub": "local:ann"}, "local:ann@" + login},
+		{map[string]any{"sub": "key-12345678"}, "key-12345678@" + login},
+		{map[string]any{"sub": "ann@" + other}, "ann@" + other + "@" + login},
+		{map[string]any{"iss": other}, "ann@" + other},
+		{map[string]any{"iss": other, "sub": nil}, "client:app@" + other},
+	} {
+		id, err := g.Authenticate(request(s.sign(t, nil, claimSet(test.claims))))
+		if err != nil || id.Actor() != test.want {
+			t.Errorf("%v: the actor is %+v, want %s: %v", test.claims, id, test.want, err)
+		}
+	}
+}

@@ -56,7 +56,8 @@ type Options struct {
 	Logger   *slog.Logger // default: slog.Default()
 }
 
-// New returns a gate for the tokens of the issuers. It does not contact them; see [Gate.Prefetch].
+// New returns a gate for the tokens of the issuers. It does not contact them; see [Gate.Prefetch]. The
+// actors of all issuers but the first end with @ISSUER.
 func New(o Options) (*Gate, error) {
 	resource, err := checkURL("resource", o.Resource)
 	if err != nil {
@@ -87,6 +88,7 @@ func New(o Options) (*Gate, error) {
 		required:    slices.Clone(o.Required),
 		log:         cmp.Or(o.Logger, slog.Default()),
 		issuers:     map[string]*issuer{},
+		first:       o.Issuers[0],
 	}
 	if len(g.audience) == 0 {
 		g.audience = []string{o.Resource}
@@ -127,6 +129,7 @@ type Gate struct {
 	required    []string
 	log         *slog.Logger
 	issuers     map[string]*issuer // by name
+	first       string             // name of the first issuer
 }
 
 // Authenticate implements [auth.Gate]. It ignores credentials that are not a JWT, because they may be

@@ -187,10 +187,23 @@ func (g *Gate) identify(from string, payload []byte, now time.Time) (*auth.Ident
 	if id.Subject == "" && id.Client == "" {
 		return nil, errInvalid("the token has neither sub nor client_id")
 	}
+	id.Name = g.uniqueName(id)
 	if !id.May(g.required...) {
 		return nil, &auth.Refusal{Code: insufficientScope, Message: "the token lacks a required scope; required scopes: " + strings.Join(g.required, " ")}
 	}
 	return id, nil
+}
+
+// uniqueName returns a name that no other caller has; empty if the subject is such a name.
+func (g *Gate) uniqueName(id *auth.Identity) string {
+	name := cmp.Or(id.Subject, "client:"+id.Client)
+	switch {
+	case id.Issuer != g.first || auth.IsReservedActor(id.Subject):
+		return name + "@" + id.Issuer
+	case id.Subject == "":
+		return name
+	}
+	return ""
 }
 
 func (c claims) checkTimes(now time.Time) error {

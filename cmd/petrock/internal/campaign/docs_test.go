@@ -23,7 +23,7 @@ var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 func TestDocs(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
-	before := w.tree()
+	before, contract := w.tree(), w.read("contract.json")
 	client := w.serve(devserver.Options{})
 	var operations, written []string
 	for _, page := range docs.Pages() {
@@ -52,6 +52,9 @@ func TestDocs(t *testing.T) {
 		for dir := path.Dir(file); os.Remove(w.path(dir)) == nil; dir = path.Dir(dir) { // empty folders
 		}
 	}
+	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil { // removes the derived files of written packages
+		t.Fatal(err)
+	}
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
@@ -61,6 +64,10 @@ func TestDocs(t *testing.T) {
 	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
+	if remembered := w.read("contract.json"); strings.Count(remembered, `"removed": true`) != 1 || !strings.Contains(remembered, `"notes/add"`) {
+		t.Errorf("the contract remembers more than the command that was written by hand: %s", remembered)
+	}
+	w.write("contract.json", contract)
 	w.unchanged(before, "after undoing all of it")
 }
 

@@ -29,7 +29,7 @@ func About(ctx context.Context, _ struct{}) (AboutOutput, error) {
 		Capabilities: slices.Sorted(maps.Keys(call.ClientCapabilities())),
 	}
 	if id := auth.From(ctx); id != nil {
-		out.Caller = id.Subject
+		out.Caller = id.Actor()
 	}
 	return out, nil
 }

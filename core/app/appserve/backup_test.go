@@ -1,0 +1,214 @@
+package appserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+// A backup is taken while a server runs, and restored.
+func TestBackup(t *testing.T) {
+	dir := filled(t, "a")
+	client, end := serve(t, dir)
+	client.CallTool("posts_create", create{"b"})
+	must(t, dir, "log", "skip", "1", "--reason", "x")
+	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
+	if out := must(t, dir, "backup", file); !strings.HasPrefix(out, "Backed up 3 events to "+file+", ") || !strings.HasSuffix(out, " bytes. All events and the replayed state are equal.\n") {
+		t.Errorf("got output %s", out)
+	}
+	end()
+	wantPosts(t, dir, "b")
+	stopped := file + ".2"
+	must(t, dir, "backup", stopped)
+	if left, err := filepath.Glob(file + ".*.tmp"); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, to := range []string{filepath.Join(t.TempDir(), "new"), filled(t)} {
+		if out := must(t, to, "restore", file); !strings.HasPrefix(out, "Restored 3 events, of 20") || !strings.HasSuffix(out, ", to "+to+". All events and the replayed state are equal.\n") {
+			t.Errorf("got output %s", out)
+		}
+		wantPosts(t, to, "b")
+	}
+	to := t.TempDir()
+	must(t, to, "restore", stopped)
+	if got, want := content(t, to), content(t, dir); got != want {
+		t.Errorf("restored\n%s\nwant\n%s", got, want)
+	}
+}
+
+// wantPosts checks the posts that a server has.
+func wantPosts(t *testing.T, dir, want string) {
+	t.Helper()
+	client, end := serve(t, dir)
+	defer end()
+	if got := client.CallTool("posts_list", nil).Text(); got != want {
+		t.Errorf("the posts are %s, want %s", got, want)
+	}
+}
+
+// restore does not touch data with events, unless it may replace it, and keeps the old data.
+func TestRestoreReplace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
+	must(t, filled(t, "a"), "backup", file)
+	dir := filled(t, "b", "c")
+	_, err := run(t, dir, "restore", file)
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the log has events; to keep them under another name and use the backup instead, stop all servers and add --replace") {
+		t.Errorf("got error %v", err)
+	}
+	wantPosts(t, dir, "b, c")
+	client, end := serve(t, dir)
+	if _, err := run(t, dir, "restore", file, "--replace"); err == nil || !strings.Contains(err.Error(), "another process has it open; stop all servers first") {
+		t.Errorf("got error %v", err)
+	}
+	if got := client.CallTool("posts_list", nil).Text(); got != "b, c" {
+		t.Errorf("the posts are %s", got)
+	}
+	end()
+	out := must(t, dir, "restore", file, "--replace")
+	_, kept, ok := strings.Cut(strings.TrimSpace(out), "The old data is in ")
+	if !ok {
+		t.Fatalf("got output %s", out)
+	}
+	wantPosts(t, dir, "a")
+	old := t.TempDir()
+	if err := os.Rename(strings.TrimSuffix(kept, "."), filepath.Join(old, fileName)); err != nil {
+		t.Fatal(err)
+	}
+	wantPosts(t, old, "b, c")
+	if left, err := filepath.Glob(filepath.Join(dir, "restore*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+
+	// Damaged data is replaced too.
+	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, dir, "restore", file); err == nil || !strings.Contains(err.Error(), "restore a backup with --replace") {
+		t.Errorf("over a truncated log: %v", err)
+	}
+	must(t, dir, "restore", file, "--replace")
+	wantPosts(t, dir, "a")
+	if out := must(t, filepath.Join(t.TempDir(), "new"), "restore", file, "--replace"); strings.Contains(out, "old data") {
+		t.Errorf("got output %s", out)
+	}
+}
+
+// A log that cannot be applied can be backed up.
+func TestBackupStuck(t *testing.T) {
+	dir := filled(t, "a")
+	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
+	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
+	if out := must(t, dir, "backup", file); !strings.HasSuffix(out, "All events are equal. The state was not compared: event 2 cannot be applied.\n") {
+		t.Errorf("got output %s", out)
+	}
+}
+
+func TestCopy(t *testing.T) {
+	dir := filled(t, "a", "b")
+	must(t, dir, "log", "skip", "1", "--reason", "x")
+	to := filepath.Join(t.TempDir(), "to")
+	if out := must(t, dir, "log", "copy", dir, to); out != "Copied 3 events to "+to+". All events and the replayed state are equal.\n" {
+		t.Errorf("got output %s", out)
+	}
+	if got, want := content(t, to), content(t, dir); got != want {
+		t.Errorf("copied\n%s\nwant\n%s", got, want)
+	}
+	wantPosts(t, to, "b")
+	if _, err := run(t, dir, "log", "copy", dir, to); err == nil || !strings.Contains(err.Error(), "copy "+dir+" to "+to+": the log has events") {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+// An erased event is in no file, and running servers have a state without it.
+func TestErase(t *testing.T) {
+	dir := filled(t, "a", "secret", "bad")
+	must(t, dir, "replay", "--snapshot")
+	client, end := serve(t, dir)
+	if got := client.CallTool("posts_list", nil).Text(); got != "a, secret, bad" {
+		t.Fatalf("the posts are %s", got)
+	}
+	must(t, dir, "log", "map", "2", "--type", "posts/create", "--input", `{"title":"secret two"}`, "--reason", "secret")
+	if found := filesWith(t, dir, "secret"); len(found) == 0 {
+		t.Fatal("no file has the content")
+	}
+	if _, err := run(t, dir, "log", "erase", "2"); terminal.ExitCode(err) != terminal.ExitUsage {
+		t.Errorf("without --yes: %v", err)
+	}
+	if out := must(t, dir, "log", "erase", "2", "--yes", "--reason", "a request"); out != "Erased event 2, posts/create. Earlier backups still contain it.\n" {
+		t.Errorf("got output %s", out)
+	}
+	if found := filesWith(t, dir, "secret"); len(found) > 0 {
+		t.Errorf("the content is in %q", found)
+	}
+	if got := client.CallTool("posts_list", nil).Text(); got != "a, bad" {
+		t.Errorf("a running server has %s", got)
+	}
+	client.CallTool("posts_create", create{"c"})
+	end()
+	if found := filesWith(t, dir, "secret"); len(found) > 0 {
+		t.Errorf("after the server has stopped, the content is in %q", found)
+	}
+	wantPosts(t, dir, "a, bad, c")
+	by := appmcp.Actor(t.Context())
+	wantLog(t, dir,
+		`posts/create {"title":"a"}`,
+		`app/erased {"type":"posts/create","version":1} (erased by `+by+`: a request)`,
+		`posts/create {"title":"bad"}`,
+		`app/amended event 2 is skipped`,
+		`app/amended event 2 is erased by `+by+`: a request`,
+		`posts/create {"title":"c"}`)
+	if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 5: matches\n") {
+		t.Errorf("replay: %s", out)
+	}
+	if out := must(t, dir, "log", "erase", "2", "--yes"); out != "Event 2 was already erased; rewrote the files.\n" {
+		t.Errorf("once more: %s", out)
+	}
+	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "event 2 was erased") {
+		t.Errorf("log restore: %v", err)
+	}
+}
+
+// An erasure that breaks a later event is refused, unless it is forced.
+func TestEraseIsTried(t *testing.T) {
+	dir := filled(t, "a")
+	add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)})
+	_, err := run(t, dir, "log", "erase", "1", "--yes")
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; to erase the event anyway, add --force") {
+		t.Errorf("got error %v", err)
+	}
+	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "event 1 is erased, but no new snapshots were taken: ") {
+		t.Errorf("by force: %v", err)
+	}
+	if out := must(t, dir, "log", "show", "1"); !strings.Contains(out, "app/erased") {
+		t.Errorf("the event is %s", out)
+	}
+}
+
+// filesWith returns the files in a folder that contain a text.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(content, []byte(text)) {
+			found = append(found, filepath.Base(path))
+		}
+	}
+	return found
+}

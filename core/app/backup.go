@@ -1,0 +1,435 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// backupVersion is the version of the format. A new field of an event does not change it: builds
+// that do not know the field refuse the backup.
+const backupVersion = 1
+
+// A backupLine is a line of a backup: JSON lines, compressed with gzip. It has one field. The first
+// line has backup, the last has end. Documents precede events.
+//
+//	{"backup":{"version":1,"program":"hello","time":"2026-11-17T10:00:00Z"}}
+//	{"document":{"name":"worker/posts/digest","value":{"position":1}}}
+//	{"event":{"seq":1,"id":"k2","time":"2026-11-16T09:00:00Z","type":"posts/create","version":1,"data":{}}}
+//	{"end":{"documents":1,"events":1,"sha256":"9f86d0…"}}
+type backupLine struct {
+	Backup   *backupHead     `json:"backup,omitempty"`
+	Document *backupDocument `json:"document,omitempty"`
+	Event    *backupEvent    `json:"event,omitempty"`
+	End      *backupEnd      `json:"end,omitempty"`
+}
+
+type backupHead struct {
+	Version int       `json:"version"`
+	Program string    `json:"program"`
+	Time    time.Time `json:"time"`
+}
+
+// A backupDocument has its value as JSON, or as base64 if JSON would change it.
+type backupDocument struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value,omitempty"`
+	Bytes []byte          `json:"bytes,omitempty"`
+}
+
+// A backupEvent is a record. Bytes replace the fields that JSON would change.
+type backupEvent struct {
+	Record
+	Bytes *eventBytes `json:"bytes,omitempty"`
+}
+
+type eventBytes struct {
+	Data   []byte `json:"data"`
+	Key    []byte `json:"key"`
+	Result []byte `json:"result"`
+}
+
+type backupEnd struct {
+	Documents int    `json:"documents"`
+	Events    int64  `json:"events"`
+	SHA256    string `json:"sha256"` // of the lines of the documents and events
+}
+
+func (d backupDocument) value() []byte {
+	if d.Value != nil {
+		return d.Value
+	}
+	return append([]byte{}, d.Bytes...)
+}
+
+func (e backupEvent) record() Record {
+	r := e.Record
+	if b := e.Bytes; b != nil {
+		r.Data, r.Key, r.Result = b.Data, string(b.Key), b.Result
+	}
+	return r
+}
+
+// encodeDocument returns the line of a document.
+func encodeDocument(name string, value []byte) ([]byte, error) {
+	d := &backupDocument{Name: name, Value: value}
+	if line, err := encodeLine(backupLine{Document: d}); err == nil && len(value) > 0 {
+		if back, err := decodeLine(line); err == nil && bytes.Equal(back.Document.Value, value) {
+			return line, nil
+		}
+	}
+	d.Value, d.Bytes = nil, value
+	return encodeLine(backupLine{Document: d})
+}
+
+// encodeEvent returns the line of a record. Decoding it leads to the same record.
+func encodeEvent(r Record) ([]byte, error) {
+	e := &backupEvent{Record: r}
+	if line, err := encodeLine(backupLine{Event: e}); err == nil && decodesTo(line, r) {
+		return line, nil
+	}
+	e.Bytes = &eventBytes{r.Data, []byte(r.Key), r.Result}
+	e.Data, e.Key, e.Result = nil, "", nil
+	line, err := encodeLine(backupLine{Event: e})
+	if err == nil && !decodesTo(line, r) {
+		err = errors.New("its id or type is not valid UTF-8")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode event %d: %w", r.Seq, err)
+	}
+	return line, nil
+}
+
+func decodesTo(line []byte, r Record) bool {
+	back, err := decodeLine(line)
+	if err != nil {
+		return false
+	}
+	got := back.Event.record()
+	same := bytes.Equal(got.Data, r.Data) && bytes.Equal(got.Result, r.Result)
+	got.Data, got.Result, r.Data, r.Result = nil, nil, nil, nil
+	return same && reflect.DeepEqual(got, r)
+}
+
+func encodeLine(line backupLine) ([]byte, error) {
+	text, err := strictjson.Marshal(line)
+	return append(text, '\n'), err
+}
+
+// decodeLine decodes a line, and refuses unknown fields.
+func decodeLine(text []byte) (line backupLine, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err = decoder.Decode(&line); err != nil {
+		err = fmt.Errorf("%w; if a newer build wrote the backup, use that build", err)
+	}
+	return line, err
+}
+
+// encodeView calls emit with the lines of the documents and events of a view. It leaves out
+// snapshots, which can be taken again.
+func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error) {
+	sum := sha256.New()
+	add := func(line []byte, err error) error {
+		if err != nil {
+			return err
+		}
+		sum.Write(line)
+		return emit(line)
+	}
+	names, err := documentNames(v)
+	if err != nil {
+		return end, err
+	}
+	for _, name := range names {
+		value, err := v.Get(name)
+		if err != nil {
+			return end, err
+		}
+		if err := add(encodeDocument(name, value)); err != nil {
+			return end, err
+		}
+		end.Documents++
+	}
+	for r, err := range v.Records(0) {
+		if err != nil {
+			return end, err
+		}
+		if err := add(encodeEvent(r)); err != nil {
+			return end, err
+		}
+		end.Events++
+	}
+	end.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return end, nil
+}
+
+// documentNames returns the names of the documents of a view, except snapshots.
+func documentNames(v View) ([]string, error) {
+	names, err := v.Names("")
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, snapshotsPrefix) }), err
+}
+
+// WriteBackup writes the events and documents of a view to out, without snapshots. program is the
+// name of the program, for people.
+func WriteBackup(out io.Writer, v View, program string) error {
+	zip := gzip.NewWriter(out)
+	write := func(line []byte) error {
+		_, err := zip.Write(line)
+		return err
+	}
+	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, program, storable(time.Now())}})
+	if err != nil {
+		return err
+	}
+	if err := write(head); err != nil {
+		return err
+	}
+	end, err := encodeView(v, write)
+	if err != nil {
+		return err
+	}
+	last, err := encodeLine(backupLine{End: &end})
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(last), zip.Close())
+}
+
+// A Backup is the [View] of a backup.
+type Backup struct {
+	Program string    // that wrote it
+	Time    time.Time // when it was written
+
+	open      func() (io.ReadCloser, error)
+	documents map[string][]byte
+}
+
+// ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
+// the file; it is called again for each iteration of the events.
+func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
+	b := &Backup{open: open, documents: map[string][]byte{}}
+	err := b.each(func(line backupLine) bool {
+		switch {
+		case line.Backup != nil:
+			b.Program, b.Time = line.Backup.Program, line.Backup.Time
+		case line.Document != nil:
+			b.documents[line.Document.Name] = line.Document.value()
+		}
+		return true
+	})
+	return b, err
+}
+
+// each calls f with each line, until f returns false. At the end it verifies the checksum.
+func (b *Backup) each(f func(backupLine) bool) error {
+	file, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	zip, err := gzip.NewReader(file)
+	if err != nil {
+		return fmt.Errorf("not a backup: %w", err)
+	}
+	in := bufio.NewReaderSize(zip, 1<<16)
+	sum, count := sha256.New(), backupEnd{}
+	for first := true; ; first = false {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("the file was cut off; use another backup")
+		}
+		if err != nil {
+			return err
+		}
+		line, err := decodeLine(text)
+		switch {
+		case err != nil:
+			return err
+		case first && line.Backup == nil:
+			return errors.New("not a backup: the first line has no field backup")
+		case first && line.Backup.Version != backupVersion:
+			return fmt.Errorf("the backup has version %d, but this build knows version %d; use the newer build", line.Backup.Version, backupVersion)
+		case line.End != nil:
+			count.SHA256 = hex.EncodeToString(sum.Sum(nil))
+			if *line.End != count {
+				return errors.New("wrong checksum; the backup was damaged or changed; use another backup")
+			}
+			_, err := io.Copy(io.Discard, in) // verifies the checksum of gzip
+			return err
+		case line.Document != nil:
+			count.Documents++
+			sum.Write(text)
+		case line.Event != nil:
+			count.Events++
+			sum.Write(text)
+		}
+		if !f(line) {
+			return nil
+		}
+	}
+}
+
+// Records implements [View].
+func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		err := b.each(func(line backupLine) bool {
+			return line.Event == nil || line.Event.Seq <= after || yield(line.Event.record(), nil)
+		})
+		if err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// Get implements [View].
+func (b *Backup) Get(name string) ([]byte, error) { return bytes.Clone(b.documents[name]), nil }
+
+// Names implements [View].
+func (b *Backup) Names(prefix string) ([]string, error) {
+	names := slices.Sorted(maps.Keys(b.documents))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+}
+
+// A Digest identifies the content of a store. Digests of the same build can be compared.
+type Digest struct {
+	Events  int64
+	content string // hash of the events and documents
+	states  string // hash of the states after replay
+
+	// Unreplayed is the reason if the states are unknown: an event cannot be applied.
+	Unreplayed string
+}
+
+// NewDigest returns the digest of a view. It replays the log without snapshots.
+func NewDigest(ctx context.Context, v View, features ...Feature) (Digest, error) {
+	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
+	if err != nil {
+		return Digest{}, err
+	}
+	d := Digest{Events: end.Events, content: end.SHA256}
+	o := Options{NoSnapshot: true, NoWorkers: true, Logger: slog.New(slog.DiscardHandler)}
+	a, err := Open(ctx, viewStore{v}, o, features...)
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
+		d.Unreplayed = fmt.Sprintf("event %d cannot be applied", stuck.Record.Seq)
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	states, err := a.Dump(ctx)
+	if err != nil {
+		d.Unreplayed = err.Error()
+		return d, nil
+	}
+	text, err := strictjson.Marshal(states)
+	d.states = checksum(text)
+	return d, err
+}
+
+// ErrNotEmpty means that the target of a copy has events.
+var ErrNotEmpty = errors.New("the log has events")
+
+// Copy copies the events and documents of a view, without snapshots, to a store that has no
+// events. It compares both by their digests, and commits only if they are equal. A failed Copy
+// changes nothing.
+func Copy(ctx context.Context, to Store, from View, features ...Feature) (Digest, error) {
+	want, err := NewDigest(ctx, from, features...)
+	if err != nil {
+		return want, err
+	}
+	return want, to.Write(ctx, func(tx Tx) error {
+		if err := copyView(ctx, tx, from); err != nil {
+			return err
+		}
+		got, err := NewDigest(ctx, tx, features...)
+		if err == nil && got != want {
+			err = errors.New("the copy differs from its source; nothing was copied")
+		}
+		return err
+	})
+}
+
+func copyView(ctx context.Context, tx Tx, from View) error {
+	for _, err := range tx.Records(0) {
+		return cmp.Or(err, ErrNotEmpty)
+	}
+	old, err := documentNames(tx)
+	if err != nil {
+		return err
+	}
+	for _, name := range old { // such as the positions of new workers
+		if err := tx.Put(name, nil); err != nil {
+			return err
+		}
+	}
+	names, err := documentNames(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		value, err := from.Get(name)
+		if err == nil {
+			err = tx.Put(name, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for r, err := range from.Records(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = tx.Append(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A viewStore is a read-only [Store] on a view.
+type viewStore struct{ v View }
+
+var errReadOnly = errors.New("the store is read-only")
+
+func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[Record, error] {
+	return s.v.Records(after)
+}
+
+func (s viewStore) Last(context.Context) (last int64, err error) {
+	for r, err := range s.v.Records(0) {
+		if err != nil {
+			return 0, err
+		}
+		last = r.Seq
+	}
+	return last, nil
+}
+
+func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
+func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
+func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
+func (s viewStore) Write(context.Context, func(Tx) error) error         { return errReadOnly }
+func (s viewStore) View(_ context.Context, f func(View) error) error    { return f(s.v) }
+func (s viewStore) Scrub(context.Context) error                         { return errReadOnly }
+func (s viewStore) Close() error                                        { return nil }

@@ -1,0 +1,167 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// everything returns the content of a store, snapshots included.
+func everything(t *testing.T, s app.Store) string {
+	t.Helper()
+	names, err := s.Names(t.Context(), "snapshot/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := whole(t, s)
+	for _, name := range names {
+		value, err := s.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(value)
+	}
+	return all
+}
+
+// An erased event leaves its number, id, time and type. Everything else about it is gone, and
+// running processes have a state without it.
+func TestErase(t *testing.T) {
+	m := app.NewMemory()
+	running := open(t, m.Share())
+	execute(t, running, Add{Name: "a"})
+	execute(t, running, Add{Name: "secret", Key: "secret key"})
+	execute(t, running, Count{5})
+	for _, data := range []string{`{"name":"secret two"}`, `{"name":"secret"}`} {
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Type: "items/add", Data: []byte(data), Reason: "secret"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := running.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := app.Find(t.Context(), m, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(everything(t, m), "secret") < 8 {
+		t.Fatalf("the store has %s", everything(t, m))
+	}
+	if err := app.Erase(app.WithActor(t.Context(), "ada"), m.Share(), 2, "a request"); err != nil {
+		t.Fatal(err)
+	}
+	if all := everything(t, m); strings.Contains(all, "secret") {
+		t.Errorf("after the erasure the store has %s", all)
+	}
+	after, err := app.Find(t.Context(), m, 2)
+	if err != nil || after.Event != before.Event || after.Type != "app/erased" || string(after.Data) != `{"type":"items/add","version":1}` || after.Key != "" || after.Result != nil {
+		t.Errorf("the event is %+v, %v", after, err)
+	}
+	record, err := app.Find(t.Context(), m, 6)
+	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
+		t.Errorf("the erasure is recorded as %+v, %v", record, err)
+	}
+	if got := dump(t, running); strings.Contains(got, "secret") || total(t, running) != 5 || got != replayed(t, m) {
+		t.Errorf("a process that runs has %s, and a new one %s", got, replayed(t, m))
+	}
+	if err := running.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, read := withFingerprint(t, m, "same"); dump(t, fresh) != dump(t, running) || read > 2 {
+		t.Errorf("a snapshot after the erasure: read %d events", read)
+	}
+	for seq, want := range map[int64]string{2: app.ErrErased.Error(), 4: "event 4 is an amendment; erase the event that it amends", 6: "is an amendment", 7: "does not exist", 0: "does not exist"} {
+		if err := app.Erase(t.Context(), m.Share(), seq, ""); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, app.ErrErased) != (seq == 2) {
+			t.Errorf("erase %d: %v", seq, err)
+		}
+	}
+	for _, am := range []app.Amendment{{Seq: 2, Skip: true, Reason: "x"}, {Seq: 2, Type: "items/add", Data: []byte(`{}`), Reason: "x"}} {
+		if err := app.Amend(t.Context(), m.Share(), am); err == nil || !strings.Contains(err.Error(), "event 2 was erased") {
+			t.Errorf("amend: %v", err)
+		}
+	}
+	execute(t, running, Add{Name: "b", Key: "secret key"}) // the key is free
+}
+
+// A snapshot whose state was encoded before an erasure is not stored after it.
+func TestEraseDuringSnapshot(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, beforeWrite{m.Share(), func() {
+		if err := app.Erase(t.Context(), m.Share(), 1, ""); err != nil && !errors.Is(err, app.ErrErased) {
+			t.Error(err)
+		}
+	}})
+	execute(t, open(t, m.Share()), Add{Name: "secret"})
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if all := everything(t, m); strings.Contains(all, "secret") {
+		t.Errorf("the store has %s", all)
+	}
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 1 || err != nil {
+		t.Errorf("the next snapshot: %v, %v", names, err)
+	}
+}
+
+// A beforeWrite is a store that does something before each Write.
+type beforeWrite struct {
+	*app.Memory
+	do func()
+}
+
+func (s beforeWrite) Write(ctx context.Context, f func(app.Tx) error) error {
+	s.do()
+	return s.Memory.Write(ctx, f)
+}
+
+// A worker forgets an erased event: one that it retries, has set aside, or has not seen.
+func TestEraseForWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{}
+		world.fail = func(name string, _ int) error {
+			if strings.HasPrefix(name, "bad") {
+				return errors.New("no address " + name)
+			}
+			return nil
+		}
+		p := start(t, m, mailing(world))
+		defer p.end()
+		execute(t, p.App, Add{Name: "bad1"})
+		time.Sleep(5 * time.Minute) // it is set aside
+		execute(t, p.App, Add{Name: "bad2"})
+		seq := last(t, m)
+		execute(t, p.App, Add{Name: "bad3"})
+		time.Sleep(time.Second)
+		if w := worker(t, m); len(w.Aside) != 1 || w.Trying != seq {
+			t.Fatalf("%+v", w)
+		}
+		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+			t.Fatal(err)
+		}
+		tries := strings.Count(world.list(), "bad2")
+		for _, seq := range []int64{1, seq, seq + 1} {
+			if err := app.Erase(t.Context(), m.Share(), seq, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		execute(t, p.App, Add{Name: "good"})
+		time.Sleep(9 * time.Minute)
+		if got := world.list(); strings.Count(got, "bad2") > tries || strings.Contains(got, "bad3") || !strings.Contains(got, " good") {
+			t.Errorf("sent %s", got)
+		}
+		if w := worker(t, m); len(w.Aside) != 0 || w.Trying != 0 || w.Behind != 0 || w.Error != "" {
+			t.Errorf("%+v", w)
+		}
+		if all := everything(t, m); strings.Contains(all, "bad") {
+			t.Errorf("the store has %s", all)
+		}
+	})
+}
