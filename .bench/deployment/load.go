@@ -51,6 +51,7 @@ type user struct {
 // A load holds the results of all clients.
 type load struct {
 	url   string
+	keys  bool        // send idempotency keys
 	stop  atomic.Bool // no new commands
 	calm  atomic.Bool // no call may fail
 	mu    sync.Mutex
@@ -143,6 +144,9 @@ func (u *user) close() {
 // create is followed by a query, which any server may answer, and which must see the post.
 func (u *user) write(ctx context.Context, name string) (acks []ack) {
 	execute := func(a ack, tool string, arguments map[string]any, key string) (_ ack, err error) {
+		if !u.l.keys {
+			key = ""
+		}
 		a.begin = time.Now()
 		err = u.do(ctx, tool, func(ctx context.Context, c connection) error {
 			raw, err := c.call(ctx, tool, arguments, key)

@@ -37,7 +37,10 @@ type options struct {
 	time    time.Duration // with faults
 	calm    time.Duration // before the faults
 	kill    time.Duration // mean time between kills
-	writers int           // for each client and era
+	servers int
+	writers int // for each client and era
+	readers int // the same, for clients that follow the log
+	noKeys  bool
 	seed    uint64
 
 	database string // URL
@@ -53,7 +56,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(errOut, "%d clients, %v without faults, then %v with faults, seed %d\n", len(kinds())*(o.writers+1), o.calm, o.time, o.seed)
+	fmt.Fprintf(errOut, "%d clients, %v without faults, then %v with faults, seed %d\n", len(kinds())*(o.writers+o.readers), o.calm, o.time, o.seed)
 	r, err := deploy(ctx, o, errOut)
 	if err != nil {
 		fmt.Fprintln(errOut, "deployment:", err)
@@ -80,6 +83,9 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.DurationVar(&o.calm, "calm", 5*time.Second, "duration before the faults, in which no call may fail")
 	flags.DurationVar(&o.kill, "kill", 4*time.Second, "mean time between two kills of a server; 0 for no faults at all")
 	flags.IntVar(&o.writers, "writers", 2, "number of clients that execute commands, for each SDK and era")
+	flags.IntVar(&o.readers, "readers", 1, "number of clients that subscribe to the log and read it, for each SDK and era")
+	flags.IntVar(&o.servers, "servers", maxServers, "number of servers, from 1 to 4")
+	flags.BoolVar(&o.noKeys, "no-keys", false, "send no idempotency keys; only with -kill 0")
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "seed of random choices; the default differs each time")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -92,8 +98,12 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		err = errors.New("-program, -haproxy, PETROCK_POSTGRES and PETROCK_POSTGRES_RESTART are required; run .ci/deployment, which sets them")
 	case o.time < time.Second || o.calm < time.Second:
 		err = errors.New("-time and -calm must be at least 1s")
-	case o.kill < 0 || o.writers < 1:
-		err = errors.New("-kill must be at least 0, and -writers at least 1")
+	case o.kill < 0 || o.writers < 1 || o.readers < 0:
+		err = errors.New("-kill and -readers must be at least 0, and -writers at least 1")
+	case o.servers < 1 || o.servers > maxServers:
+		err = fmt.Errorf("-servers must be from 1 to %d, got %d", maxServers, o.servers)
+	case o.noKeys && o.kill > 0:
+		err = errors.New("-no-keys needs -kill 0: without keys, a retry executes a command twice")
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "deployment: %v\nRun deployment -help for usage.\n", err)

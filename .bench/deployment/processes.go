@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// serverCount is the number of servers in the configuration of HAProxy.
-const serverCount = 4
+// maxServers is the number of servers in the configuration of HAProxy.
+const maxServers = 4
 
 // A deployment is a running HAProxy with its servers.
 type deployment struct {
@@ -75,12 +75,12 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 		}
 	}()
 	d.env = append(os.Environ(), "HELLO_DATA="+o.database, "HELLO_API_KEY="+apiKey, "HELLO_STATE_KEY="+apiKey)
-	addrs, err := freeAddrs(serverCount + 1)
+	addrs, err := freeAddrs(maxServers + 1)
 	if err != nil {
 		return nil, err
 	}
-	d.url = "http://" + addrs[serverCount] + "/mcp"
-	for _, addr := range addrs[:serverCount] {
+	d.url = "http://" + addrs[maxServers] + "/mcp"
+	for _, addr := range addrs[:o.servers] {
 		s := &server{d: d, addr: addr}
 		if err := s.start(); err != nil {
 			return nil, err
@@ -97,15 +97,15 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 				up++
 			}
 		}
-		if up == serverCount {
+		if up == o.servers {
 			break
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%d of %d servers answer after 30 s:\n%s", up, serverCount, d.servers[0].logged.tail())
+			return nil, fmt.Errorf("%d of %d servers answer after 30 s:\n%s", up, o.servers, d.servers[0].logged.tail())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	time.Sleep(2 * time.Second) // until the health checks of HAProxy have seen them
+	time.Sleep(3 * time.Second) // until the health checks of HAProxy have found the servers
 	return d, ctx.Err()
 }
 
@@ -125,10 +125,10 @@ func (d *deployment) startProxy(addrs []string) error {
 		found++
 		return addrs[addr[len("10.0.0.1")]-'1']
 	})
-	if found != serverCount || !bindAddr.MatchString(config) {
-		return fmt.Errorf("%s: want %d servers at 10.0.0.11:8181 to 10.0.0.14:8181, and a bind", d.o.proxy, serverCount)
+	if found != maxServers || !bindAddr.MatchString(config) {
+		return fmt.Errorf("%s: want %d servers at 10.0.0.11:8181 to 10.0.0.14:8181, and a bind", d.o.proxy, maxServers)
 	}
-	config = bindAddr.ReplaceAllString(config, "${1} "+addrs[serverCount])
+	config = bindAddr.ReplaceAllString(config, "${1} "+addrs[maxServers])
 	file := filepath.Join(d.dir, "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return err

@@ -49,7 +49,7 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	}
 	defer d.kill()
 	r := &report{o: o, d: d, acks: map[*user][]ack{}}
-	l := &load{url: d.url, texts: map[string]int{}}
+	l := &load{url: d.url, keys: !o.noKeys, texts: map[string]int{}}
 	l.calm.Store(o.kill > 0)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -68,9 +68,11 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 				r.acks[u] = acks
 			})
 		}
-		f := &follower{user: user{kind: k, l: l}}
-		r.followers = append(r.followers, f)
-		following.Go(func() { f.follow(ctx, &last) })
+		for range o.readers {
+			f := &follower{user: user{kind: k, l: l}}
+			r.followers = append(r.followers, f)
+			following.Go(func() { f.follow(ctx, &last) })
+		}
 	}
 	sleep(ctx, time.Second) // until all have connected
 	r.calm.begin = time.Now()
