@@ -47,7 +47,8 @@ type kind struct {
 	dial func(ctx context.Context, url string, updated func()) (connection, error)
 }
 
-func kinds() []kind {
+// kinds returns all kinds. Those of the TypeScript SDK need its bridge; "" leaves them out.
+func kinds(bridge string) []kind {
 	var all []kind
 	for _, version := range []string{withSessions, stateless} {
 		all = append(all,
@@ -60,6 +61,9 @@ func kinds() []kind {
 			kind{"mcp-go " + version, func(ctx context.Context, url string, updated func()) (connection, error) {
 				return dialMCPGo(ctx, url, version, updated)
 			}})
+	}
+	if bridge != "" {
+		all = append(all, nodeKinds(bridge)...)
 	}
 	return all
 }
@@ -114,14 +118,19 @@ func (c *petrockClient) call(ctx context.Context, tool string, arguments map[str
 	if meta := callMeta(key); meta != nil {
 		params["_meta"] = meta
 	}
+	var raw json.RawMessage
+	if err := c.Request(ctx, "tools/call", params, &raw); err != nil {
+		return nil, err
+	}
+	return structuredContent(raw)
+}
+
+// structuredContent returns the structured content of the result of a tool.
+func structuredContent(raw []byte) ([]byte, error) {
 	var result struct {
 		Content           []struct{ Text string }
 		StructuredContent json.RawMessage
 		IsError           bool
-	}
-	var raw json.RawMessage
-	if err := c.Request(ctx, "tools/call", params, &raw); err != nil {
-		return nil, err
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,8 +80,11 @@ func (l *load) failed(u *user, what string, err error) {
 	l.texts[what+": "+generalize(text)]++
 }
 
+var requestID = regexp.MustCompile(`"id":\d+`)
+
 // generalize replaces what differs from error to error.
 func generalize(text string) string {
+	text = requestID.ReplaceAllString(text, `"id":…`)
 	words := strings.Fields(text)
 	for i, word := range words {
 		if strings.Contains(word, "127.0.0.1:") || strings.Contains(word, "petrock-postgres.") {

@@ -1,5 +1,5 @@
 // Deployment runs a whole deployment under load, and breaks parts of it: HAProxy, four server
-// processes of a project, and PostgreSQL. Clients of three SDKs call through HAProxy, in both
+// processes of a project, and PostgreSQL. Clients of four SDKs call through HAProxy, in both
 // protocol eras. Meanwhile servers are killed and restarted, and the database is restarted. No
 // acknowledged command may be lost or executed twice, workers must handle every event once, and
 // every client must be able to continue.
@@ -34,6 +34,7 @@ func main() {
 type options struct {
 	program string        // the server
 	proxy   string        // configuration of HAProxy
+	bridge  string        // script for the clients of the TypeScript SDK; may be empty
 	time    time.Duration // with faults
 	calm    time.Duration // before the faults
 	kill    time.Duration // mean time between kills
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(errOut, "%d clients, %v without faults, then %v with faults, seed %d\n", len(kinds())*(o.writers+o.readers), o.calm, o.time, o.seed)
+	fmt.Fprintf(errOut, "%d clients, %v without faults, then %v with faults, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, o.time, o.seed)
 	r, err := deploy(ctx, o, errOut)
 	if err != nil {
 		fmt.Fprintln(errOut, "deployment:", err)
@@ -79,6 +80,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.SetOutput(errOut)
 	flags.StringVar(&o.program, "program", "", "server of the project (required)")
 	flags.StringVar(&o.proxy, "haproxy", "", "configuration of HAProxy (required)")
+	flags.StringVar(&o.bridge, "bridge", "", "bridge.mjs, for clients of the TypeScript SDK (default: none)")
 	flags.DurationVar(&o.time, "time", 30*time.Second, "duration with faults; from 1m on, a server is also suspended once")
 	flags.DurationVar(&o.calm, "calm", 5*time.Second, "duration before the faults, in which no call may fail")
 	flags.DurationVar(&o.kill, "kill", 4*time.Second, "mean time between two kills of a server; 0 for no faults at all")

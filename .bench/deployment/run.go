@@ -57,7 +57,7 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	var writing, following sync.WaitGroup
 	var mu sync.Mutex
 	var last atomic.Int64
-	for _, k := range kinds() {
+	for _, k := range kinds(o.bridge) {
 		for i := range o.writers {
 			u := &user{kind: k, l: l, updated: func() {}}
 			r.writers = append(r.writers, u)
