@@ -317,7 +317,7 @@ const mine = `"idempotencyKey":"1",`
 func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	t.Helper()
 	store, feature := app.NewMemory(), posts()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test"}, feature.Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }}, feature.Feature)
 	if err != nil {
 		t.Fatal(err)
 	}
