@@ -243,33 +243,26 @@ func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew
 	return isNew, err
 }
 
-// buildServer builds the project's server from the files in a snapshot. If files changed during the
-// build, the program has no fingerprints, because they may be those of other code.
+// buildServer builds the project's server from the files in a snapshot. If files have changed since, the
+// program has no fingerprints, because they may be those of other code.
 func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
 	last, _ := s.build(serverKind)
-	var features string
-	var listErr error
-	list := func() { features, listErr = s.files.features(ctx) }
-	var listing sync.WaitGroup
-	isFirst := last.program.path == ""
-	if !isFirst {
-		listing.Go(list)
-	}
 	built, err := s.files.build(ctx, "cmd/"+s.o.Name)
-	listing.Wait()
 	if err != nil {
 		return built, err
 	}
-	if isFirst {
-		list() // not in parallel, because both compile all packages if the build cache is empty
-	}
-	now, err := s.files.snapshot()
-	switch {
-	case built.id == last.program.id:
+	if built.id == last.program.id {
 		built.features = last.program.features // a program that has not changed is not restarted
-	case listErr != nil && ctx.Err() == nil:
-		s.logf("the server uses no snapshots of earlier builds: %v", listErr)
-	case err == nil && len(now.changed(files)) == 0:
+		return built, nil
+	}
+	features, err := s.files.features(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.logf("the server uses no snapshots of earlier builds: %v", err)
+		}
+		return built, nil
+	}
+	if now, err := s.files.snapshot(); err == nil && len(now.changed(files)) == 0 {
 		built.features = features
 	}
 	return built, nil
