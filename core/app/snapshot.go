@@ -37,8 +37,8 @@ func snapshotPrefix(f *feature) string { return "snapshot/" + f.Name + "/" }
 // fingerprint identifies the code that decides the state of a feature; empty if it is unknown.
 func (a *App) fingerprint(f *feature) string { return a.fingerprints()[f] }
 
-// findFingerprints returns the fingerprints of all features. If any feature has a Map, which decides
-// the events that the others get, they all have the fingerprint of all features.
+// findFingerprints returns the fingerprints of all features. If any feature has a Map, which
+// decides the events that the others get, they all have the fingerprint of all features.
 func (a *App) findFingerprints() map[*feature]string {
 	program := sync.OnceValue(func() string {
 		fingerprint, err := programFingerprint()
@@ -109,8 +109,9 @@ func (a *App) readSnapshot(from source, f *feature) (head snapshotHead, state an
 	return head, state, nil
 }
 
-// storedSnapshot returns the snapshot that this code of a feature has taken, with the state as JSON;
-// nil if there is none. It returns an error if the snapshot is damaged, outdated, or of another log.
+// storedSnapshot returns the snapshot that this code of a feature has taken, with the state as
+// JSON; nil if there is none. It returns an error if the snapshot is damaged, outdated, or of
+// another log.
 func (a *App) storedSnapshot(from source, f *feature) (head snapshotHead, text []byte, err error) {
 	document, err := from.Get(snapshotPrefix(f) + a.fingerprint(f))
 	if err != nil || document == nil {

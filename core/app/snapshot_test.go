@@ -86,8 +86,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// A feature uses its snapshot while its own code is unchanged. If a feature has a Map, the code of all
-// features counts. A feature without a fingerprint uses the snapshots of the same program.
+// A feature uses its snapshot while its own code is unchanged. If a feature has a Map, the code of
+// all features counts. A feature without a fingerprint uses the snapshots of the same program.
 func TestFingerprintOfFeature(t *testing.T) {
 	for _, test := range []struct {
 		name          string

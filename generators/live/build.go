@@ -155,17 +155,18 @@ type goPackage struct {
 	}
 }
 
-// isVersioned reports whether the files of a package never change: those of Go and of module versions.
+// isVersioned reports whether the files of a package never change: those of Go and of module
+// versions.
 func (p *goPackage) isVersioned() bool {
 	m := p.Module
 	return p.Standard || m != nil && (m.Replace == nil && m.Version != "" || m.Replace != nil && m.Replace.Version != "")
 }
 
 // fingerprints returns NAME=FINGERPRINT of each feature of the project, separated by spaces. Equal
-// fingerprints mean that the state of a feature is computed by the same code: its package, those below
-// core/app, which store and read the events, and all that they import. It also has the names of all
-// features, because events of a removed one must stop a server. Variables of a feature that other
-// packages set do not count, nor do //go:debug lines of the program.
+// fingerprints mean that the same code computes the state: the feature's package, those below
+// core/app, which store and read the events, and all their imports. The names of all features count
+// as well, because the events of a removed feature must stop the server. Values that other packages
+// assign to variables of a feature do not count, nor do //go:debug lines of the program.
 func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	if _, err := os.Stat(filepath.Join(b.root, "features")); err != nil {
 		return "", nil
@@ -190,8 +191,8 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 		if !p.isVersioned() && (err != nil || !filepath.IsLocal(dir)) {
 			return "", fmt.Errorf("list packages: %s is in %s, outside of the project, where changes are not noticed", p.ImportPath, p.Dir)
 		}
-		// A build id is that of the compiler's inputs, a slash, and that of its output. The inputs
-		// do not include the code of indirect imports, so each package needs its own.
+		// A build id is a hash of the compiler's inputs, a slash, and a hash of its output. Neither
+		// depends on function bodies in indirect imports, so the output of each package counts.
 		_, id, _ := strings.Cut(p.BuildID, "/")
 		if id == "" && p.ImportPath != "unsafe" {
 			return "", fmt.Errorf("list packages: %s has no build id", p.ImportPath)

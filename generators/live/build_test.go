@@ -308,7 +308,8 @@ func TestGoEnviron(t *testing.T) {
 	}
 }
 
-// The fingerprint of a feature changes with all code that it is compiled from, and with nothing else.
+// The fingerprint of a feature changes with all code that it is compiled from, and with nothing
+// else.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	root, b := newTestBuilder(t)

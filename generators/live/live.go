@@ -218,7 +218,7 @@ func touchesPetrock(changed []string) bool {
 	return false
 }
 
-// compile builds a server from the files in a snapshot. It reports whether the program is a new one.
+// compile builds a server from the files in a snapshot. It reports whether the program is new.
 func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew bool, err error) {
 	var built program
 	if k == serverKind {
@@ -243,8 +243,8 @@ func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew
 	return isNew, err
 }
 
-// buildServer builds the project's server from the files in a snapshot. If files have changed since, the
-// program has no fingerprints, because they may be those of other code.
+// buildServer builds the project's server from the files in a snapshot. If files have changed
+// since, the program has no fingerprints, because they may be those of other code.
 func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
 	last, _ := s.build(serverKind)
 	built, err := s.files.build(ctx, "cmd/"+s.o.Name)

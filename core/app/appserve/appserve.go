@@ -108,10 +108,10 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 	return app.Open(ctx, store, o, d.appFeatures()...)
 }
 
-// fingerprint returns [app.Options].Fingerprint from the environment variable that petrock dev sets: the
-// stamp of this executable, and NAME=FINGERPRINT of each feature. It is nil without the variable, or if
-// a process of another build inherited it. An executable with the same size and the same modification
-// time, in nanoseconds, is a copy.
+// fingerprint returns [app.Options].Fingerprint from the environment variable that petrock dev
+// sets: the stamp of this executable, and NAME=FINGERPRINT of each feature. It is nil without the
+// variable, or if a process of another build inherited it: an executable with the same size and
+// the same modification time, in nanoseconds, is a copy.
 func (d *Data) fingerprint() func(feature string) string {
 	fields := strings.Fields(os.Getenv(project.Variable(d.program, "features")))
 	if len(fields) == 0 {
