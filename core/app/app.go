@@ -69,9 +69,9 @@ type Options struct {
 	// nil logs the progress.
 	Progress func(done int64)
 
-	// Fingerprint identifies the code. Only snapshots with the same fingerprint are used. Empty
-	// means the hash of the running program, which changes with its source.
-	Fingerprint string
+	// Fingerprint identifies the code that decides the state of a feature. Only snapshots with the
+	// same fingerprint are used. nil or an empty result means the hash of the running program.
+	Fingerprint func(feature string) string
 
 	NoSnapshot bool // replay from the first event instead of a snapshot
 
@@ -99,7 +99,7 @@ type App struct {
 	process  string                        // name of this process, for leases
 	opened   atomic.Bool                   // startup has replayed the log
 
-	fingerprint func() string // of the code; empty if unknown
+	fingerprints func() map[*feature]string // of the features' code; empty if unknown
 
 	queue queue
 	watch watch
@@ -186,7 +186,7 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		store: store, o: o, process: processName(), stale: true,
 		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, states: map[reflect.Type]*feature{},
 	}
-	a.fingerprint = sync.OnceValue(a.findFingerprint)
+	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown = make(chan struct{})
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {

@@ -122,7 +122,7 @@ func items() app.Feature {
 }
 
 func quiet() app.Options {
-	return app.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Program: "hello", Fingerprint: "same"}
+	return app.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Program: "hello", Fingerprint: func(string) string { return "same" }}
 }
 
 func open(t testing.TB, s app.Store, features ...app.Feature) *app.App {

@@ -297,11 +297,11 @@ const (
 	SnapshotDiffers SnapshotResult = "differs" // replay leads to a different state
 	SnapshotDamaged SnapshotResult = "damaged" // not readable, and not used
 	SnapshotUnused  SnapshotResult = "unused"  // not used, because earlier events were amended since
-	SnapshotNone    SnapshotResult = "none"    // this build has not taken a snapshot
+	SnapshotNone    SnapshotResult = "none"    // this code has not taken a snapshot
 )
 
-// Replay opens an app without using snapshots. It compares the snapshot of each feature that this
-// build has taken with the state after replay.
+// Replay opens an app without using snapshots. It compares the snapshot of each feature that the
+// same code has taken with the state after replay.
 func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*App, []SnapshotCheck, error) {
 	o.NoSnapshot = true
 	s := &limitedStore{Store: store}
@@ -345,7 +345,7 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 // snapshotToCheck returns the snapshot of a feature as JSON. If that is nil, the check is complete.
 func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, []byte) {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
-	if a.fingerprint() == "" {
+	if a.fingerprint(f) == "" {
 		return check, nil
 	}
 	head, text, err := a.storedSnapshot(storeReader{ctx, a.store}, f)

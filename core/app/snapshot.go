@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -36,21 +37,46 @@ func snapshotPrefix(f *feature) string { return snapshotsPrefix + f.Name + "/" }
 // snapshotsPrefix starts the names of all snapshots.
 const snapshotsPrefix = "snapshot/"
 
-// findFingerprint returns the fingerprint of the code; empty if it is unknown.
-func (a *App) findFingerprint() string {
-	if a.o.Fingerprint != "" {
-		return a.o.Fingerprint
+// fingerprint identifies the code that decides the state of a feature; empty if it is unknown.
+func (a *App) fingerprint(f *feature) string { return a.fingerprints()[f] }
+
+// findFingerprints returns the fingerprints of all features. If any feature has a Map, which
+// decides the events that the others get, they all have the fingerprint of all features.
+func (a *App) findFingerprints() map[*feature]string {
+	program := sync.OnceValue(func() string {
+		fingerprint, err := programFingerprint()
+		if err != nil {
+			a.o.Logger.Warn("snapshots disabled", "error", err)
+		}
+		return fingerprint
+	})
+	all, hasMap := map[*feature]string{}, false
+	var text []byte
+	for _, f := range a.features {
+		if a.o.Fingerprint != nil {
+			all[f] = a.o.Fingerprint(f.Name)
+		}
+		if all[f] == "" {
+			all[f] = program()
+		}
+		hasMap = hasMap || f.Map != nil
+		text = fmt.Appendln(text, f.Name, all[f])
 	}
-	fingerprint, err := programFingerprint()
-	if err != nil {
-		a.o.Logger.Warn("snapshots disabled", "error", err)
+	if hasMap {
+		combined := checksum(text)[:32]
+		if slices.Contains(slices.Collect(maps.Values(all)), "") {
+			combined = ""
+		}
+		for f := range all {
+			all[f] = combined
+		}
 	}
-	return fingerprint
+	return all
 }
 
 // restoreSnapshot loads the state of a feature from its snapshot, if it has a usable one.
 func (a *App) restoreSnapshot(from View, f *feature) {
-	if checkSnapshottable(f.State.kind) != nil || a.fingerprint() == "" {
+	if checkSnapshottable(f.State.kind) != nil || a.fingerprint(f) == "" {
 		return
 	}
 	head, state, err := a.readSnapshot(from, f)
@@ -86,10 +112,11 @@ func (a *App) readSnapshot(from View, f *feature) (head snapshotHead, state any,
 	return head, state, nil
 }
 
-// storedSnapshot returns the snapshot of a feature that this build has taken, with the state as JSON;
-// nil if there is none. It returns an error if the snapshot is damaged, outdated, or of another log.
+// storedSnapshot returns the snapshot that this code of a feature has taken, with the state as
+// JSON; nil if there is none. It returns an error if the snapshot is damaged, outdated, or of
+// another log.
 func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, text []byte, err error) {
-	document, err := from.Get(snapshotPrefix(f) + a.fingerprint())
+	document, err := from.Get(snapshotPrefix(f) + a.fingerprint(f))
 	if err != nil || document == nil {
 		return head, nil, err
 	}
@@ -105,8 +132,8 @@ func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, text []b
 		switch {
 		case err != nil:
 			return head, nil, err
-		case head.Fingerprint != a.fingerprint():
-			return head, nil, fmt.Errorf("snapshot was taken by another build, %s", head.Fingerprint)
+		case head.Fingerprint != a.fingerprint(f):
+			return head, nil, fmt.Errorf("snapshot was taken by other code, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
 			return head, nil, fmt.Errorf("snapshot was taken from another log, in which the id of event %d is %s, not %s", head.Seq, head.ID, r.ID)
 		case head.Amended != amendmentsHash(a.amendments, head.Seq):
@@ -166,12 +193,9 @@ func (a *App) takeSnapshots(ctx context.Context) {
 	}
 }
 
-// Snapshot stores the current states, so that a program with the same fingerprint starts faster.
+// Snapshot stores the current states, so that a program with the same fingerprints starts faster.
 // Commands wait while a state is encoded.
 func (a *App) Snapshot(ctx context.Context) error {
-	if a.fingerprint() == "" {
-		return errors.New("take snapshots: the program's own file cannot be read, so its snapshots could not be distinguished from those of other builds")
-	}
 	var errs []error
 	for _, f := range a.features {
 		if checkSnapshottable(f.State.kind) != nil {
@@ -185,6 +209,9 @@ func (a *App) Snapshot(ctx context.Context) error {
 }
 
 func (a *App) snapshot(ctx context.Context, f *feature) error {
+	if a.fingerprint(f) == "" {
+		return errors.New("take snapshot: the program's own file cannot be read, so its snapshots could not be distinguished from those of other builds")
+	}
 	head, text, err := a.encodeSnapshot(ctx, f)
 	if err != nil || head.ID == "" {
 		return err // no event since the last snapshot, or the feature is stuck
@@ -239,7 +266,7 @@ func (a *App) encodeSnapshot(ctx context.Context, f *feature) (head snapshotHead
 		if f.stuck != nil {
 			return nil // the state does not include the last events
 		}
-		head = snapshotHead{Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(), Amended: amendmentsHash(a.amendments, a.seq), Time: storable(a.o.Now())}
+		head = snapshotHead{Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: amendmentsHash(a.amendments, a.seq), Time: storable(a.o.Now())}
 		text, err = strictjson.Marshal(f.state)
 		return err
 	}
@@ -262,8 +289,8 @@ func checkRoundTrip(kind reflect.Type, text []byte) error {
 	return err
 }
 
-// dropSnapshots removes the snapshots of other builds, except the latest, which may be in use. own is
-// the name of this build's snapshot.
+// dropSnapshots removes the snapshots of other code, except the latest, which may be in use. own is
+// the name of this code's snapshot.
 func dropSnapshots(tx Tx, names []string, own string) error {
 	latest, keep := time.Time{}, ""
 	for _, name := range names {

@@ -17,7 +17,7 @@ import (
 func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App, int) {
 	t.Helper()
 	o := quiet()
-	o.Fingerprint = fingerprint
+	o.Fingerprint = func(string) string { return fingerprint }
 	s := &counting{Memory: m.Share()}
 	a, err := app.Open(t.Context(), s, o, items())
 	if err != nil {
@@ -86,6 +86,56 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// A feature uses its snapshot while its own code is unchanged. If a feature has a Map, the code of
+// all features counts. A feature without a fingerprint uses the snapshots of the same program.
+func TestFingerprintOfFeature(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		hasMap        bool
+		before, after map[string]string // fingerprints
+		want          string            // last events in the snapshots of items and tags
+	}{
+		{"edit elsewhere", false, map[string]string{"items": "a", "tags": "b"}, map[string]string{"items": "a", "tags": "b"}, "1 1"},
+		{"one edited", false, map[string]string{"items": "a", "tags": "b"}, map[string]string{"items": "a", "tags": "c"}, "1 0"},
+		{"one unknown", false, map[string]string{"items": "a", "tags": "b"}, map[string]string{"tags": "b"}, "0 1"},
+		{"one unknown before and after", false, map[string]string{"tags": "b"}, map[string]string{"tags": "b"}, "1 1"},
+		{"none known before", false, nil, map[string]string{"items": "a", "tags": "b"}, "0 0"},
+		{"none known", false, nil, nil, "1 1"},
+		{"edit elsewhere with Map", true, map[string]string{"items": "a", "tags": "b"}, map[string]string{"items": "a", "tags": "b"}, "1 1"},
+		{"one edited with Map", true, map[string]string{"items": "a", "tags": "b"}, map[string]string{"items": "a", "tags": "c"}, "0 0"},
+		{"one unknown with Map", true, map[string]string{"items": "a", "tags": "b"}, map[string]string{"tags": "b"}, "0 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, mapping := app.NewMemory(), tags()
+			if test.hasMap {
+				mapping.Map = func(p app.Payload) (app.Payload, error) { return p, nil }
+			}
+			openWith := func(fingerprints map[string]string) *app.App {
+				t.Helper()
+				o := quiet()
+				o.Fingerprint = func(feature string) string { return fingerprints[feature] }
+				a, err := app.Open(t.Context(), m.Share(), o, items(), mapping)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a
+			}
+			before := openWith(test.before)
+			execute(t, before, Count{1})
+			if err := before.Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			status, err := openWith(test.after).Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(status.Features[0].Snapshot, status.Features[1].Snapshot); got != test.want {
+				t.Errorf("the features start from %s, not %s", got, test.want)
+			}
+		})
+	}
+}
+
 // rewrite changes the snapshot of items in a store. A sealed one has the right checksum.
 func rewrite(t *testing.T, m *app.Memory, sealed bool, change func(string) string) {
 	t.Helper()
@@ -130,7 +180,7 @@ func TestBadSnapshot(t *testing.T) {
 		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
 		{"of another log", true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
 		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},
-		{"of another build", true, replace(`"same"`, `"other"`), "snapshot was taken by another build"},
+		{"of other code", true, replace(`"same"`, `"other"`), "snapshot was taken by other code"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()

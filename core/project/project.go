@@ -134,3 +134,12 @@ func Variable(program, setting string) string {
 		return '_'
 	}, program+"_"+setting)
 }
+
+// Stamp returns the size and modification time of an executable, which distinguish it from others.
+func Stamp(executable string) (string, error) {
+	info, err := os.Stat(executable)
+	if err != nil {
+		return "", fmt.Errorf("find the program: %w", err)
+	}
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
+}

@@ -3,8 +3,10 @@ package live
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"hash/maphash"
 	"io"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,8 +39,9 @@ type builder struct {
 
 // A program is an executable. Executables of a builder with equal identities have the same content.
 type program struct {
-	path string
-	id   identity
+	path     string
+	id       identity
+	features string // fingerprints of its features; empty if unknown
 }
 
 type identity struct {
@@ -140,6 +144,83 @@ func (b *builder) build(ctx context.Context, name string) (program, error) {
 	return built, err
 }
 
+// A goPackage is a package in the output of go list.
+type goPackage struct {
+	ImportPath, Dir, BuildID string
+	Standard                 bool
+	Deps                     []string // direct and indirect imports
+	Module                   *struct {
+		Version string
+		Replace *struct{ Version string }
+	}
+}
+
+// isVersioned reports whether the files of a package never change: those of Go and of module
+// versions.
+func (p *goPackage) isVersioned() bool {
+	m := p.Module
+	return p.Standard || m != nil && (m.Replace == nil && m.Version != "" || m.Replace != nil && m.Replace.Version != "")
+}
+
+// fingerprints returns NAME=FINGERPRINT of each feature of the project, separated by spaces. Equal
+// fingerprints mean that the same code computes the state: the feature's package, those below
+// core/app, which store and read the events, and all their imports. The names of all features count
+// as well, because the events of a removed feature must stop the server. Values that other packages
+// assign to variables of a feature do not count, nor do //go:debug lines of the program.
+func (b *builder) fingerprints(ctx context.Context) (string, error) {
+	if _, err := os.Stat(filepath.Join(b.root, "features")); err != nil {
+		return "", nil
+	}
+	mod, err := os.ReadFile(filepath.Join(b.root, "go.mod")) // it has settings of the runtime
+	if err != nil {
+		return "", fmt.Errorf("list packages: %w", err)
+	}
+	output, err := b.runGo(ctx, "list", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
+	if err != nil {
+		return "", fmt.Errorf("list packages: %w: %s", err, shorten(string(output)))
+	}
+	compiled := map[string]string{} // hashes of the compiled packages, by import path
+	features := map[string][]string{}
+	var names, common []string
+	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
+		var p goPackage
+		if err := decoder.Decode(&p); err != nil {
+			return "", fmt.Errorf("list packages: %w in %s", err, shorten(string(output)))
+		}
+		dir, err := filepath.Rel(b.root, p.Dir) // fails if it is on another drive
+		if !p.isVersioned() && (err != nil || !filepath.IsLocal(dir)) {
+			return "", fmt.Errorf("list packages: %s is in %s, outside of the project, where changes are not noticed", p.ImportPath, p.Dir)
+		}
+		// A build id is a hash of the compiler's inputs, a slash, and a hash of its output. Neither
+		// depends on function bodies in indirect imports, so the output of each package counts.
+		_, id, _ := strings.Cut(p.BuildID, "/")
+		if id == "" && p.ImportPath != "unsafe" {
+			return "", fmt.Errorf("list packages: %s has no build id", p.ImportPath)
+		}
+		compiled[p.ImportPath] = id
+		switch dir = filepath.ToSlash(dir); {
+		case path.Dir(dir) == "features":
+			names = append(names, path.Base(dir))
+			features[path.Base(dir)] = append(p.Deps, p.ImportPath)
+		case dir == "core/app" || strings.HasPrefix(dir, "core/app/"):
+			common = append(append(common, p.Deps...), p.ImportPath)
+		}
+	}
+	slices.Sort(names)
+	var all []string
+	for _, name := range names {
+		sum := fnv.New128a()
+		fmt.Fprintf(sum, "%q %q\n", names, mod)
+		packages := slices.Concat(features[name], common)
+		slices.Sort(packages)
+		for _, p := range slices.Compact(packages) {
+			fmt.Fprintln(sum, p, compiled[p])
+		}
+		all = append(all, fmt.Sprintf("%s=%x", name, sum.Sum(nil)))
+	}
+	return strings.Join(all, " "), nil
+}
+
 // executableSuffix returns the suffix of executables' names.
 func executableSuffix() string {
 	if runtime.GOOS == "windows" {
@@ -193,7 +274,7 @@ func (b *builder) keep(name, executable string) (program, error) {
 		}
 	}
 	b.count++
-	p := program{filepath.Join(b.dir, fmt.Sprintf("%s-%d%s", path.Base(name), b.count, executableSuffix())), id}
+	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%d%s", path.Base(name), b.count, executableSuffix())), id: id}
 	// go build replaces its file and does not write into it, so a link keeps the content. Windows does
 	// not replace a running program.
 	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {

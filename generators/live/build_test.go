@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -304,5 +305,103 @@ func TestGoEnviron(t *testing.T) {
 		t.Setenv("XDG_CONFIG_HOME", "/mine")
 		record(true)
 		check("GOCACHE=/fast/go-build", "GOENV=/mine/go/env")
+	}
+}
+
+// The fingerprint of a feature changes with all code that it is compiled from, and with nothing
+// else.
+func TestFingerprints(t *testing.T) {
+	t.Parallel()
+	root, b := newTestBuilder(t)
+	list := func() map[string]string {
+		t.Helper()
+		text, err := b.fingerprints(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for _, field := range strings.Fields(text) {
+			name, fingerprint, _ := strings.Cut(field, "=")
+			all[name] = fingerprint
+		}
+		return all
+	}
+	if all := list(); len(all) > 0 {
+		t.Errorf("without features: %v", all)
+	}
+	write(t, root,
+		"go.mod", "module tiny\n\ngo 1.26\n\nrequire example.com/dep v1.0.0\n\nreplace example.com/dep => ./dep\n",
+		"dep/go.mod", "module example.com/dep\n\ngo 1.26\n",
+		"dep/dep.go", "package dep\n\nfunc Add(n int) int { return n + 1 }\n",
+		"dep2/go.mod", "module example.com/dep\n\ngo 1.26\n",
+		"dep2/dep.go", "package dep\n\nfunc Add(n int) int { return n + 2 }\n",
+		"core/app/app.go", "package app\n\nfunc Now() int { return 1 }\n",
+		"core/app/store/store.go", "package store\n\nimport \"tiny/internal/disk\"\n\nfunc Read() int { return disk.Read() }\n",
+		"internal/disk/disk.go", "package disk\n\n//go:noinline\nfunc Read() int { return 1 }\n",
+		"internal/near/near.go", "package near\n\nimport \"tiny/internal/far\"\n\n//go:noinline\nfunc Get() int { return far.Get() }\n",
+		"internal/far/far.go", "package far\n\n//go:noinline\nfunc Get() int { return 1 }\n",
+		"internal/other/other.go", "package other\n\nfunc Get() int { return 1 }\n",
+		"features/posts/posts.go", "package posts\n\nimport (\n\t_ \"embed\"\n\n\t\"example.com/dep\"\n\t\"tiny/core/app\"\n\t\"tiny/internal/near\"\n)\n\n//go:embed text.txt\nvar text string\n\nconst limit = 10\n\nfunc Sum() int { return dep.Add(limit) + app.Now() + near.Get() + len(text) }\n",
+		"features/posts/text.txt", "text",
+		"features/notes/notes.go", "package notes\n\nimport \"tiny/core/app\"\n\nfunc Sum() int { return app.Now() }\n",
+		"features/notes/parts/parts.go", "package parts\n",
+	)
+	before := list()
+	if len(before) != 2 || len(before["posts"]) != 32 || len(before["notes"]) != 32 || before["posts"] == before["notes"] {
+		t.Fatalf("%v", before)
+	}
+	for _, test := range []struct{ name, file, old, new, changed string }{
+		{"another package", "internal/other/other.go", "return 1", "return 2", ""},
+		{"the program", "cmd/one/main.go", `"1"`, `"2"`, ""},
+		{"a test", "features/posts/posts_test.go", "", "package posts\n", ""},
+		{"a comment", "features/posts/posts.go", "limit = 10", "limit = 10 // items", ""},
+		{"a constant", "features/posts/posts.go", "limit = 10", "limit = 11", "posts"},
+		{"an embedded file", "features/posts/text.txt", "text", "Text", "posts"},
+		{"a new file", "features/posts/more.go", "", "package posts\n\nfunc init() { text = \"\" }\n", "posts"},
+		{"a direct import", "internal/near/near.go", "return far", "return 1 + far", "posts"},
+		{"an indirect import", "internal/far/far.go", "return 1", "return 2", "posts"},
+		{"a module", "dep/dep.go", "n + 1", "n + 3", "posts"},
+		{"a version", "go.mod", "=> ./dep\n", "=> ./dep2\n", "notes posts"},
+		{"the go line", "go.mod", "go 1.26\n", "go 1.26.0\n", "notes posts"},
+		{"core/app", "core/app/app.go", "return 1", "return 2", "notes posts"},
+		{"the store", "core/app/store/store.go", "return disk", "return 1 + disk", "notes posts"},
+		{"an import of the store", "internal/disk/disk.go", "return 1", "return 2", "notes posts"},
+		{"a new feature", "features/users/users.go", "", "package users\n", "notes posts users"},
+	} {
+		text, _ := os.ReadFile(filepath.Join(root, test.file)) // it may be new
+		changed := strings.Replace(string(text), test.old, test.new, 1)
+		if changed == string(text) {
+			t.Fatalf("%s: nothing changed", test.name)
+		}
+		write(t, root, test.file, changed)
+		var names []string
+		for name, fingerprint := range list() {
+			if fingerprint != before[name] {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != test.changed {
+			t.Errorf("%s: the fingerprints of %q change, not of %q", test.name, got, test.changed)
+		}
+		if text != nil {
+			write(t, root, test.file, string(text))
+		} else if err := os.RemoveAll(filepath.Join(root, test.file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := list(); !maps.Equal(before, after) {
+		t.Errorf("the changes were reverted: %v, %v", before, after)
+	}
+
+	outside := t.TempDir()
+	write(t, outside, "go.mod", "module example.com/dep\n", "dep.go", "package dep\n\nfunc Add(n int) int { return n }\n")
+	write(t, root, "go.mod", "module tiny\n\ngo 1.26\n\nrequire example.com/dep v1.0.0\n\nreplace example.com/dep => "+filepath.ToSlash(outside)+"\n")
+	if text, err := b.fingerprints(t.Context()); err == nil || !strings.Contains(err.Error(), "example.com/dep is in") {
+		t.Errorf("a module outside of the project: %q, %v", text, err)
+	}
+	write(t, root, "features/posts/posts.go", "package posts\n\nfunc Sum() int { return nonsense }\n")
+	if text, err := b.fingerprints(t.Context()); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
+		t.Errorf("a feature that does not compile: %q, %v", text, err)
 	}
 }

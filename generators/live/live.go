@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/project"
 )
 
 // Prefix begins the names of petrock's tools and prompts.
@@ -68,7 +69,8 @@ type files struct {
 	snapshot func() (snapshot, error)
 	changes  <-chan struct{} // receives a value after changes
 	build    func(ctx context.Context, folder string) (program, error)
-	release  func(program) // removes an executable
+	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
+	release  func(program)                             // removes an executable
 	close    func() error
 }
 
@@ -95,6 +97,7 @@ func New(o Options) (*Supervisor, error) {
 		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
 		changes:  w.changes(),
 		build:    b.build,
+		features: b.fingerprints,
 		release:  b.release,
 		close:    func() error { w.close(); return b.close() },
 	}), nil
@@ -111,7 +114,7 @@ func start(o Options, f files) *Supervisor {
 		s.env[name] = value
 	}
 	// Servers of one supervisor accept each other's requestState.
-	if variable := stateKeyVariable(o.Name); os.Getenv(variable) == "" {
+	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable) == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	}
 	if o.DevServer != nil {
@@ -119,10 +122,6 @@ func start(o Options, f files) *Supervisor {
 	}
 	go s.run(ctx)
 	return s
-}
-
-func stateKeyVariable(name string) string {
-	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_STATE_KEY"
 }
 
 // Close stops watching and building. Sessions must have ended.
@@ -192,9 +191,9 @@ func (s *Supervisor) look(ctx context.Context) error {
 	if !isFirst && len(changed) == 0 {
 		return derived
 	}
-	isNew, err := s.compile(ctx, serverKind)
+	isNew, err := s.compile(ctx, serverKind, now)
 	if s.o.DevServer == nil && (isFirst || touchesPetrock(changed)) {
-		_, petrockErr := s.compile(ctx, petrockKind)
+		_, petrockErr := s.compile(ctx, petrockKind, now)
 		err = errors.Join(err, petrockErr)
 	}
 	switch err = cmp.Or(err, derived); {
@@ -219,13 +218,14 @@ func touchesPetrock(changed []string) bool {
 	return false
 }
 
-// compile builds a server. It reports whether the program is a new one.
-func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error) {
-	folder := petrockFolder
+// compile builds a server from the files in a snapshot. It reports whether the program is new.
+func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew bool, err error) {
+	var built program
 	if k == serverKind {
-		folder = "cmd/" + s.o.Name
+		built, err = s.buildServer(ctx, files)
+	} else {
+		built, err = s.files.build(ctx, petrockFolder)
 	}
-	built, err := s.files.build(ctx, folder)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -241,6 +241,31 @@ func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error
 		s.files.release(before) // servers that run it keep it until they end
 	}
 	return isNew, err
+}
+
+// buildServer builds the project's server from the files in a snapshot. If files have changed
+// since, the program has no fingerprints, because they may be those of other code.
+func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
+	last, _ := s.build(serverKind)
+	built, err := s.files.build(ctx, "cmd/"+s.o.Name)
+	if err != nil {
+		return built, err
+	}
+	if built.id == last.program.id {
+		built.features = last.program.features // a program that has not changed is not restarted
+		return built, nil
+	}
+	features, err := s.files.features(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.logf("the server uses no snapshots of earlier builds: %v", err)
+		}
+		return built, nil
+	}
+	if now, err := s.files.snapshot(); err == nil && len(now.changed(files)) == 0 {
+		built.features = features
+	}
+	return built, nil
 }
 
 // derive runs the dev server's tool build, which writes derived files. Without a dev server it does

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
 )
 
 // The test binary is also the servers that the tests run.
@@ -105,6 +107,14 @@ func serveTest() error {
 			return question.Answer.Text() + " " + roots.Roots[0].URI, nil
 		}),
 		mcp.AddResource(server, mcp.Resource{URI: "note://1", Name: "note"}, func(context.Context) (string, error) { return "a note", nil }),
+		mcp.AddTool(server, mcp.Tool{Name: "features"}, func(context.Context, none) (string, error) {
+			executable, err := os.Executable()
+			if err != nil {
+				return "", err
+			}
+			stamp, err := project.Stamp(executable)
+			return strings.Replace(os.Getenv("HELLO_FEATURES"), stamp, "this executable:", 1), err
+		}),
 		mcp.AddTool(server, mcp.Tool{Name: "touch"}, func(context.Context, none) (string, error) {
 			server.ResourceUpdated("note://1")
 			return "", nil
@@ -126,6 +136,7 @@ type world struct {
 	blocked chan struct{} // closed when builds may go on; nil if they may
 	failure error         // of builds
 	changes chan struct{}
+	listed  func() error // called after the features were listed; nil does nothing
 }
 
 type lockedBuffer struct {
@@ -158,6 +169,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
 		changes:  w.changes,
 		build:    w.build,
+		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
 	})
@@ -217,6 +229,18 @@ func (w *world) build(ctx context.Context, folder string) (program, error) {
 		text = nil
 	}
 	return program{path: os.Args[0], id: identity{int64(len(text)), checksum(text)}}, err
+}
+
+// features returns the content of the file fingerprints.
+func (w *world) features(context.Context) (string, error) {
+	text, _ := os.ReadFile(filepath.Join(w.root, "fingerprints")) // it is optional
+	w.mu.Lock()
+	listed := w.listed
+	w.mu.Unlock()
+	if listed != nil {
+		return string(text), listed()
+	}
+	return string(text), nil
 }
 
 // serve starts a session and returns the client's end.
@@ -403,6 +427,44 @@ func TestReplaces(t *testing.T) {
 			t.Errorf("%q, but before %q", said, before)
 		}
 	})
+}
+
+// A server gets the fingerprints of its features, unless files changed during its build.
+func TestFeatures(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.write("fingerprints", "posts=1") })
+	c := w.connect(client.Options{})
+	reload := func(tool, fingerprints, want string, listed func() error) {
+		t.Helper()
+		w.mu.Lock()
+		w.listed = listed
+		w.mu.Unlock()
+		w.write("fingerprints", fingerprints)
+		w.change("tools", "one\n"+tool+"\n")
+		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), tool) }, "no tool "+tool)
+		if got := call(t, c, "features"); got != want {
+			t.Errorf("%s: the server has %q, not %q", tool, got, want)
+		}
+	}
+	if got := call(t, c, "features"); got != "this executable: posts=1" {
+		t.Errorf("the server has %q", got)
+	}
+	reload("two", "posts=2", "this executable: posts=2", nil)
+	reload("edited", "posts=3", "", func() error { w.write("other", rand.Text()); return nil })
+	reload("three", "posts=4", "this executable: posts=4", nil)
+	reload("failed", "posts=5", "", func() error { return errors.New("no packages") })
+	if !strings.Contains(w.log.String(), "no snapshots of earlier builds: no packages") {
+		t.Error("the log has no reason")
+	}
+
+	// A program that has not changed keeps running.
+	before := call(t, c, "one")
+	reload("failed", "posts=6", "", nil)
+	if err := w.sup.settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := call(t, c, "one"); after != before {
+		t.Errorf("%s, but before %s", after, before)
+	}
 }
 
 // What petrock's tools change is in the next list.

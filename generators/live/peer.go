@@ -45,7 +45,7 @@ func (sl *slot) connect(ctx context.Context, prog program) (*peer, error) {
 			return nil, err
 		}
 	} else {
-		child, err := process.Start(process.Command{Program: prog.path, Args: sl.args(), Env: sl.s.sup.env, Dir: o.Root, Stderr: o.Log})
+		child, err := process.Start(process.Command{Program: prog.path, Args: sl.args(), Env: sl.env(prog), Dir: o.Root, Stderr: o.Log})
 		if err != nil {
 			return nil, err
 		}

@@ -148,6 +148,7 @@ func superviseTest() error {
 	s := start(Options{Root: ".", Name: "hello", Log: os.Stderr}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(".") },
 		build:    w.build,
+		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
 	})

@@ -3,10 +3,13 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petrock/petrock/core/project"
 )
 
 // A kind is one of the two servers that a session forwards to.
@@ -54,6 +57,15 @@ func (sl *slot) args() []string {
 		args = append(args, "--no-exec")
 	}
 	return args
+}
+
+// env returns the variables that are added to the environment of a program.
+func (sl *slot) env(prog program) map[string]string {
+	env := maps.Clone(sl.s.sup.env)
+	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
+		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
+	}
+	return env
 }
 
 // update changes fields of the slot.

@@ -318,7 +318,7 @@ const mine = `"idempotencyKey":"1",`
 func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	t.Helper()
 	store, feature := app.NewMemory(), posts()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test"}, feature.Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }}, feature.Feature)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestNewerEvent(t *testing.T) {
 // The log records the caller of each call.
 func TestActors(t *testing.T) {
 	store := app.NewMemory()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: "test", Actor: appmcp.Actor}, posts().Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }, Actor: appmcp.Actor}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
 	}

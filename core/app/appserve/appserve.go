@@ -126,8 +126,34 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 
 // app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
-	o.Program, o.Actor = d.program, appmcp.Actor
+	o.Program, o.Actor, o.Fingerprint = d.program, appmcp.Actor, d.fingerprint()
 	return app.Open(ctx, store, o, d.appFeatures()...)
+}
+
+// fingerprint returns [app.Options].Fingerprint from the environment variable that petrock dev
+// sets: the stamp of this executable, and NAME=FINGERPRINT of each feature. It is nil without the
+// variable, or if a process of another build inherited it: an executable with the same size and
+// the same modification time, in nanoseconds, is a copy.
+func (d *Data) fingerprint() func(feature string) string {
+	fields := strings.Fields(os.Getenv(project.Variable(d.program, "features")))
+	if len(fields) == 0 {
+		return nil
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if stamp, err := project.Stamp(executable); err != nil || stamp != fields[0] {
+		return nil
+	}
+	return func(feature string) string {
+		for _, field := range fields[1:] {
+			if name, fingerprint, _ := strings.Cut(field, "="); name == feature {
+				return fingerprint
+			}
+		}
+		return ""
+	}
 }
 
 // appFeatures returns the features without their tools.

@@ -320,7 +320,7 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
-	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, NoWorkers: true}, d.appFeatures()...)
+	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Fingerprint: d.fingerprint(), NoWorkers: true}, d.appFeatures()...)
 	if err != nil {
 		return replayReport{}, err
 	}

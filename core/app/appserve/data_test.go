@@ -64,6 +64,43 @@ func TestUnusableFolder(t *testing.T) {
 	}
 }
 
+// The fingerprints in the environment are those of one executable.
+func TestFingerprint(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp, err := project.Stamp(executable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filled(t, "a")
+	for _, test := range []struct{ value, want string }{
+		{stamp + " notes=b posts=a", "a"},
+		{stamp + " notes=b", ""},
+		{stamp, ""},
+		{"1" + stamp + " notes=b posts=a", ""}, // another size
+		{stamp + "1 notes=b posts=a", ""},      // another time
+		{"notes=b posts=a", ""},
+		{"", ""},
+	} {
+		t.Setenv("WEATHER_FEATURES", test.value)
+		got := ""
+		if f := New("weather", posts()).fingerprint(); f != nil {
+			got = f("posts")
+		}
+		if got != test.want {
+			t.Errorf("%q: the fingerprint is %q, not %q", test.value, got, test.want)
+		}
+		must(t, dir, "replay", "--snapshot")
+		hasMatch := strings.Contains(must(t, dir, "replay"), "matches")
+		t.Setenv("WEATHER_FEATURES", "")
+		if sameProgram := strings.Contains(must(t, dir, "replay"), "matches"); !hasMatch || test.want != "" && sameProgram {
+			t.Errorf("%q: the snapshot is found: %t, and without the variable: %t", test.value, hasMatch, sameProgram)
+		}
+	}
+}
+
 // Only serve has the flag that offers the app's resources over HTTP.
 func TestRemoteResources(t *testing.T) {
 	for _, name := range []string{"serve", "mcp"} {

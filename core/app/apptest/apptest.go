@@ -94,7 +94,7 @@ func (c *Client) newOptions() app.Options {
 		Program:     "test",
 		Partial:     true,
 		Logger:      slog.New(slog.NewTextHandler(c.t.Output(), nil)),
-		Fingerprint: "test",
+		Fingerprint: func(string) string { return "test" },
 		Now: func() time.Time {
 			before := max(0, events.Load()-1) // NewID is called before Now
 			return Time(before + 1).Add(time.Duration(c.advanced.Load()))
@@ -252,7 +252,7 @@ func Replayed[C any](t testing.TB, event app.Record, features ...appmcp.Feature)
 		plain = append(plain, f.Feature)
 	}
 	var none C
-	a, err := app.Open(t.Context(), app.NewMemory(), app.Options{Program: "test", Partial: true, Fingerprint: "test"}, plain...)
+	a, err := app.Open(t.Context(), app.NewMemory(), app.Options{Program: "test", Partial: true, Fingerprint: func(string) string { return "test" }}, plain...)
 	if err != nil {
 		t.Fatal(err)
 		return none

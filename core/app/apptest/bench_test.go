@@ -296,7 +296,7 @@ func BenchmarkStart(b *testing.B) {
 	fill(b, path, events, func(seq int) any {
 		return Change{ID: fmt.Sprint("thing ", seq%things), Text: fmt.Sprint("text ", seq)}
 	}, "live/change")
-	a, _ := opened(b, path, app.Options{Fingerprint: "x"})
+	a, _ := opened(b, path, app.Options{Fingerprint: func(string) string { return "x" }})
 	fatal(b, a.Snapshot(b.Context()))
 	start := func(o app.Options) func() {
 		return func() {
@@ -308,7 +308,7 @@ func BenchmarkStart(b *testing.B) {
 			fatal(b, s.Close())
 		}
 	}
-	took := medians(b, start(app.Options{Fingerprint: "x"}), start(app.Options{NoSnapshot: true}))
+	took := medians(b, start(app.Options{Fingerprint: func(string) string { return "x" }}), start(app.Options{NoSnapshot: true}))
 	b.ReportMetric(took[0]/1e6, "ms/snapshot")
 	b.ReportMetric(took[1]/1e6, "ms/replay")
 	b.ReportMetric(took[0]/took[1], "snapshot/replay")

@@ -154,11 +154,11 @@ func writeChild(ctx context.Context, a *app.App) error {
 			for n := 0; ; n++ {
 				name := fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, n)
 				result, err := app.Execute(ctx, a, Note{Name: name})
+				mu.Lock() // not after the end, when the store is closed
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}
-				mu.Lock()
 				fmt.Printf("%s\n", result)
 				mu.Unlock()
 			}

@@ -43,7 +43,7 @@ type proxy struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 
-	isDown                    atomic.Bool // accepts no connections
+	isDown                    atomic.Bool  // accepts no connections
 	losesRequest, losesAnswer atomic.Int64 // if n, cut the connection with the nth one, and do not forward it
 }
 

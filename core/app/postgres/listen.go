@@ -70,7 +70,7 @@ func (s *Store) listenOnce(ctx context.Context) {
 			s.listening.Store(true)
 			timeout = pingInterval
 			signal(s.changed) // of commits before
-		case kind == notifyAsk:
+		case kind == notifyAsk && from != s.id:
 			s.asked.Store(time.Now().UnixNano())
 			s.yieldLock()
 		case kind == notifyCommit && from != s.id:
@@ -123,7 +123,7 @@ func (s *Store) notify(ctx context.Context) {
 	}
 }
 
-// isContended reports whether a store has asked for the lock recently.
+// isContended reports whether another store has asked for the lock recently.
 func (s *Store) isContended() bool {
 	return time.Now().UnixNano()-s.asked.Load() < int64(contended)
 }

@@ -35,8 +35,8 @@ import (
 // schemaVersion is the version of the tables.
 const schemaVersion = 1
 
-// schemaSQL creates the tables in a schema. Ids, keys, actors and data are bytes, because text cannot
-// contain zero bytes.
+// schemaSQL creates the tables in a schema. Ids, keys, actors and data are bytes, because text
+// cannot contain zero bytes.
 const schemaSQL = `
 CREATE TABLE {schema}.log (
 	seq     bigint      PRIMARY KEY,
@@ -93,7 +93,7 @@ type Store struct {
 	changed   chan struct{} // see Changed
 	committed chan struct{} // tells the notifier of a commit
 	listening atomic.Bool   // notifications arrive
-	asked     atomic.Int64  // when a process last asked for the lock, as Unix time in nanoseconds
+	asked     atomic.Int64  // when another store last asked for the lock, as Unix time in nanoseconds
 
 	stop       context.CancelFunc // ends the goroutines
 	background sync.WaitGroup

@@ -25,8 +25,8 @@ type statements struct {
 	update, vacuum string
 }
 
-// A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the first
-// records are needed.
+// A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the
+// first records are needed.
 const (
 	firstRows = 64
 	maxRows   = 1024
@@ -186,8 +186,8 @@ func (s *Store) learnPage(page []app.Record) {
 // nextRows returns the limit of the page after one of n records.
 func nextRows(n int) int { return min(2*n, maxRows) }
 
-// yieldPages yields a page and those that follow it, up to the record last. next returns the records
-// after a sequence number.
+// yieldPages yields a page and those that follow it, up to the record last. next returns the
+// records after a sequence number.
 func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next func(after int64, rows int) ([]app.Record, error), yield func(app.Record, error) bool) {
 	for {
 		if err == nil && len(page) == 0 && after < last {

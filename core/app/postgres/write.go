@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,23 +19,6 @@ type head struct {
 	stamp   int64
 	isOwn   bool // the last commit is by this store
 }
-
-// A tx implements [app.Tx] for one call of Write. It keeps changes in memory until the end, unless
-// they are many, or replace records. Then it writes them before, in a transaction of the writer.
-type tx struct {
-	s       *Store
-	head    head   // before the changes
-	first   string // id of the first new record; empty if there is none
-	last    int64  // last sequence number, new records included
-	records []app.Record
-	puts    map[string][]byte
-	bytes   int   // size of records and puts
-	isSplit bool  // changes were written before the end; without their connection they are lost
-	err     error // of such a write
-}
-
-// maxBytes is the size of the changes that a tx keeps in memory.
-const maxBytes = 4 << 20
 
 // Write implements [app.Store].
 func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
@@ -338,37 +318,6 @@ func orNull(text string) []byte {
 	return []byte(text)
 }
 
-// split writes the changes so far in a transaction of the writer.
-func (t *tx) split() error {
-	if t.err != nil || len(t.records)+len(t.puts) == 0 {
-		return t.err
-	}
-	sql, args := t.statement(t.s.sql.keep)
-	t.records, t.puts, t.bytes = nil, map[string][]byte{}, 0
-	return t.execSplit(sql, args...)
-}
-
-// execSplit executes a statement in a transaction of the writer.
-func (t *tx) execSplit(sql string, args ...any) error {
-	s := t.s
-	if s.writer == nil {
-		return errLostConnection // an earlier read could not reconnect
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
-	defer cancel()
-	t.isSplit = true
-	if !s.inTx {
-		if _, t.err = s.writer.Exec(ctx, "BEGIN"); t.err != nil {
-			return t.err
-		}
-		s.inTx = true
-	}
-	if _, t.err = s.writer.Exec(ctx, sql, args...); code(t.err) == uniqueViolation {
-		t.err = fmt.Errorf("%w: %w", t.err, app.ErrConflict)
-	}
-	return t.err
-}
-
 // reconnect replaces the lost connection of the writer, and acquires the lock again. Then the old
 // connection can no longer commit.
 func (t *tx) reconnect(ctx context.Context) error {
@@ -425,167 +374,9 @@ func (t *tx) committed() {
 	signal(s.committed)
 }
 
-// read calls f with the connection of the writer. If the connection is lost, read reconnects and
-// calls f again. If another store has written meanwhile, it returns [app.ErrConflict].
-func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
-	s := t.s
-	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
-	defer cancel()
-	if s.writer == nil {
-		return errLostConnection // an earlier read could not reconnect
-	}
-	for {
-		err := f(ctx, s.writer)
-		if err == nil || !s.writer.IsClosed() {
-			return err
-		}
-		if t.isSplit {
-			t.err = err
-			return err
-		}
-		if err := t.reconnect(ctx); err != nil {
-			return err
-		}
-		if s.head.commits != t.head.commits {
-			return fmt.Errorf("%w: %w", err, app.ErrConflict)
-		}
-	}
-}
-
-// Append implements [app.Tx].
-func (t *tx) Append(records ...app.Record) error {
-	for i, r := range records {
-		switch next := t.last + 1 + int64(i); {
-		case r.Seq < next:
-			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
-		case r.Seq > next:
-			return fmt.Errorf("append event %d: the next event is %d; gaps are not allowed", r.Seq, next)
-		}
-	}
-	for _, r := range records {
-		t.records = append(t.records, cloned(r))
-		t.first, t.last = cmp.Or(t.first, r.ID), r.Seq
-		if t.bytes += len(r.Data) + len(r.Result) + recordBytes; t.bytes > maxBytes {
-			if err := t.split(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recordBytes is the approximate size of a record without its data.
-const recordBytes = 100
-
-// Replace implements [app.Tx].
-func (t *tx) Replace(r app.Record) error {
-	if r.Seq < 1 || r.Seq > t.last {
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
-	}
-	if err := t.split(); err != nil {
-		return err
-	}
-	return t.execSplit(t.s.sql.update, values(cloned(r))...)
-}
-
-// cloned returns a copy of a record as the database returns it.
-func cloned(r app.Record) app.Record {
-	r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
-	r.Result = bytes.Clone(r.Result)
-	r.Time = r.Time.UTC().Truncate(time.Microsecond)
-	return r
-}
-
-// Stamp implements [app.Tx].
-func (t *tx) Stamp() (int64, error) { return t.head.stamp, nil }
-
-// Put implements [app.Tx].
-func (t *tx) Put(name string, value []byte) error {
-	t.puts[name] = bytes.Clone(value)
-	if t.bytes += len(value); t.bytes > maxBytes {
-		return t.split()
-	}
-	return nil
-}
-
-// Names implements [app.Tx].
-func (t *tx) Names(prefix string) (names []string, err error) {
-	if err := t.split(); err != nil {
-		return nil, err
-	}
-	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-		names, err = t.s.documentNames(ctx, conn, prefix)
-		return err
-	})
-	return names, err
-}
-
-// Get implements [app.Tx].
-func (t *tx) Get(name string) (value []byte, err error) {
-	if value, ok := t.puts[name]; ok {
-		return bytes.Clone(value), nil
-	}
-	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-		value, err = t.s.document(ctx, conn, name)
-		return err
-	})
-	return value, err
-}
-
-// Find implements [app.Tx].
-func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
-	for _, r := range t.records {
-		if r.Key == key && key != "" {
-			return cloned(r), true, nil
-		}
-	}
-	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, t.s.sql.find, []byte(key))
-		if err != nil {
-			return err
-		}
-		all, err := scanPage(rows, 1)
-		if ok = len(all) > 0; ok {
-			found = all[0]
-		}
-		return err
-	})
-	return found, ok, err
-}
-
-// Records implements [app.Tx].
-func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
-		after, records := max(after, 0), t.records
-		written, stopped := t.last-int64(len(records)), false
-		next := func(after int64, rows int) (page []app.Record, err error) {
-			err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-				page, err = t.s.page(ctx, conn, after, written, rows)
-				return err
-			})
-			return page, err
-		}
-		if after < written {
-			page, err := next(after, firstRows)
-			t.s.yieldPages(page, err, after, written, next, func(r app.Record, err error) bool {
-				stopped = !yield(r, err) || err != nil
-				return !stopped
-			})
-		}
-		for _, r := range records {
-			if stopped {
-				return
-			}
-			if r.Seq > after && !yield(cloned(r), nil) {
-				return
-			}
-		}
-	}
-}
-
-// Scrub implements [app.Store]. It rewrites the tables. While another transaction of the database can
-// see the old content, that would keep it, so Scrub waits. The write-ahead log keeps the content until
-// the database recycles it.
+// Scrub implements [app.Store]. It rewrites the tables. While another transaction of the database
+// can see the old content, that would keep it, so Scrub waits. The write-ahead log keeps the
+// content until the database recycles it.
 func (s *Store) Scrub(ctx context.Context) (err error) {
 	return s.Write(ctx, func(app.Tx) error {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
