@@ -162,12 +162,17 @@ func (d *deployment) worker(ctx context.Context) (w struct {
 	return w, nil
 }
 
-// settle waits until the worker has handled all commands, and returns the log.
+// settle waits until the worker has handled all commands, and returns the log. It is an error if the
+// worker makes no progress for a minute.
 func (d *deployment) settle(ctx context.Context) (log []event, err error) {
-	for deadline := time.Now().Add(time.Minute); ; {
+	position, moved := int64(-1), time.Now()
+	for {
 		w, err := d.worker(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if w.Position != position {
+			position, moved = w.Position, time.Now()
 		}
 		out, err := d.run(ctx, "log", "--json")
 		if err != nil {
@@ -185,8 +190,8 @@ func (d *deployment) settle(ctx context.Context) (log []event, err error) {
 			return nil, fmt.Errorf("the worker has set events aside: %v", w.Aside)
 		case handled && len(log) > 0:
 			return log, nil
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("the worker is at event %d of %d a minute after the load", w.Position, len(log))
+		case time.Since(moved) > time.Minute:
+			return nil, fmt.Errorf("the worker has been at event %d of %d for a minute", w.Position, len(log))
 		}
 		sleep(ctx, time.Second)
 	}
