@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(errOut, "%d clients, %v without faults, then %v with faults, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, o.time, o.seed)
+	fmt.Fprintf(errOut, "%d clients, %v and then %v with a kill every %v, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, o.time, o.kill, o.seed)
 	r, err := deploy(ctx, o, errOut)
 	if err != nil {
 		fmt.Fprintln(errOut, "deployment:", err)

@@ -256,11 +256,15 @@ func (r *report) check(l *load, log []event) {
 func (r *report) write(out io.Writer) {
 	print := func(format string, args ...any) { fmt.Fprintf(out, format, args...) }
 	print("%d kills of a server, %d restarts of PostgreSQL, %d suspended; calls of the servers: %d\n\n", r.d.kills.Load(), r.d.restarts.Load(), r.d.stalls.Load(), r.calls)
+	later := "with faults"
+	if r.o.kill == 0 {
+		later = "without faults, continued"
+	}
 	print("%-34s %9s %7s %8s %8s %8s\n", "", "commands", "a second", "median", "p99", "maximum")
 	for _, w := range []struct {
 		title string
 		window
-	}{{"without faults", r.calm}, {"with faults", r.rest}} {
+	}{{"without faults", r.calm}, {later, r.rest}} {
 		var took []time.Duration
 		for _, acks := range r.acks {
 			for _, a := range acks {
@@ -291,7 +295,7 @@ func (r *report) write(out io.Writer) {
 	}
 	print("\n%-34s %9s %17s %8s %8s\n", "follow-up by the worker", "events", "median", "p99", "maximum")
 	print("%-34s %9d          %s\n", "without faults", len(r.lag), times(r.lag))
-	print("%-34s %9d          %s\n", "with faults", len(r.worked), times(r.worked))
+	print("%-34s %9d          %s\n", later, len(r.worked), times(r.worked))
 	print("\nerrors, all retried:\n")
 	for _, text := range slices.SortedFunc(maps.Keys(r.texts), func(a, b string) int { return r.texts[b] - r.texts[a] }) {
 		print("%7d  %s\n", r.texts[text], text)
