@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -233,7 +234,7 @@ type mcpGoClient struct {
 
 func dialMCPGo(ctx context.Context, url, version string, updated func()) (connection, error) {
 	httpClient, k := newHTTP()
-	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient)}
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 	if version == withSessions {
 		options = append(options, transport.WithContinuousListening())
 	}
