@@ -16,8 +16,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +61,9 @@ type Supervisor struct {
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
 	sessions map[*session]struct{}
+	begun    int           // looks at the files so far
+	looked   chan struct{} // closed when the next look ends
+	ended    int           // the last look that has ended
 
 	mustDerive bool // a dev server has started since the last look
 }
@@ -104,7 +109,7 @@ func start(o Options, f files) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
 		o: o, files: f, cancel: cancel, env: map[string]string{},
-		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), looked: make(chan struct{}), sessions: map[*session]struct{}{},
 	}
 	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
 		name, value, _ := strings.Cut(setting, "=")
@@ -169,13 +174,22 @@ func (s *Supervisor) run(ctx context.Context) {
 
 // look compares the files with those of the last build, and builds if they differ.
 func (s *Supervisor) look(ctx context.Context) error {
+	s.mu.Lock()
+	s.begun++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended = s.begun
+		close(s.looked)
+		s.looked = make(chan struct{})
+	}()
 	now, err := s.files.snapshot()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	before := s.handled
-	mustDerive := s.mustDerive
+	before, mustDerive := s.handled, s.mustDerive
 	s.mustDerive = false
 	s.mu.Unlock()
 	isFirst := before == nil
@@ -289,22 +303,25 @@ func (s *Supervisor) lookSoon() {
 	}
 }
 
-// settle waits until the files as they are now have been built.
+// settle waits until the files as they are now have been built, or do not compile.
 func (s *Supervisor) settle(ctx context.Context) error {
+	s.mu.Lock()
+	next := s.begun + 1
+	s.mu.Unlock()
 	for {
 		now, err := s.files.snapshot()
 		if err != nil {
 			return err
 		}
 		s.mu.Lock()
-		handled, changed := s.handled, s.changed
+		handled, ended, looked := s.handled, s.ended, s.looked
 		s.mu.Unlock()
-		if handled != nil && len(now.changed(handled)) == 0 {
+		if ended >= next || handled != nil && len(now.changed(handled)) == 0 {
 			return nil
 		}
 		s.lookSoon()
 		select {
-		case <-changed:
+		case <-looked:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.done:
@@ -317,8 +334,9 @@ func (s *Supervisor) settle(ctx context.Context) error {
 func (s *Supervisor) say(level, text string) {
 	s.logf("%s", text)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for session := range s.sessions {
+	sessions := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	for _, session := range sessions {
 		session.notice(level, text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,8 +70,11 @@ func serveTest() error {
 		return err
 	}
 	for _, name := range strings.Fields(string(listed)) {
-		if name == "refuse" {
+		switch name {
+		case "refuse":
 			return errors.New("this server does not start")
+		case "hang":
+			select {}
 		}
 		err = errors.Join(err, mcp.AddTool(server, mcp.Tool{Name: name}, func(context.Context, none) (string, error) {
 			return fmt.Sprintf("%s of process %d", name, os.Getpid()), nil
@@ -424,11 +428,13 @@ func TestPetrockCallSettles(t *testing.T) {
 func TestCrash(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(client.Options{})
-	_, err := c.CallTool(t.Context(), "crash", nil)
-	if err == nil || !strings.Contains(err.Error(), "crashed: panic: boom") {
-		t.Errorf("crash: %v", err)
+	for range 3 {
+		result, err := c.CallTool(t.Context(), "crash", nil)
+		if err != nil || !result.IsError || !strings.Contains(result.Text(), "crashed: panic: boom") {
+			t.Errorf("crash: %v, %v", result, err)
+		}
+		call(t, c, "one")
 	}
-	call(t, c, "one")
 }
 
 func TestPanicOf(t *testing.T) {
@@ -475,6 +481,40 @@ func TestFailures(t *testing.T) {
 	call(t, c, "one")
 	w.change("tools", "one\nthree\n")
 	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// A server that hangs when it starts is replaced after the next change.
+func TestHangsAtStart(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, "one")
+	w.change("tools", "hang\n")
+	waitFor(t, func() bool { return strings.Count(w.log.String(), "built cmd/hello") == 2 }, "no build")
+	call(t, c, "one")
+	w.change("tools", "one\nthree\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// A file that changes all the time does not hold up petrock's tools.
+func TestSettleDuringChanges(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, "one")
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				w.change("busy", strconv.Itoa(i))
+			}
+		}
+	})
+	call(t, c, Prefix+"build")
+	close(stop)
+	writing.Wait()
 }
 
 // Before the first build, the handshake and the lists are answered from contract.json and the manifest.
@@ -543,10 +583,38 @@ func TestBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw, err := wire.Receive()
+		for err == nil && strings.Contains(string(raw), "list_changed") {
+			raw, err = wire.Receive()
+		}
 		for _, want := range test.want {
 			if err != nil || !strings.Contains(string(raw), want) {
 				t.Errorf("%s: %s, %v; want %s", test.send, raw, err, want)
 			}
+		}
+	}
+}
+
+// A cancelled request does not hold up the answers to the others of its batch.
+func TestBatchCancelled(t *testing.T) {
+	w := newWorld(t)
+	wire := w.serve()
+	for _, send := range []string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}]`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+	} {
+		if err := wire.Send([]byte(send)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		raw, err := wire.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "one of process") {
+			return
 		}
 	}
 }

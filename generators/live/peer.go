@@ -79,10 +79,11 @@ func (p *peer) read() {
 	}
 }
 
-// forward sends a message of the client. It reports false if the connection has ended.
+// forward sends a message of the client. It reports false if the connection has ended, or the server was
+// replaced.
 func (p *peer) forward(m message) bool {
 	p.mu.Lock()
-	if p.ended {
+	if p.ended || p.retiring {
 		p.mu.Unlock()
 		return false
 	}
@@ -158,6 +159,16 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 	}
 }
 
+// hasEnded reports whether the connection has ended and its calls have been answered.
+func (p *peer) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // newID returns an id for a request of the session.
 func (p *peer) newID() json.RawMessage { return quote(fmt.Sprintf("petrock-dev-%d", p.lastID.Add(1))) }
 
@@ -203,7 +214,7 @@ func (p *peer) end() {
 	}
 	p.s.ended(p)
 	for _, m := range calls {
-		p.s.answered(p, m, failure(m.id, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
+		p.s.answered(p, m, failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
 	}
 }
 
