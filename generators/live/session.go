@@ -79,13 +79,19 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	s.mu.Unlock()
 	c.drain()
 	cancel()
+	// A client that does not read holds up the last answers, and so the end of the servers.
+	unread := time.AfterFunc(closeGrace, func() { _ = client.Close() })
 	servers.Wait()
+	unread.Stop()
 	return errors.Join(err, client.Close())
 }
 
 // grace is how long calls may take when the client has closed the connection. A signal ends them
 // earlier.
 const grace = 30 * time.Second
+
+// closeGrace is how long the client has to read the last answers of the servers.
+const closeGrace = 5 * time.Second
 
 // drain waits until the requests of the client have been answered.
 func (c *session) drain() {

@@ -107,7 +107,7 @@ const (
 	maxDelay   = 10 * time.Second
 	holdDelay  = time.Second      // calls wait for a restart that is so near
 	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
-	slowStart  = 20 * time.Second // calls do not wait longer for a server that has been started
+	slowStart  = 10 * time.Second // calls do not wait longer for a server that has been started
 )
 
 // run keeps the server running until ctx ends.
@@ -225,8 +225,8 @@ func (sl *slot) awaitNewer(ctx context.Context, prog program) {
 
 // late reports that a server takes long to start. Calls that wait for it fail.
 func (sl *slot) late(prog program) {
-	err := fmt.Errorf("%s was started %v ago and has not answered yet; it may block in main, or replay a long event log", sl.folder(), slowStart)
-	sl.s.say("warning", err.Error())
+	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), slowStart)
+	sl.s.say("warning", err.Error()+". Calls are still answered by the server from before, if there is one.")
 	sl.update(func() { sl.tried, sl.down = prog, err })
 }
 
