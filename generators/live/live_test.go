@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,7 @@ func serveTest() error {
 			go func() { panic("boom") }()
 			select {}
 		}),
+		mcp.AddTool(server, mcp.Tool{Name: "panic"}, func(context.Context, none) (string, error) { panic("not so bad") }),
 		mcp.AddTool(server, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ none) (string, error) {
 			mcp.Progress(ctx, 1, 2, "waiting")
 			for {
@@ -435,6 +437,10 @@ func TestCrash(t *testing.T) {
 		}
 		call(t, c, "one")
 	}
+	result, err := c.CallTool(t.Context(), "panic", nil)
+	if err != nil || !result.IsError || result.Text() != "internal error in tools/call: panic: not so bad" {
+		t.Errorf("panic: %v, %v", result, err)
+	}
 }
 
 func TestPanicOf(t *testing.T) {
@@ -454,6 +460,18 @@ created by example.com/hello/tools.Boom
 	}
 	if got := panicOf("all is well\n", "/"); got != "" {
 		t.Errorf("%q", got)
+	}
+	_, trace, _ := strings.Cut(said, "boom\n")
+	for _, id := range []string{`7`, `"a b"`} {
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Error("handler panicked", "method", "tools/call", "request", id, "panic", errors.New("no luck"), "stack", trace)
+		m, _ := parse([]byte(`{"id":` + id + `,"method":"tools/call"}`))
+		if got := loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello"); got != "panic: no luck at tools/boom.go:12" {
+			t.Errorf("%q", got)
+		}
+		if got := loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello"); got != "" {
+			t.Errorf("of an incomplete line: %q", got)
+		}
 	}
 }
 

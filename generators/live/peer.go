@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
@@ -120,9 +122,25 @@ func (p *peer) answer(m message, raw []byte) {
 		own <- m
 		return
 	}
-	if call, ok := p.take(m.id); ok {
+	switch call, ok := p.take(m.id); {
+	case !ok:
+	case m.err != nil && p.process != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
+		go p.explain(call, raw)
+	default:
 		p.s.answered(p, call, raw)
 	}
+}
+
+// explain answers a call that panicked, with the panic that the server logged.
+func (p *peer) explain(call message, raw []byte) {
+	for range 20 { // the answer may arrive before the log
+		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
+			raw = failed(call, fmt.Errorf("internal error in %s: %s", call.name(), cause))
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.s.answered(p, call, raw)
 }
 
 // call sends a request of the session and returns its result.
@@ -235,6 +253,29 @@ func (p *peer) whyEnded() error {
 		said = ": " + said
 	}
 	return fmt.Errorf("%s exited (%s)%s", p.slot.folder(), state, said)
+}
+
+// loggedPanic returns the panic of a call that the server caught and logged, like panicOf.
+func loggedPanic(stderr string, call message, root string) string {
+	id := string(call.id)
+	if id[0] == '"' {
+		id = strconv.Quote(id)
+	}
+	key := " method=" + call.name() + " request=" + id + " panic="
+	at := strings.LastIndex(stderr, key)
+	if at < 0 {
+		return ""
+	}
+	value, trace, _ := strings.Cut(stderr[at+len(key):], " stack=")
+	if unquoted, err := strconv.Unquote(value); err == nil {
+		value = unquoted
+	}
+	trace, err := strconv.QuotedPrefix(trace)
+	if err != nil {
+		return "" // the rest of the line follows
+	}
+	trace, _ = strconv.Unquote(trace) // it is quoted
+	return panicOf("panic: "+value+"\n"+trace, root)
 }
 
 // panicOf returns the panic or fatal error in the standard error of a Go program, with the innermost
