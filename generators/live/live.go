@@ -65,7 +65,8 @@ type Supervisor struct {
 	looked   chan struct{} // closed when the next look ends
 	ended    int           // the last look that has ended
 
-	mustDerive bool // a dev server has started since the last look
+	mustDerive bool // a dev server has started, or was busy, since the last look
+	isDeriving bool // a call of the dev server from an earlier look is still running
 }
 
 // files are what a [Supervisor] watches and builds.
@@ -75,6 +76,7 @@ type files struct {
 	build    func(ctx context.Context, folder string) (program, error)
 	release  func(program) // removes an executable
 	close    func() error
+	patience time.Duration // how long builds wait for a dev server that is busy
 }
 
 // A buildResult is the last build of a server.
@@ -102,6 +104,7 @@ func New(o Options) (*Supervisor, error) {
 		build:    b.build,
 		release:  b.release,
 		close:    func() error { w.close(); return b.close() },
+		patience: 10 * time.Second,
 	}), nil
 }
 
@@ -257,13 +260,38 @@ func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error
 	return isNew, err
 }
 
-// derive runs the dev server's tool build, which writes derived files. Without a dev server it does
-// nothing.
+// derive writes derived files with a dev server, if one runs. A dev server does one call at a time, and
+// tests can take long. If it is busy, derive returns, and another look follows.
 func (s *Supervisor) derive(ctx context.Context) error {
+	s.mu.Lock()
+	isDeriving := s.isDeriving
+	s.mu.Unlock()
 	p := s.devServer()
-	if p == nil {
+	if p == nil || isDeriving {
 		return nil
 	}
+	derived := make(chan error, 1)
+	go func() { derived <- p.derive(ctx) }()
+	select {
+	case err := <-derived:
+		return err
+	case <-time.After(s.files.patience):
+	}
+	s.mu.Lock()
+	s.isDeriving = true
+	s.mu.Unlock()
+	go func() {
+		<-derived // the next look reports an error
+		s.mu.Lock()
+		s.isDeriving, s.mustDerive = false, true
+		s.mu.Unlock()
+		s.lookSoon()
+	}()
+	return nil
+}
+
+// derive calls the dev server's tool build.
+func (p *peer) derive(ctx context.Context) error {
 	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
 	if err == nil && string(member(result, "isError")) == "true" {

@@ -52,7 +52,12 @@ func serveTest() error {
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
 				NoCompile bool `json:"no_compile,omitempty"`
 			}) (string, error) {
-				return "derived", nil
+				for {
+					if _, err := os.Stat(".busy"); err != nil {
+						return "derived", nil
+					}
+					time.Sleep(time.Millisecond)
+				}
 			}),
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_add"}, func(_ context.Context, in struct{ Name string }) (string, error) {
 				f, err := os.OpenFile("tools", os.O_APPEND|os.O_WRONLY, 0)
@@ -166,6 +171,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		build:    w.build,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		patience: 200 * time.Millisecond,
 	})
 	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {
@@ -511,6 +517,22 @@ func TestHangsAtStart(t *testing.T) {
 	call(t, c, "one")
 	w.change("tools", "one\nthree\n")
 	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// Builds do not wait long for a dev server that is busy.
+func TestBusyDevServer(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, Prefix+"build")
+	w.write(".busy", "")
+	w.change("tools", "one\ntwo\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
+	w.change("tools", "one\nthree\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+	if err := os.Remove(filepath.Join(w.root, ".busy")); err != nil {
+		t.Fatal(err)
+	}
+	call(t, c, Prefix+"build")
 }
 
 // A file that changes all the time does not hold up petrock's tools.

@@ -150,6 +150,7 @@ func superviseTest() error {
 		build:    w.build,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		patience: 10 * time.Second,
 	})
 	s.env[serverVariable] = "1"
 	return s.Serve(context.Background(), jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{}))
