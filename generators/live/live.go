@@ -94,6 +94,8 @@ func New(o Options) (*Supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := newLogQueue(o.Log)
+	o.Log = log
 	w, err := newWatcher(o.Root, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
@@ -103,7 +105,7 @@ func New(o Options) (*Supervisor, error) {
 		changes:  w.changes(),
 		build:    b.build,
 		release:  b.release,
-		close:    func() error { w.close(); return b.close() },
+		close:    func() error { w.close(); log.close(); return b.close() },
 		patience: 10 * time.Second,
 	}), nil
 }
@@ -138,6 +140,50 @@ func (s *Supervisor) Close() error {
 	s.cancel()
 	<-s.done
 	return s.files.close()
+}
+
+// A logQueue writes lines to a writer that may block, such as standard error that the client does not
+// read. While the queue is full, it drops lines.
+type logQueue struct {
+	lines        chan []byte
+	stop, closed chan struct{}
+}
+
+func newLogQueue(to io.Writer) *logQueue {
+	q := &logQueue{lines: make(chan []byte, 256), stop: make(chan struct{}), closed: make(chan struct{})}
+	go func() {
+		defer close(q.closed)
+		for {
+			select {
+			case line := <-q.lines:
+				_, _ = to.Write(line)
+			case <-q.stop:
+				for len(q.lines) > 0 {
+					_, _ = to.Write(<-q.lines)
+				}
+				return
+			}
+		}
+	}()
+	return q
+}
+
+// Write never blocks and never fails.
+func (q *logQueue) Write(p []byte) (int, error) {
+	select {
+	case q.lines <- slices.Clone(p):
+	default:
+	}
+	return len(p), nil
+}
+
+// close writes the remaining lines, for a second at most.
+func (q *logQueue) close() {
+	close(q.stop)
+	select {
+	case <-q.closed:
+	case <-time.After(time.Second):
+	}
 }
 
 func (s *Supervisor) logf(format string, args ...any) {

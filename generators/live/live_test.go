@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -447,6 +448,27 @@ func TestCrash(t *testing.T) {
 	if err != nil || !result.IsError || result.Text() != "internal error in tools/call: panic: not so bad" {
 		t.Errorf("panic: %v, %v", result, err)
 	}
+}
+
+// A client that does not read standard error holds up nothing.
+func TestLogQueue(t *testing.T) {
+	t.Parallel()
+	var all lockedBuffer
+	q := newLogQueue(&all)
+	fmt.Fprint(q, "one ")
+	fmt.Fprint(q, "two")
+	q.close()
+	if all.String() != "one two" {
+		t.Errorf("%q", all.String())
+	}
+	r, unread := io.Pipe()
+	q = newLogQueue(unread)
+	for range 1000 {
+		fmt.Fprint(q, "line")
+	}
+	q.close()
+	r.Close()
+	<-q.closed
 }
 
 func TestPanicOf(t *testing.T) {
