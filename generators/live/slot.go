@@ -123,7 +123,7 @@ func (sl *slot) run(ctx context.Context) {
 				delay = firstDelay
 			}
 			since = time.Now()
-			err := sl.replace(ctx, b.program)
+			err := sl.replace(ctx, b.program) // fails if there is a newer build
 			if latest, _ := sl.s.sup.build(sl.kind); err != nil && ctx.Err() == nil && latest.program == b.program {
 				retry = sl.crashed(err, &delay)
 			}
