@@ -40,7 +40,7 @@ type Process struct {
 	exited chan struct{}
 }
 
-// Start starts a program, which is looked up in PATH. When the program exits, its children are killed.
+// Start starts a program, which is looked up in PATH. When it exits, its children are killed.
 func Start(c Command) (*Process, error) {
 	p := &Process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
 	if p.grace <= 0 {

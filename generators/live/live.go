@@ -142,8 +142,8 @@ func (s *Supervisor) Close() error {
 	return s.files.close()
 }
 
-// A logQueue writes lines to a writer that may block, such as standard error that the client does not
-// read. While the queue is full, it drops lines.
+// A logQueue writes lines to a writer that may block, such as standard error that the client does
+// not read. While the queue is full, it drops lines.
 type logQueue struct {
 	lines        chan []byte
 	stop, closed chan struct{}
@@ -306,8 +306,8 @@ func (s *Supervisor) compile(ctx context.Context, k kind) (isNew bool, err error
 	return isNew, err
 }
 
-// derive writes derived files with a dev server, if one runs. A dev server does one call at a time, and
-// tests can take long. If it is busy, derive returns, and another look follows.
+// derive writes derived files with a dev server, if one runs. A dev server does one call at a time,
+// and tests can take long. If it is busy, derive returns, and another look follows.
 func (s *Supervisor) derive(ctx context.Context) error {
 	s.mu.Lock()
 	isDeriving := s.isDeriving

@@ -81,8 +81,8 @@ func (p *peer) read() {
 	}
 }
 
-// forward sends a message of the client. It reports false if the connection has ended, or the server was
-// replaced.
+// forward sends a message of the client. It reports false if the connection has ended, or the server
+// was replaced.
 func (p *peer) forward(m message) bool {
 	p.mu.Lock()
 	if p.ended || p.retiring {

@@ -130,8 +130,8 @@ func (c *session) read() error {
 
 func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
 
-// reply sends the answer to a request of the client, or adds it to the answers of its batch. raw is nil
-// if the client has cancelled the request.
+// reply sends the answer to a request of the client, or adds it to the answers of its batch. raw is
+// nil if the client has cancelled the request.
 func (c *session) reply(id, raw []byte) {
 	defer c.open.Add(-1)
 	c.mu.Lock()
@@ -376,8 +376,8 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 	}
 }
 
-// failed returns the answer to a request that failed. For a tool call it is a result, which the model
-// sees.
+// failed returns the answer to a request that failed. For a tool call it is a result, which the
+// model sees.
 func failed(m message, err error) []byte {
 	if m.name() != "tools/call" {
 		return failure(m.id, err)

@@ -183,8 +183,8 @@ func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
 	return time.After(wait)
 }
 
-// replace starts a program and makes it the server. Calls in flight finish on the old one. It fails if
-// there is a newer build before the server answers.
+// replace starts a program and makes it the server. Calls in flight finish on the old one. It fails
+// if there is a newer build before the server answers.
 func (sl *slot) replace(ctx context.Context, prog program) error {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
