@@ -274,7 +274,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
-		receiver = receiverName(decl.Recv.List[0].Type)
+		receiver = typeIdent(decl.Recv.List[0].Type).Name
 	}
 	switch {
 	case f.visitCompleter(decl, receiver):
@@ -342,20 +342,23 @@ func isConstrained(file *typecheck.File) bool {
 	return false
 }
 
-func receiverName(e ast.Expr) string {
+// typeIdent returns the name of the type of a receiver or an embedded field, which may be a pointer.
+func typeIdent(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.StarExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.ParenExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.IndexExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.IndexListExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel
 	case *ast.Ident:
-		return e.Name
+		return e
 	}
-	return ""
+	return &ast.Ident{NamePos: e.Pos()}
 }
 
 // checkClashes sorts the components and refuses those with the same name or URI.
@@ -443,7 +446,7 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 					index[name.Pos()] = n
 				}
 				if len(n.Names) == 0 {
-					index[embeddedPos(n.Type)] = n
+					index[typeIdent(n.Type).Pos()] = n
 				}
 			}
 			return true
@@ -451,21 +454,6 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 		f.declarations[file] = index
 	}
 	return index[pos]
-}
-
-// embeddedPos returns the position that go/types has for an embedded field.
-func embeddedPos(e ast.Expr) token.Pos {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return embeddedPos(e.X)
-	case *ast.SelectorExpr:
-		return e.Sel.Pos()
-	case *ast.IndexExpr:
-		return embeddedPos(e.X)
-	case *ast.IndexListExpr:
-		return embeddedPos(e.X)
-	}
-	return e.Pos()
 }
 
 // field returns the declaration of a struct field, or nil if it is not in the project's source.

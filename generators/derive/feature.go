@@ -122,7 +122,9 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		c.EventType = c.Feature + "/" + c.EventType
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
-		f.checkQuery(&c, spec.Name, named)
+		if answer := method(named, "Answer"); f.checkMethod(&c, spec.Name, named, answer) && f.setSchemas(&c, spec.Name, named, answer) {
+			c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+		}
 	case Worker:
 		f.checkWorker(&c, spec.Name, named)
 	}
@@ -178,10 +180,15 @@ func isOnMethod(name string) bool {
 	return ok && (rest == "" || !unicode.IsLower(first))
 }
 
-// ignores reports whether the doc comment of a function or method has //petrock:ignore.
+// ignores reports whether the comment of a function, method or constant has //petrock:ignore.
 func (f *finder) ignores(object types.Object) bool {
-	decl, ok := f.declaration(object.Pos()).(*ast.FuncDecl)
-	return ok && isIgnored(decl.Doc)
+	switch decl := f.declaration(object.Pos()).(type) {
+	case *ast.FuncDecl:
+		return isIgnored(decl.Doc)
+	case *ast.ValueSpec:
+		return isIgnored(decl.Doc, decl.Comment)
+	}
+	return false
 }
 
 // method returns a method of a type, which may be promoted, or nil.
@@ -239,23 +246,19 @@ func hasTypes(s *types.Signature, params, results []func(types.Type) bool) bool 
 }
 
 // IsContext reports whether a type is context.Context.
-func IsContext(t types.Type) bool {
-	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
-}
+func IsContext(t types.Type) bool { return typecheck.IsType(t, "context", "Context") }
 
 func isAny(types.Type) bool { return true }
 
 func isStateOf(pkg *types.Package) func(types.Type) bool {
 	return func(t types.Type) bool {
 		pointer, ok := types.Unalias(t).(*types.Pointer)
-		return ok && isNamed(pointer.Elem(), stateType) && types.Unalias(pointer.Elem()).(*types.Named).Obj().Pkg().Path() == pkg.Path()
+		return ok && typecheck.IsType(pointer.Elem(), pkg.Path(), stateType)
 	}
 }
 
 func (f *finder) isApp(name string) func(types.Type) bool {
-	return func(t types.Type) bool {
-		return isNamed(t, name) && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == f.Core+"/app"
-	}
+	return func(t types.Type) bool { return typecheck.IsType(t, f.Core+"/app", name) }
 }
 
 const orIgnore = "or put //petrock:ignore into the doc comment of the type or of the method"
@@ -274,27 +277,23 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	for _, m := range []*types.Func{check, apply} {
 		good = f.checkMethod(c, name, t, m) && good
 	}
-	if !good || !f.setInput(c, name, t) {
-		return
-	}
-	f.setOutput(c, name, apply.Signature().Results().At(0).Type())
-	c.stored = f.storedShape(t)
-	c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
-	if err := f.checkName(c.Name); err != nil && !c.Internal {
-		f.problem(name.Pos(), "%v", err)
+	if good && f.setSchemas(c, name, t, apply) {
+		c.stored = f.storedShape(t)
+		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
 }
 
-func (f *finder) checkQuery(c *Component, name *ast.Ident, t *types.Named) {
-	answer := method(t, "Answer")
-	if !f.checkMethod(c, name, t, answer) || !f.setInput(c, name, t) {
-		return
+// setSchemas derives the input and output of a command or query from its type and a method. It reports
+// false if there is no input.
+func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
+	if !f.setInput(c, name, t) {
+		return false
 	}
-	f.setOutput(c, name, answer.Signature().Results().At(0).Type())
-	c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+	f.setOutput(c, name, method.Signature().Results().At(0).Type())
 	if err := f.checkName(c.Name); err != nil && !c.Internal {
 		f.problem(name.Pos(), "%v", err)
 	}
+	return true
 }
 
 // checkMethod checks the receiver and signature of a method of a command or query.

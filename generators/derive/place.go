@@ -84,7 +84,7 @@ func (p Place) HasTools() bool { return p.Wired && (p.Kind == Tool || p.Kind == 
 // PlaceOf returns the place of a kind that has a fixed folder.
 func PlaceOf(kind Kind) (Place, bool) {
 	for _, place := range fixedPlaces() {
-		if place.Kind == kind && (place.Wired || kind == Generator) {
+		if place.Kind == kind {
 			return place, true
 		}
 	}
@@ -332,19 +332,17 @@ func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (do
 		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
 	}
 	for _, decl := range file.Syntax.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
+		if decl, ok := decl.(*ast.FuncDecl); ok {
 			if decl.Body != nil {
 				bodies = append(bodies, decl.Body)
 			}
 			if isComponent(decl.Name) {
 				docs = append(docs, decl.Doc)
 			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && isComponent(spec.Name) {
-					docs = append(docs, f.typeDocs(spec.Name.Pos())...)
-				}
+		}
+		for _, spec := range typeSpecs(decl) {
+			if isComponent(spec.Name) {
+				docs = append(docs, f.typeDocs(spec.Name.Pos())...)
 			}
 		}
 	}

@@ -232,7 +232,14 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		}
 		components, problems := len(f.found.Components), len(f.found.Problems)
 		for _, decl := range file.Syntax.Decls {
-			f.visitDecl(file, decl)
+			if decl, ok := decl.(*ast.FuncDecl); ok && f.place.Kind != Feature {
+				f.visitFunc(file, decl)
+			}
+			for _, spec := range typeSpecs(decl) {
+				if f.place.Kind == Feature {
+					f.visitType(file, spec)
+				}
+			}
 		}
 		if len(f.found.Problems) == problems {
 			f.checkScopeDirectives(file, f.found.Components[components:])
@@ -243,19 +250,16 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-func (f *finder) visitDecl(file *typecheck.File, decl ast.Decl) {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		if f.place.Kind != Feature {
-			f.visitFunc(file, decl)
-		}
-	case *ast.GenDecl:
+// typeSpecs returns the types that a declaration declares.
+func typeSpecs(decl ast.Decl) (specs []*ast.TypeSpec) {
+	if decl, ok := decl.(*ast.GenDecl); ok {
 		for _, spec := range decl.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
-				f.visitType(file, spec)
+			if spec, ok := spec.(*ast.TypeSpec); ok {
+				specs = append(specs, spec)
 			}
 		}
 	}
+	return specs
 }
 
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns

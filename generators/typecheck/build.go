@@ -128,20 +128,21 @@ func DecodeList[T any](out []byte) ([]T, error) {
 	}
 }
 
-// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes the
-// overlay and the files to the folder dir, and returns the path of the overlay. A nil text removes a file.
+// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes
+// overlay.json and the folder files to dir, and returns the path of the overlay. A nil text removes a file.
 func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
 	replace := map[string]string{}
 	for name, text := range files {
-		at := filepath.Join(root, filepath.FromSlash(name))
+		name = filepath.FromSlash(name)
+		at, written := filepath.Join(root, name), filepath.Join(dir, "files", name)
 		if replace[at] = ""; text != nil {
-			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(at)))
-			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
+			replace[at] = written
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(written), 0o700), os.WriteFile(written, text, 0o600))
 		}
 	}
 	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
 	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o644))
+	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o600))
 }
 
 // A listedPackage is what go list prints for a package.
