@@ -40,7 +40,7 @@ type component struct {
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
-func newComponent(p gen.Project, kind, dir, text, description string) (component, error) {
+func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
 	name, err := gen.ParseName(text)
 	if err != nil {
 		return component{}, err
@@ -59,7 +59,7 @@ func newComponent(p gen.Project, kind, dir, text, description string) (component
 	if !name.IsExact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
-	return n, nil
+	return n, n.setImplementation(p, in, false)
 }
 
 // about returns the doc comment after the name: the description, or a placeholder.

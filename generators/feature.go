@@ -211,7 +211,7 @@ func isReservedPackage(name string) bool {
 }
 
 // newFeatureComponent returns a component of a feature, from a name such as posts/publish.
-func newFeatureComponent(p gen.Project, kind, text, description string) (component, error) {
+func newFeatureComponent(p gen.Project, kind, text, description string, in Implementation) (component, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
 		return component{}, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
@@ -236,8 +236,10 @@ func newFeatureComponent(p gen.Project, kind, text, description string) (compone
 	if isReserved(n.goName) {
 		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
 	}
-	n.description, err = gen.ParseDescription(description)
-	return n, err
+	if n.description, err = gen.ParseDescription(description); err != nil {
+		return component{}, err
+	}
+	return n, n.setImplementation(p, in, false)
 }
 
 // isReserved reports whether the package of a feature uses a Go name for something else.

@@ -36,7 +36,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		in.Name = f.Name()
 	}
-	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
+	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, Implementation{})
 	if err != nil {
 		if _, wrong := gen.ParseDescription(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w; set \"name\" for the tool of %s", err, f.Ref)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"go/ast"
 	"go/parser"
+	"go/types"
 	"maps"
 	"reflect"
 	"slices"
@@ -91,7 +92,7 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.Ident:
 		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
-		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, typeText(t))
+		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, types.ExprString(t))
 	}
 	return false
 }
@@ -125,7 +126,7 @@ func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, boo
 	case *ast.MapType:
 		return s.dictionary(t, raw, elided)
 	case *ast.SelectorExpr:
-		return special(typeText(t), raw)
+		return special(types.ExprString(t), raw)
 	case *ast.Ident:
 		switch {
 		case t.Name == "any":
@@ -145,7 +146,7 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 	if t.Len != nil {
 		return goValue{}, false
 	}
-	if name := typeText(t.Elt); name == "byte" || name == "uint8" {
+	if name := types.ExprString(t.Elt); name == "byte" || name == "uint8" {
 		var text string
 		data, err := []byte(nil), strictjson.Unmarshal(raw, &text)
 		if err == nil {
@@ -171,7 +172,7 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 
 func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goValue, bool) {
 	var entries map[string]json.RawMessage
-	if typeText(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
+	if types.ExprString(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
 		return goValue{}, false
 	}
 	var items []jen.Code
@@ -256,7 +257,9 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		}
 		at, err := time.Parse(time.RFC3339Nano, text)
 		ok := err == nil && strings.HasSuffix(text, "Z") && at.Format(time.RFC3339Nano) == text
-		return goValue{code: timeCode(at), zero: at.IsZero()}, ok
+		code := jen.Qual("time", "Date").Call(jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
+			jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"))
+		return goValue{code: code, zero: at.IsZero()}, ok
 	case "time.Duration":
 		v, ok := basic("int64", raw)
 		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
@@ -267,14 +270,6 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(rawLit(text))}, err == nil
 	}
 	return goValue{}, false
-}
-
-// timeCode returns a time in UTC: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).
-func timeCode(at time.Time) *jen.Statement {
-	return jen.Qual("time", "Date").Call(
-		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
-		jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"),
-	)
 }
 
 // typeCode returns a type as jennifer code. It supports the same types as value.
@@ -298,17 +293,4 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 		return jen.Id(t.Name)
 	}
 	return jen.Null()
-}
-
-// typeText returns the source of an identifier or selector, such as time.Time, and "" for other types.
-func typeText(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.Ident:
-		return t.Name
-	case *ast.SelectorExpr:
-		if x, ok := t.X.(*ast.Ident); ok {
-			return x.Name + "." + t.Sel.Name
-		}
-	}
-	return ""
 }

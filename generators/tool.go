@@ -35,11 +35,8 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
 	}
-	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
+	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, in.Implementation)
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, in.Implementation, false); err != nil {
 		return gen.Draft{}, err
 	}
 	input, output, err := n.inputOutput(p, in.Fields, in.Output)
