@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -281,10 +282,8 @@ func regularSingular(plural string) (string, bool) {
 }
 
 func article(noun string) string {
-	switch {
-	case strings.HasPrefix(noun, "user"), strings.HasPrefix(noun, "uni"), strings.HasPrefix(noun, "use"), strings.HasPrefix(noun, "euro"), strings.HasPrefix(noun, "one"):
-		return "a"
-	case strings.HasPrefix(noun, "hour"), strings.ContainsAny(noun[:1], "aeiouAEIOU"):
+	startsWithVowel := regexp.MustCompile(`^(hour|[aeiouAEIOU])`).MatchString(noun)
+	if startsWithVowel && !regexp.MustCompile(`^(uni|use|euro|one)`).MatchString(noun) {
 		return "an"
 	}
 	return "a"

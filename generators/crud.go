@@ -82,7 +82,8 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		if one, ok := singular(in.Name); ok && !isCRUDName(goName(one)) {
+		one, _ := singular(in.Name)
+		if name, err := gen.ParseName(one); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}
 	}
@@ -105,17 +106,9 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
 }
 
-func goName(word string) string {
-	name, err := gen.ParseName(word)
-	if err != nil {
-		return ""
-	}
-	return name.Go()
-}
-
 // isCRUDName reports whether a feature with crud uses a Go name for something other than its items.
 func isCRUDName(name string) bool {
-	return slices.Contains([]string{"", "Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
+	return slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
 }
 
 // variableName returns the name of a variable of a type: post, or item if that name is taken.

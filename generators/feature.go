@@ -188,7 +188,11 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("predeclared in Go; try my%s", name)
 	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
 		return refuse("reserved by Go, git or Windows; try posts")
-	case isReservedPackage(name):
+	case slices.Contains([]string{ // imports and declarations of derived files and tests
+		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
+		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
+		"main", "init", "wire", "register", "serve", "appserve", "oauth",
+	}, name):
 		return refuse("used by generated code; try my%s", name)
 	}
 	if err := gen.CheckWireName(name, p.Name); err != nil {
@@ -198,16 +202,6 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("the package in %s is named %s; rename the package to %s", featureDir(name), pkg, name)
 	}
 	return nil
-}
-
-// isReservedPackage reports whether a package name conflicts with imports or declarations of derived
-// files and tests.
-func isReservedPackage(name string) bool {
-	return slices.Contains([]string{
-		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
-		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth",
-	}, name)
 }
 
 // newFeatureComponent returns a component of a feature, from a name such as posts/publish.

@@ -216,20 +216,14 @@ func (p *fieldNamer) add(v *types.Var, number int, typ types.Type, optional bool
 		}
 		name, _ = gen.NameOfValue(text) // cannot fail: the fallback has letters
 	}
-	for base, number := text, 2; p.isTaken(text, name.Go()); number++ {
+	isTaken := func(other wrapperField) bool { return strings.EqualFold(other.name, text) || other.goName == name.Go() }
+	for base, number := text, 2; slices.ContainsFunc(p.list, isTaken); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
 		name, _ = gen.NameOfValue(text) // cannot fail: base is valid
 	}
 	field := wrapperField{name: text, goName: name.Go(), source: v.Name(), typ: typ, optional: optional}
 	p.list = append(p.list, field)
 	return field
-}
-
-// isTaken reports whether a field has the JSON name, ignoring case, or the Go name.
-func (p *fieldNamer) isTaken(name, goName string) bool {
-	return slices.ContainsFunc(p.list, func(other wrapperField) bool {
-		return strings.EqualFold(other.name, name) || other.goName == goName
-	})
 }
 
 // variable returns an unused variable name for the field.

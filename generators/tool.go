@@ -3,11 +3,10 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,11 @@ func parseBody(field, text string) (*body, error) {
 	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution)
 	var list scanner.ErrorList
 	hasErrors := errors.As(err, &list)
-	if at := functionEnd(fset, file); at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
+	at := token.Position{Offset: len(whole)} // of the end of the function
+	if len(file.Decls) > 0 {
+		at = fset.Position(file.Decls[0].End() - 1)
+	}
+	if at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
 		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
 	}
 	if hasErrors {
@@ -133,14 +136,6 @@ func parseBody(field, text string) (*body, error) {
 		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
-}
-
-// functionEnd returns where the first declaration of a file ends.
-func functionEnd(fset *token.FileSet, file *ast.File) token.Position {
-	if len(file.Decls) == 0 {
-		return token.Position{Offset: math.MaxInt}
-	}
-	return fset.Position(file.Decls[0].End() - 1)
 }
 
 // checkDirectives refuses compiler directives: gofmt moves some to the top of the file, and others
@@ -169,13 +164,10 @@ func checkDirectives(field, text string) error {
 
 // wholeFunctionHint returns a remedy if text starts with a declaration instead of a statement.
 func wholeFunctionHint(text string) string {
-	text = strings.TrimSpace(text)
-	for _, word := range []string{"func ", "package ", "type ", "```"} {
-		if strings.HasPrefix(text, word) {
-			return "; send only the statements between the braces of the function, without signature, types or package clause"
-		}
+	if !regexp.MustCompile("^\\s*(func |package |type |```)").MatchString(text) {
+		return ""
 	}
-	return ""
+	return "; send only the statements between the braces of the function, without signature, types or package clause"
 }
 
 // leadingImports parses the import declarations at the start of text and returns where they end.

@@ -52,14 +52,15 @@ type Component struct {
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
-	arguments []string // fields of the input of a prompt or resource
-	ownSchema bool     // a directive sets part of its schemas
-	hints     []hint
-	scopes    []string  // OAuth scopes that a call requires
-	version   int       // of a command
-	triggers  []trigger // of a worker
-	fromStart bool      // the worker starts at the first event of the log
-	completer string    // function, or Type.Method, that completes its arguments
+	arguments   []string // fields of the input of a prompt or resource
+	ownSchema   bool     // a directive sets part of its schemas
+	hints       []hint
+	scopes      []string          // OAuth scopes that a call requires
+	version     int               // of a command
+	triggers    []trigger         // of a worker
+	constructor workerConstructor // of a worker
+	fromStart   bool              // the worker starts at the first event of the log
+	completer   string            // function, or Type.Method, that completes its arguments
 
 	stored      contract.Shape // fields of a command's events
 	oldVersions []oldVersion   // types of a command's older versions
@@ -124,11 +125,10 @@ type Package struct {
 	Problems []typecheck.Diagnostic
 	Warnings []typecheck.Diagnostic
 
-	constructor        constructor
-	completers         []completer
-	workerConstructors map[string]workerConstructor // by type
-	hasMap             bool                         // the package has func Map
-	oldVersions        []oldVersion                 // types that may be older versions of commands
+	constructor constructor
+	completers  []completer
+	hasMap      bool         // the package has func Map
+	oldVersions []oldVersion // types that may be older versions of commands
 }
 
 // A constructor describes func New, which returns the type whose methods are components.

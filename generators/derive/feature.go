@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -43,10 +41,9 @@ func (f *finder) checkFeature() {
 	f.linkOldVersions()
 	f.checkState(name)
 	f.checkMap()
-	f.found.workerConstructors = map[string]workerConstructor{}
-	for _, c := range f.found.Components {
+	for i, c := range f.found.Components {
 		if c.Kind == Worker {
-			f.found.workerConstructors[c.Func] = f.findWorkerConstructor(c.Func)
+			f.found.Components[i].constructor = f.findWorkerConstructor(c.Func)
 		}
 	}
 }
@@ -170,14 +167,7 @@ func kindByMethod(name string) (Kind, bool) {
 	case "Every":
 		return Worker, true
 	}
-	return Worker, isOnMethod(name)
-}
-
-// isOnMethod reports whether a name starts with the word On: OnCreate, but not Once.
-func isOnMethod(name string) bool {
-	rest, ok := strings.CutPrefix(name, "On")
-	first, _ := utf8.DecodeRuneInString(rest)
-	return ok && (rest == "" || !unicode.IsLower(first))
+	return Worker, regexp.MustCompile(`^On(\P{Ll}|$)`).MatchString(name) // OnCreate, but not Once
 }
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.

@@ -83,12 +83,7 @@ func (p Place) HasTools() bool { return p.Wired && (p.Kind == Tool || p.Kind == 
 
 // PlaceOf returns the place of a kind that has a fixed folder.
 func PlaceOf(kind Kind) (Place, bool) {
-	for _, place := range fixedPlaces() {
-		if place.Kind == kind {
-			return place, true
-		}
-	}
-	return Place{}, false
+	return findPlace(func(p Place) bool { return p.Kind == kind })
 }
 
 // PlaceAt returns the place in a folder, if the folder is one.
@@ -96,12 +91,16 @@ func PlaceAt(dir string) (Place, bool) {
 	if path.Dir(dir) == Features {
 		return FeaturePlace(dir), true
 	}
-	places := fixedPlaces()
-	at := slices.IndexFunc(places, func(p Place) bool { return p.Dir == dir })
-	if at < 0 {
-		return Place{}, false
+	return findPlace(func(p Place) bool { return p.Dir == dir })
+}
+
+func findPlace(matches func(Place) bool) (Place, bool) {
+	for _, place := range fixedPlaces() {
+		if matches(place) {
+			return place, true
+		}
 	}
-	return places[at], true
+	return Place{}, false
 }
 
 // setMakes sets the files of the components that a generator creates.
@@ -144,14 +143,9 @@ func (p Place) receiver() string {
 // or in an earlier package. It ignores packages with problems.
 func CheckToolNames(packages, others []*Package) {
 	known := map[string]Component{}
-	for _, pkg := range others {
+	for i, pkg := range slices.Concat(others, packages) {
 		for _, c := range pkg.tools() {
-			known[c.Name] = c
-		}
-	}
-	for _, pkg := range packages {
-		for _, c := range pkg.tools() {
-			if other, taken := known[c.Name]; taken {
+			if other, taken := known[c.Name]; taken && i >= len(others) {
 				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
 			}
 			known[c.Name] = c

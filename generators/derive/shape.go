@@ -45,24 +45,16 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 }
 
 func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
-	scope := f.pkg.Scope()
-	if decl.Recv == nil {
-		object, _ := scope.Lookup(decl.Name.Name).(*types.Func)
-		if object == nil {
-			return nil
+	object := f.pkg.Scope().Lookup(decl.Name.Name)
+	if decl.Recv != nil {
+		if object = f.pkg.Scope().Lookup(f.place.receiver()); object != nil {
+			object, _, _ = types.LookupFieldOrMethod(object.Type(), true, f.pkg, decl.Name.Name)
 		}
-		return object.Signature()
 	}
-	holder := scope.Lookup(f.place.receiver())
-	if holder == nil {
-		return nil
+	if function, ok := object.(*types.Func); ok {
+		return function.Signature()
 	}
-	object, _, _ := types.LookupFieldOrMethod(holder.Type(), true, f.pkg, decl.Name.Name)
-	method, _ := object.(*types.Func)
-	if method == nil {
-		return nil
-	}
-	return method.Signature()
+	return nil
 }
 
 func (f *finder) wantedSignature(name string) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -262,6 +263,11 @@ type Diagnostic struct {
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
 	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, for results that show them
+}
+
+func diagnosticAt(fset *token.FileSet, pos token.Pos, pkg, message string) Diagnostic {
+	at := fset.PositionFor(pos, false)
+	return Diagnostic{Package: pkg, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
 }
 
 // LinesAround returns the numbered lines around a line of a text, with a mark at that line.

@@ -239,8 +239,7 @@ func (f *finder) message(what, remedy string) string {
 }
 
 func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
-	at := f.fset.PositionFor(pos, false)
-	return Diagnostic{Package: f.feature, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
+	return diagnosticAt(f.fset, pos, f.feature, message)
 }
 
 func shortName(object types.Object) string {

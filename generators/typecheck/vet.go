@@ -89,7 +89,10 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 	}
 	result, err := a.Run(&analysis.Pass{
 		Analyzer: a, Fset: v.checker.fset, Files: syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
-		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results, Report: v.report,
+		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
+		Report: func(d analysis.Diagnostic) {
+			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
+		},
 		ImportObjectFact: v.importFact,
 		ExportObjectFact: func(object types.Object, fact analysis.Fact) { v.facts[factKey{object, reflect.TypeOf(fact)}] = fact },
 	})
@@ -103,9 +106,4 @@ func (v *vetting) importFact(object types.Object, fact analysis.Fact) bool {
 		reflect.ValueOf(fact).Elem().Set(reflect.ValueOf(known).Elem())
 	}
 	return ok
-}
-
-func (v *vetting) report(d analysis.Diagnostic) {
-	at := v.checker.fset.PositionFor(d.Pos, false)
-	v.found = append(v.found, Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: VetMark + d.Message})
 }
