@@ -90,16 +90,20 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.ArrayType:
 		return t.Len == nil
 	case *ast.Ident:
-		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
+		return predeclared(t.Name) != nil || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
 		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, types.ExprString(t))
 	}
 	return false
 }
 
-func isPredeclared(name string) bool {
-	return slices.Contains([]string{"any", "string", "bool", "int", "int8", "int16", "int32", "int64",
-		"uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64"}, name)
+// predeclared returns a pointer to a value of a predeclared type, and nil for other types.
+func predeclared(name string) any {
+	return map[string]any{
+		"any": new(any), "string": new(string), "bool": new(bool), "float64": new(float64), "rune": new(rune), "byte": new(byte),
+		"int": new(int64), "int8": new(int8), "int16": new(int16), "int32": new(int32), "int64": new(int64),
+		"uint": new(uint64), "uint8": new(uint8), "uint16": new(uint16), "uint32": new(uint32), "uint64": new(uint64),
+	}[name]
 }
 
 type goValue struct {
@@ -131,7 +135,7 @@ func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, boo
 		switch {
 		case t.Name == "any":
 			return s.anyValue(raw)
-		case isPredeclared(t.Name):
+		case predeclared(t.Name) != nil:
 			return basic(t.Name, raw)
 		case slices.Contains(s.strings, t.Name):
 			v, ok := basic("string", raw)
@@ -211,41 +215,28 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 	return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero
 }
 
+// basic returns the value of a predeclared type that encodes to raw.
 func basic(name string, raw json.RawMessage) (goValue, bool) {
-	text := strings.TrimSpace(string(raw))
+	pointer := predeclared(name)
+	if strictjson.Unmarshal(raw, pointer) != nil {
+		return goValue{}, false
+	}
+	v, text := reflect.ValueOf(pointer).Elem(), strings.TrimSpace(string(raw))
+	result := goValue{code: jen.Id(text), empty: v.IsZero(), zero: v.IsZero()}
 	switch name {
 	case "string":
-		var v string
-		ok := strictjson.Unmarshal(raw, &v) == nil && !strings.ContainsRune(v, utf8.RuneError)
-		return goValue{code: jen.Lit(v), empty: v == "", zero: v == ""}, ok
+		result.code = jen.Lit(v.String())
+		return result, !strings.ContainsRune(v.String(), utf8.RuneError)
 	case "bool":
-		v := text == "true"
-		return goValue{code: jen.Lit(v), empty: !v, zero: !v}, v || text == "false"
 	case "float64":
-		v, err := strconv.ParseFloat(text, 64)
-		again, _ := json.Marshal(v)
-		literal := text
-		if !strings.ContainsAny(literal, ".e") {
-			literal += ".0"
+		if !strings.ContainsAny(text, ".e") {
+			result.code = jen.Id(text + ".0")
 		}
-		return goValue{code: jen.Id(literal), empty: v == 0, zero: v == 0}, err == nil && string(again) == text && text != "-0"
+	default:
+		result.converts = name != "int"
 	}
-	bits := map[string]int{"int8": 8, "int16": 16, "int32": 32, "rune": 32, "uint8": 8, "byte": 8, "uint16": 16, "uint32": 32}[name]
-	if bits == 0 {
-		bits = 64
-	}
-	var again string
-	var err error
-	if strings.HasPrefix(name, "u") || name == "byte" {
-		var v uint64
-		v, err = strconv.ParseUint(text, 10, bits)
-		again = strconv.FormatUint(v, 10)
-	} else {
-		var v int64
-		v, err = strconv.ParseInt(text, 10, bits)
-		again = strconv.FormatInt(v, 10)
-	}
-	return goValue{code: jen.Id(text), empty: text == "0", zero: text == "0", converts: name != "int"}, err == nil && again == text
+	again, _ := json.Marshal(v.Interface())
+	return result, string(again) == text && text != "-0"
 }
 
 func special(name string, raw json.RawMessage) (goValue, bool) {
@@ -287,7 +278,7 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 		}
 		return jen.Qual("time", t.Sel.Name)
 	case *ast.Ident:
-		if s.path != "" && !isPredeclared(t.Name) {
+		if s.path != "" && predeclared(t.Name) == nil {
 			return jen.Qual(s.path, t.Name)
 		}
 		return jen.Id(t.Name)

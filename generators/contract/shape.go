@@ -232,9 +232,7 @@ func (c *comparer) typeFits(path string, was, is Type) bool {
 	switch {
 	case is.Kind == Any:
 		return true
-	case was.Kind == Pointer && is.Kind == Pointer:
-		return c.typeFits(path, *was.Elem, *is.Elem)
-	case is.Kind == Pointer:
+	case is.Kind == Pointer && was.Kind != Pointer:
 		return c.typeFits(path, was, *is.Elem)
 	case was.Kind == Array && is.Kind == Slice:
 		return c.typeFits(path, *was.Elem, *is.Elem)
@@ -248,7 +246,7 @@ func (c *comparer) typeFits(path string, was, is Type) bool {
 		return was.Name == is.Name
 	case Array:
 		return was.Len == is.Len && c.typeFits(path, *was.Elem, *is.Elem)
-	case Slice:
+	case Pointer, Slice:
 		return c.typeFits(path, *was.Elem, *is.Elem)
 	case Map:
 		return c.typeFits(path, *was.Key, *is.Key) && c.typeFits(path, *was.Elem, *is.Elem)

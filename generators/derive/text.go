@@ -284,7 +284,7 @@ func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output 
 type completer struct {
 	function string // or Type.Method
 	of       string // name of the prompt or resource
-	at       typecheck.Diagnostic
+	pos      token.Pos
 }
 
 // visitCompleter checks a function with the directive completes and reports whether it has one. The
@@ -311,7 +311,7 @@ func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	case !isCompleter(signature):
 		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature)
 	default:
-		c := completer{function: name, of: found[at].text, at: f.diagnostic(found[at].pos, "")}
+		c := completer{function: name, of: found[at].text, pos: found[at].pos}
 		if receiver != "" {
 			c.function = receiver + "." + name
 		}
@@ -333,11 +333,6 @@ func isCompleter(s *types.Signature) bool {
 
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
-		refuse := func(format string, args ...any) {
-			d := f.diagnostic(token.NoPos, format, args...)
-			d.File, d.Line, d.Column = completer.at.File, completer.at.Line, completer.at.Column
-			f.addProblem(d)
-		}
 		var names []string
 		at := -1
 		for i, c := range f.found.Components {
@@ -347,18 +342,18 @@ func (f *finder) linkCompleters() {
 			}
 		}
 		if at < 0 {
-			refuse("%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
+			f.problem(completer.pos, "%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
 		_, method := c.method()
 		switch {
 		case len(c.arguments) == 0:
-			refuse("%s completes %s, which has no arguments", completer.function, c.Name)
+			f.problem(completer.pos, "%s completes %s, which has no arguments", completer.function, c.Name)
 		case c.completer != "":
-			refuse("%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
+			f.problem(completer.pos, "%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
 		case strings.Contains(completer.function, ".") && !method:
-			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
+			f.problem(completer.pos, "%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
 		default:
 			c.completer = completer.function
 		}

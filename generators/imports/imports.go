@@ -181,11 +181,12 @@ func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.Fil
 			delete(wanted, name)
 		}
 	}
-	var unnamed []string
 	for _, spec := range syntax.Imports {
 		switch i := importOf(spec); i.Name {
 		case "":
-			unnamed = append(unnamed, i.Path)
+			if err := s.removeImported(ctx, p, i.Path, wanted); err != nil {
+				return err
+			}
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
@@ -194,11 +195,6 @@ func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.Fil
 			}
 		default:
 			delete(wanted, i.Name)
-		}
-	}
-	for _, path := range unnamed {
-		if err := s.removeImported(ctx, p, path, wanted); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,16 +133,9 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.Time <= 0 {
-		l.Time = DefaultTime
-	}
-	if l.Memory <= 0 {
-		l.Memory = defaultMemory
-	}
-	if l.Output <= 0 {
-		l.Output = defaultOutput
-	}
-	l.Output = min(l.Output, maxOutput)
+	l.Time = cmp.Or(max(l.Time, 0), DefaultTime)
+	l.Memory = cmp.Or(max(l.Memory, 0), defaultMemory)
+	l.Output = min(cmp.Or(max(l.Output, 0), defaultOutput), maxOutput)
 	return l
 }
 
