@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if in.Name == "" {
-		in.Name = f.Name()
-	}
+	in.Name = cmp.Or(in.Name, f.Name())
 	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, Implementation{})
 	if err != nil {
 		if _, wrong := gen.ParseDescription(in.Description); in.Name == f.Name() && wrong == nil {

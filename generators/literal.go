@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"go/ast"
@@ -75,11 +76,8 @@ func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
 		return "", nil, true
 	}
 	key, rest, _ := strings.Cut(tag, ",")
-	if key == "" {
-		key = f.Name
-	}
 	options = strings.Split(rest, ",")
-	return key, options, f.Name != "" && !slices.Contains(options, "string")
+	return cmp.Or(key, f.Name), options, f.Name != "" && !slices.Contains(options, "string")
 }
 
 // canBeEmpty reports whether omitempty leaves out the zero value of a type.

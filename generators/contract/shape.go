@@ -114,17 +114,10 @@ func isBasic(name string) bool { return name == "string" || name == "bool" || bi
 
 // bits returns the size of a number type, and 0 for other types.
 func bits(name string) int {
-	switch name {
-	case "int8", "uint8":
-		return 8
-	case "int16", "uint16":
-		return 16
-	case "int32", "uint32", "float32":
-		return 32
-	case "int", "uint", "int64", "uint64", "float64":
-		return 64
-	}
-	return 0
+	return map[string]int{
+		"int": 64, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "float32": 32, "float64": 64,
+		"uint": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64,
+	}[name]
 }
 
 // A Change is one difference between two shapes.

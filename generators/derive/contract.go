@@ -175,7 +175,7 @@ func HasMap(packages []*Package, entry string) bool {
 }
 
 func (f *finder) storedShape(t *types.Named) contract.Shape {
-	s := shapeBuilder{finder: f, names: map[string]types.Type{}}
+	s := shapeBuilder{finder: f, types: map[string][]contract.Field{}, names: map[string]types.Type{}}
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
 	if len(s.types) > 0 {
 		shape.Types = s.types
@@ -246,11 +246,7 @@ func (s *shapeBuilder) addStruct(name string, t types.Type, under *types.Struct)
 	}
 	if s.names[name] == nil {
 		s.names[name] = t
-		fields := s.fields(name, under)
-		if s.types == nil {
-			s.types = map[string][]contract.Field{}
-		}
-		s.types[name] = fields
+		s.types[name] = s.fields(name, under)
 	}
 	return name
 }

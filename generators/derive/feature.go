@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -87,7 +88,6 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.addOldVersion(file.Path, f.fset.PositionFor(spec.Name.Pos(), false).Line, named)
 		return
 	}
-	_, isStruct := named.Underlying().(*types.Struct)
 	switch {
 	case object.Pos() != spec.Name.Pos():
 		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
@@ -98,25 +98,20 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	case named.TypeParams() != nil:
 		f.problem(spec.Name.Pos(), "%s is generic, but a %s cannot be generic; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
 		return
-	case !isStruct && !isInvalid(named):
+	case !isStruct(named) && !isInvalid(named):
 		f.problem(spec.Name.Pos(), "%s is not a struct, but a %s must be a struct; change it, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
 	c.Name = c.Feature + "_" + gen.WireName(name)
 	for _, doc := range docs {
-		if c.Description == "" {
-			c.Description = describe(doc, name)
-		}
+		c.Description = cmp.Or(c.Description, describe(doc, name))
 	}
 	before := len(f.found.Problems)
 	f.applyDirectives(&c, directives(docs...))
 	switch kind {
 	case Command:
-		if c.EventType == "" {
-			c.EventType = gen.WireName(name)
-		}
-		c.EventType = c.Feature + "/" + c.EventType
+		c.EventType = c.Feature + "/" + cmp.Or(c.EventType, gen.WireName(name))
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
 		if answer := method(named, "Answer"); f.checkMethod(&c, spec.Name, named, answer) && f.setSchemas(&c, spec.Name, named, answer) {
@@ -366,9 +361,7 @@ func (f *finder) checkState(name string) {
 	at := f.fset.PositionFor(object.Pos(), false)
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
 	for _, doc := range f.typeDocs(object.Pos()) {
-		if c.Description == "" {
-			c.Description = gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is "))
-		}
+		c.Description = cmp.Or(c.Description, gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is ")))
 	}
 	f.found.Components = append(f.found.Components, c)
 }

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"net/url"
@@ -117,26 +118,12 @@ func (f *finder) setMakes(c *Component, d directive) {
 
 // derivedFunc returns the name of the derived function that registers or lists the components.
 func (p Place) derivedFunc() string {
-	switch p.Kind {
-	case Generator:
-		return "All"
-	case Feature:
-		return "Feature"
-	}
-	return "Register"
+	return cmp.Or(map[Kind]string{Generator: "All", Feature: "Feature"}[p.Kind], "Register")
 }
 
 // receiver returns the name of the type whose methods are components too, or "".
 func (p Place) receiver() string {
-	switch p.Kind {
-	case Tool:
-		return "Tools"
-	case Resource:
-		return "Resources"
-	case Prompt:
-		return "Prompts"
-	}
-	return ""
+	return map[Kind]string{Tool: "Tools", Resource: "Resources", Prompt: "Prompts"}[p.Kind]
 }
 
 // CheckToolNames adds a problem to each package that has a tool with the name of a tool in others

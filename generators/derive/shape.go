@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -89,8 +90,7 @@ func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	if isInvalid(in) || isInvalid(out) {
 		return in, out, true // setInput and setOutput report the error
 	}
-	_, isStruct := in.Underlying().(*types.Struct)
-	return in, out, isStruct
+	return in, out, isStruct(in)
 }
 
 func isInvalid(t types.Type) bool {
@@ -270,9 +270,7 @@ func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 			f.problem(decl.Name.Pos(), "%s returns %s, which is sent as %s, not as %s; return a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
 		}
 	}
-	if c.MIMEType == "" {
-		c.MIMEType = mime
-	}
+	c.MIMEType = cmp.Or(c.MIMEType, mime)
 }
 
 func joinOrNone(words []string) string {

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -63,10 +64,7 @@ func fieldText(field *ast.Field) string {
 	if field == nil {
 		return ""
 	}
-	if text := commentText(field.Doc); text != "" {
-		return text
-	}
-	return commentText(field.Comment)
+	return cmp.Or(commentText(field.Doc), commentText(field.Comment))
 }
 
 // A directive is a line of a doc comment that starts with //petrock:.
@@ -116,23 +114,15 @@ func hints() []hint {
 }
 
 func allowedDirectives(kind Kind) []string {
-	switch kind {
-	case Tool:
-		return []string{"alias", "hints", "ignore", "name", "scopes", "title"}
-	case Resource:
-		return []string{"ignore", "mime", "name", "scopes", "title", "uri"}
-	case Prompt:
-		return []string{"ignore", "name", "scopes", "title"}
-	case Query:
-		return []string{"alias", "ignore", "internal", "name", "scopes", "title"}
-	case Command:
-		return []string{"alias", "event", "hints", "ignore", "internal", "name", "scopes", "title", "version"}
-	case Worker:
-		return []string{"from", "ignore", "name"}
-	case Generator:
-		return []string{"ignore", "makes", "name"}
-	}
-	return []string{"ignore", "name"}
+	return strings.Fields(map[Kind]string{
+		Tool:      "alias hints ignore name scopes title",
+		Resource:  "ignore mime name scopes title uri",
+		Prompt:    "ignore name scopes title",
+		Query:     "alias ignore internal name scopes title",
+		Command:   "alias event hints ignore internal name scopes title version",
+		Worker:    "from ignore name",
+		Generator: "ignore makes name",
+	}[kind])
 }
 
 func (f *finder) applyDirectives(c *Component, found []directive) {

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -268,10 +269,7 @@ func (f Exports) Has(path string) bool { return f.files[path] != "" }
 
 // Reason explains why a package cannot be imported.
 func (f Exports) Reason(path string) string {
-	if reason := f.missing[path]; reason != "" {
-		return reason
-	}
-	return "package " + path + " is not in this project, its modules or the standard library"
+	return cmp.Or(f.missing[path], "package "+path+" is not in this project, its modules or the standard library")
 }
 
 // refresh loads saved answers, and drops those that are no longer valid. If only the modules have changed,
