@@ -196,7 +196,7 @@ func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 }
 
 func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
-	kind := ""
+	kind := "float64"
 	switch strictjson.First(raw) {
 	case '"':
 		kind = "string"
@@ -206,8 +206,6 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 		return s.value(&ast.ArrayType{Elt: ast.NewIdent("any")}, raw, false)
 	case '{':
 		return s.value(&ast.MapType{Key: ast.NewIdent("string"), Value: ast.NewIdent("any")}, raw, false)
-	default:
-		kind = "float64"
 	}
 	v, ok := basic(kind, raw)
 	return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero

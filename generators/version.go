@@ -519,12 +519,8 @@ func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement
 // stringTypes returns the names of the feature's string types in a pointer, slice or map type.
 func (u *upgrade) stringTypes(t types.Type) []string {
 	switch t := types.Unalias(t).(type) {
-	case *types.Pointer:
-		return u.stringTypes(t.Elem())
-	case *types.Slice:
-		return u.stringTypes(t.Elem())
-	case *types.Map:
-		return u.stringTypes(t.Elem())
+	case *types.Pointer, *types.Slice, *types.Map:
+		return u.stringTypes(t.(interface{ Elem() types.Type }).Elem())
 	case *types.Named:
 		if t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == u.p.Import(u.Dir) && isText(t) && !derive.IsOpaque(t) {
 			return []string{t.Obj().Name()}

@@ -313,17 +313,13 @@ func (f *finder) hasSignature(m *types.Func, pkg *types.Package) bool {
 }
 
 func wantedMethod(name, method string) string {
-	switch method {
-	case "Check":
-		return "func (c " + name + ") Check(ctx context.Context, s *State) error"
-	case "Apply":
-		return "func (c " + name + ") Apply(s *State, e app.Event) T"
-	case "Answer":
-		return "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)"
-	case "Every":
-		return "func (w *" + name + ") Every(ctx context.Context) error"
-	}
-	return "func (w *" + name + ") " + method + "(ctx context.Context, c T, e app.Event) error with a command T"
+	known := map[string]string{
+		"Check":  "func (c " + name + ") Check(ctx context.Context, s *State) error",
+		"Apply":  "func (c " + name + ") Apply(s *State, e app.Event) T",
+		"Answer": "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)",
+		"Every":  "func (w *" + name + ") Every(ctx context.Context) error",
+	}[method]
+	return cmp.Or(known, "func (w *"+name+") "+method+"(ctx context.Context, c T, e app.Event) error with a command T")
 }
 
 func (f *finder) setVersion(c *Component, d directive) {

@@ -323,15 +323,12 @@ func isCompleter(s *types.Signature) bool {
 
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
-		var names []string
-		at := -1
-		for i, c := range f.found.Components {
-			names = append(names, c.Name)
-			if c.Name == completer.of {
-				at = i
-			}
-		}
+		at := slices.IndexFunc(f.found.Components, func(c Component) bool { return c.Name == completer.of })
 		if at < 0 {
+			var names []string
+			for _, c := range f.found.Components {
+				names = append(names, c.Name)
+			}
 			f.problem(completer.pos, "%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}

@@ -179,12 +179,8 @@ func (k *jsonChecker) check(t types.Type, at token.Pos) {
 	}
 	name := k.finder.name(t)
 	switch t := t.Underlying().(type) {
-	case *types.Pointer:
-		k.check(t.Elem(), at)
-	case *types.Slice:
-		k.check(t.Elem(), at)
-	case *types.Array:
-		k.check(t.Elem(), at)
+	case *types.Pointer, *types.Slice, *types.Array:
+		k.check(t.(interface{ Elem() types.Type }).Elem(), at)
 	case *types.Map:
 		basic, _ := t.Key().Underlying().(*types.Basic)
 		if (basic == nil || basic.Info()&(types.IsString|types.IsInteger) == 0) && !hasMarshaler(t.Key()) && !isInvalid(t.Key()) {

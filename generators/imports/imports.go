@@ -325,15 +325,11 @@ func (c *candidate) compare(other *candidate, name string) int {
 //   - template: text/template, unless the file uses a name that only html/template has, such as HTML.
 //   - json: encoding/json, because version 2 behaves differently under the same names.
 func preference(name, path string) int {
-	var order []string
-	switch name {
-	case "rand":
-		order = []string{"math/rand/v2", "crypto/rand", "math/rand"}
-	case "template":
-		order = []string{"text/template", "html/template"}
-	case "json":
-		order = []string{"encoding/json", "encoding/json/v2"}
-	}
+	order := map[string][]string{
+		"rand":     {"math/rand/v2", "crypto/rand", "math/rand"},
+		"template": {"text/template", "html/template"},
+		"json":     {"encoding/json", "encoding/json/v2"},
+	}[name]
 	if at := slices.Index(order, path); at >= 0 {
 		return at
 	}

@@ -3,7 +3,6 @@ package typecheck
 import (
 	"context"
 	"fmt"
-	"go/ast"
 	"go/types"
 	"reflect"
 	"runtime"
@@ -83,12 +82,8 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 		}
 		results[required] = result
 	}
-	var syntax []*ast.File
-	for _, file := range v.pkg.Files {
-		syntax = append(syntax, file.Syntax)
-	}
 	result, err := a.Run(&analysis.Pass{
-		Analyzer: a, Fset: v.checker.fset, Files: syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
+		Analyzer: a, Fset: v.checker.fset, Files: v.pkg.syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
 		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
 		Report: func(d analysis.Diagnostic) {
 			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
