@@ -79,9 +79,6 @@ func (n *component) inputOutput(p gen.Project, inputFields, outputFields []strin
 // useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
 // values of such types that fields name.
 func (n component) useDeclaredEnums(p gen.Project, lists ...[]gen.Field) {
-	if n.feature == "" {
-		return
-	}
 	known := n.knownFeature(p, n.feature)
 	if known == nil {
 		return

@@ -241,10 +241,10 @@ func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
-// knownFeature returns a feature of the project, or nil. It asks the project once.
+// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be empty.
 func (n component) knownFeature(p gen.Project, name string) *gen.Feature {
 	known, ok := n.features[name]
-	if !ok && p.Feature != nil {
+	if !ok && p.Feature != nil && name != "" {
 		known = p.Feature(name)
 		n.features[name] = known
 	}
@@ -373,11 +373,7 @@ func (n component) inputOf(p gen.Project, tool string) shape {
 	if tool == n.wire {
 		return n.input
 	}
-	feature := featureOf(p, tool)
-	if feature == "" {
-		return shape{}
-	}
-	known := n.knownFeature(p, feature)
+	known := n.knownFeature(p, featureOf(p, tool))
 	if known == nil {
 		return shape{}
 	}

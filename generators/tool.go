@@ -58,11 +58,7 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 	case len(n.examples) > 0:
 		return n.toolExamples(p)
 	case n.isWritten():
-		required := ""
-		if at := slices.IndexFunc(input.fields, func(f gen.Field) bool { return !f.Optional }); at >= 0 {
-			required = input.fields[at].Name
-		}
-		return n.requiredTest(p, required), nil
+		return n.requiredTest(p, slices.ContainsFunc(input.fields, func(f gen.Field) bool { return !f.Optional })), nil
 	}
 	valid, err := encodeFields(input.fields, requiredSample)
 	if err != nil {
