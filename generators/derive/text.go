@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -63,10 +64,7 @@ func fieldText(field *ast.Field) string {
 	if field == nil {
 		return ""
 	}
-	if text := commentText(field.Doc); text != "" {
-		return text
-	}
-	return commentText(field.Comment)
+	return cmp.Or(commentText(field.Doc), commentText(field.Comment))
 }
 
 // A directive is a line of a doc comment that starts with //petrock:.
@@ -116,23 +114,15 @@ func hints() []hint {
 }
 
 func allowedDirectives(kind Kind) []string {
-	switch kind {
-	case Tool:
-		return []string{"alias", "hints", "ignore", "name", "scopes", "title"}
-	case Resource:
-		return []string{"ignore", "mime", "name", "scopes", "title", "uri"}
-	case Prompt:
-		return []string{"ignore", "name", "scopes", "title"}
-	case Query:
-		return []string{"alias", "ignore", "internal", "name", "scopes", "title"}
-	case Command:
-		return []string{"alias", "event", "hints", "ignore", "internal", "name", "scopes", "title", "version"}
-	case Worker:
-		return []string{"from", "ignore", "name"}
-	case Generator:
-		return []string{"ignore", "makes", "name"}
-	}
-	return []string{"ignore", "name"}
+	return strings.Fields(map[Kind]string{
+		Tool:      "alias hints ignore name scopes title",
+		Resource:  "ignore mime name scopes title uri",
+		Prompt:    "ignore name scopes title",
+		Query:     "alias ignore internal name scopes title",
+		Command:   "alias event hints ignore internal name scopes title version",
+		Worker:    "from ignore name",
+		Generator: "ignore makes name",
+	}[kind])
 }
 
 func (f *finder) applyDirectives(c *Component, found []directive) {
@@ -232,7 +222,14 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		}
 		components, problems := len(f.found.Components), len(f.found.Problems)
 		for _, decl := range file.Syntax.Decls {
-			f.visitDecl(file, decl)
+			if decl, ok := decl.(*ast.FuncDecl); ok && f.place.Kind != Feature {
+				f.visitFunc(file, decl)
+			}
+			for _, spec := range typeSpecs(decl) {
+				if f.place.Kind == Feature {
+					f.visitType(file, spec)
+				}
+			}
 		}
 		if len(f.found.Problems) == problems {
 			f.checkScopeDirectives(file, f.found.Components[components:])
@@ -243,19 +240,16 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-func (f *finder) visitDecl(file *typecheck.File, decl ast.Decl) {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		if f.place.Kind != Feature {
-			f.visitFunc(file, decl)
-		}
-	case *ast.GenDecl:
+// typeSpecs returns the types that a declaration declares.
+func typeSpecs(decl ast.Decl) (specs []*ast.TypeSpec) {
+	if decl, ok := decl.(*ast.GenDecl); ok {
 		for _, spec := range decl.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
-				f.visitType(file, spec)
+			if spec, ok := spec.(*ast.TypeSpec); ok {
+				specs = append(specs, spec)
 			}
 		}
 	}
+	return specs
 }
 
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
@@ -280,7 +274,7 @@ func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output 
 type completer struct {
 	function string // or Type.Method
 	of       string // name of the prompt or resource
-	at       typecheck.Diagnostic
+	pos      token.Pos
 }
 
 // visitCompleter checks a function with the directive completes and reports whether it has one. The
@@ -307,7 +301,7 @@ func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	case !isCompleter(signature):
 		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature)
 	default:
-		c := completer{function: name, of: found[at].text, at: f.diagnostic(found[at].pos, "")}
+		c := completer{function: name, of: found[at].text, pos: found[at].pos}
 		if receiver != "" {
 			c.function = receiver + "." + name
 		}
@@ -329,32 +323,24 @@ func isCompleter(s *types.Signature) bool {
 
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
-		refuse := func(format string, args ...any) {
-			d := f.diagnostic(token.NoPos, format, args...)
-			d.File, d.Line, d.Column = completer.at.File, completer.at.Line, completer.at.Column
-			f.addProblem(d)
-		}
-		var names []string
-		at := -1
-		for i, c := range f.found.Components {
-			names = append(names, c.Name)
-			if c.Name == completer.of {
-				at = i
-			}
-		}
+		at := slices.IndexFunc(f.found.Components, func(c Component) bool { return c.Name == completer.of })
 		if at < 0 {
-			refuse("%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
+			var names []string
+			for _, c := range f.found.Components {
+				names = append(names, c.Name)
+			}
+			f.problem(completer.pos, "%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
 		_, method := c.method()
 		switch {
 		case len(c.arguments) == 0:
-			refuse("%s completes %s, which has no arguments", completer.function, c.Name)
+			f.problem(completer.pos, "%s completes %s, which has no arguments", completer.function, c.Name)
 		case c.completer != "":
-			refuse("%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
+			f.problem(completer.pos, "%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
 		case strings.Contains(completer.function, ".") && !method:
-			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
+			f.problem(completer.pos, "%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
 		default:
 			c.completer = completer.function
 		}
