@@ -109,16 +109,15 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return nil, e.deriveRefusal(p, home)
 	}
 	p.kind, p.name = string(c.Kind), c.Name
-	dirs := e.checker.Importers(e.before, home.Dir)
-	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
+	r, err := e.newRewrite(ctx, home.Dir)
 	if err != nil {
 		return nil, err
 	}
 	ch := &changer{
-		rewrite: newRewrite(e.before, pass, dirs), engine: e, plan: p, in: in, c: c,
+		rewrite: r, engine: e, plan: p, in: in, c: c,
 		newWire: c.Name, moves: map[string]string{}, appends: map[string]string{},
 	}
-	ch.pkg, _ = pass.Package(home.Dir)
+	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
 	if err := ch.resolve(); err != nil {
 		return nil, err

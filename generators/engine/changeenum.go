@@ -178,21 +178,15 @@ func (ch *changer) dropEnum(v *types.Var) {
 	if err != nil {
 		return
 	}
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for ident, object := range inspected.Info.Uses {
-				isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
-				if owned[object.Pos()] && !isInside(field) && !slices.ContainsFunc(nodes, isInside) && !ch.fileAt(ident.Pos()).IsDerived() {
-					return
-				}
+	for inspected := range ch.packages() {
+		for ident, object := range inspected.Info.Uses {
+			isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
+			if owned[object.Pos()] && !isInside(field) && !slices.ContainsFunc(nodes, isInside) && !ch.fileAt(ident.Pos()).IsDerived() {
+				return
 			}
 		}
 	}
 	for _, node := range nodes {
-		start := node.Pos()
-		if doc := node.(*ast.GenDecl).Doc; doc != nil {
-			start = doc.Pos()
-		}
-		ch.replace(file, start, node.End(), "")
+		ch.replace(file, startOf(node), node.End(), "")
 	}
 }

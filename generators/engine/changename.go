@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -173,20 +174,18 @@ func (ch *changer) renameTriggers() {
 	if name, err := gen.ParseName(ch.c.Feature); err == nil {
 		feature = name.Go()
 	}
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for _, object := range inspected.Info.Defs {
-				method, ok := object.(*types.Func)
-				if !ok || method.Signature().Recv() == nil || method.Signature().Params().Len() != 3 {
-					continue
-				}
-				named, ok := types.Unalias(method.Signature().Params().At(1).Type()).(*types.Named)
-				if !ok || named.Obj().Pos() != ch.object.Pos() {
-					continue
-				}
-				if prefix := strings.TrimSuffix(method.Name(), ch.oldGo); prefix == "On" || prefix == "On"+feature {
-					ch.rename(method, prefix+ch.newGo)
-				}
+	for inspected := range ch.packages() {
+		for _, object := range inspected.Info.Defs {
+			method, ok := object.(*types.Func)
+			if !ok || method.Signature().Recv() == nil || method.Signature().Params().Len() != 3 {
+				continue
+			}
+			named, ok := types.Unalias(method.Signature().Params().At(1).Type()).(*types.Named)
+			if !ok || named.Obj().Pos() != ch.object.Pos() {
+				continue
+			}
+			if prefix := strings.TrimSuffix(method.Name(), ch.oldGo); prefix == "On" || prefix == "On"+feature {
+				ch.rename(method, prefix+ch.newGo)
 			}
 		}
 	}
@@ -223,9 +222,12 @@ func (ch *changer) planDoc() {
 		return
 	}
 	file := ch.fileAt(ch.object.Pos())
-	doc, at := typeDoc(file, ch.object.Pos())
+	var doc *ast.CommentGroup
+	var at token.Pos
 	if decl := enclosing[*ast.FuncDecl](file, ch.object.Pos()); decl != nil {
 		doc, at = decl.Doc, decl.Pos()
+	} else {
+		doc, at = typeDoc(file, ch.object.Pos())
 	}
 	var text, directives []string
 	if doc != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -166,8 +167,7 @@ func (ch *changer) editTestJSON() {
 
 func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 	isName := func(e ast.Expr) bool {
-		literal, _ := e.(*ast.BasicLit)
-		text, ok := unquote(literal)
+		text, ok := unquote(e)
 		return ok && text == ch.c.Name
 	}
 	checksTool := false // client.CheckTool(t, NAME, example)
@@ -255,8 +255,7 @@ func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
 func member(literal *ast.CompositeLit, key string) ast.Expr {
 	for _, element := range literal.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			name, _ := pair.Key.(*ast.BasicLit)
-			if text, ok := unquote(name); ok && text == key {
+			if text, ok := unquote(pair.Key); ok && text == key {
 				return pair.Value
 			}
 		}
@@ -275,10 +274,9 @@ func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
 		if !ok {
 			continue
 		}
-		key, _ := pair.Key.(*ast.BasicLit)
-		text, _ := unquote(key)
+		text, _ := unquote(pair.Key)
 		if name, renamed := ch.inputEdit.rename[text]; renamed {
-			ch.replace(file, key.Pos(), key.End(), strconv.Quote(name))
+			ch.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
 		}
 		if slices.Contains(ch.inputEdit.remove, text) {
 			ch.removeElement(file, pair)
@@ -400,13 +398,6 @@ func zeroJSON(f gen.Field) []byte {
 }
 
 func sameJSON(a, b []byte) bool {
-	compact := func(text []byte) string {
-		var value json.RawMessage
-		if json.Unmarshal(text, &value) != nil {
-			return string(text)
-		}
-		out, _ := strictjson.Marshal(value)
-		return string(out)
-	}
-	return compact(a) == compact(b)
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

@@ -212,12 +212,10 @@ func isToolName(stack []ast.Node, info *types.Info, core string) bool {
 	case *ast.CompositeLit:
 		return slices.ContainsFunc(parent.Elts, isCore)
 	case *ast.KeyValueExpr:
-		key, _ := parent.Key.(*ast.BasicLit)
-		name, _ := unquote(key)
+		name, _ := unquote(parent.Key)
 		for _, node := range stack {
 			if call, ok := node.(*ast.CallExpr); ok && name == "name" && len(call.Args) > 0 {
-				method, _ := call.Args[0].(*ast.BasicLit)
-				if text, _ := unquote(method); text == "tools/call" || text == "prompts/get" {
+				if text, _ := unquote(call.Args[0]); text == "tools/call" || text == "prompts/get" {
 					return true
 				}
 			}

@@ -333,22 +333,30 @@ func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
 
 // extent returns the range of a node in its file, including its doc comment and the rest of its last line.
 func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
-	begin := node.Pos()
-	var doc *ast.CommentGroup
-	switch node := node.(type) {
-	case *ast.FuncDecl:
-		doc = node.Doc
-	case *ast.GenDecl:
-		doc = node.Doc
-	}
-	if doc != nil {
-		begin = doc.Pos()
-	}
-	from, to = fset.PositionFor(begin, false).Offset, fset.PositionFor(node.End(), false).Offset
+	from, to = fset.PositionFor(startOf(node), false).Offset, fset.PositionFor(node.End(), false).Offset
 	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
 		return from, to + end + 1
 	}
 	return from, len(text)
+}
+
+// docOf returns the doc comment of a declaration, or nil.
+func docOf(node ast.Node) *ast.CommentGroup {
+	switch node := node.(type) {
+	case *ast.FuncDecl:
+		return node.Doc
+	case *ast.GenDecl:
+		return node.Doc
+	}
+	return nil
+}
+
+// startOf returns the position of a declaration with its doc comment.
+func startOf(node ast.Node) token.Pos {
+	if doc := docOf(node); doc != nil {
+		return doc.Pos()
+	}
+	return node.Pos()
 }
 
 // declarationName returns the name of a declaration: a function, a method with its type, or the first of
@@ -356,17 +364,7 @@ func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
 func declarationName(decl ast.Decl) string {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		if decl.Recv == nil || len(decl.Recv.List) == 0 {
-			return decl.Name.Name
-		}
-		t := decl.Recv.List[0].Type
-		if pointer, ok := t.(*ast.StarExpr); ok {
-			t = pointer.X
-		}
-		if name, ok := t.(*ast.Ident); ok {
-			return name.Name + "." + decl.Name.Name
-		}
-		return decl.Name.Name
+		return strings.TrimPrefix(receiverName(decl)+"."+decl.Name.Name, ".")
 	case *ast.GenDecl:
 		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
 			return names[0]

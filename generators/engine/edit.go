@@ -384,7 +384,7 @@ func (e *Engine) refuseNewProblems(ctx context.Context, p *plan) error {
 		if fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems); len(fresh) > 0 {
 			return &Refusal{
 				Reason:      fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir),
-				Diagnostics: e.withLines(fresh, p),
+				Diagnostics: withSource(fresh, e.before.With(p.texts)),
 				Remedy:      "Nothing was changed. Correct the edits and retry.",
 			}
 		}

@@ -112,15 +112,8 @@ func (e *Engine) describeMade(c *derive.Component, file *typecheck.File) {
 		if !ast.IsExported(name) {
 			continue
 		}
-		var doc *ast.CommentGroup
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			doc = decl.Doc
-		case *ast.GenDecl:
-			doc = decl.Doc
-		}
 		c.Func, c.Line = name, e.before.Fset().PositionFor(decl.Pos(), false).Line
-		c.Description, _, _ = strings.Cut(doc.Text(), "\n")
+		c.Description, _, _ = strings.Cut(docOf(decl).Text(), "\n")
 		return
 	}
 }

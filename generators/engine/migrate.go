@@ -76,12 +76,9 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 		Old:       recorded.Versions[recorded.Version],
 		Declared:  e.feature(ctx, component.Feature).Declared,
 	}
-	dirs := e.checker.Importers(e.before, m.result.Dir)
-	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	if err != nil {
+	if m.rewrite, err = e.newRewrite(ctx, m.result.Dir); err != nil {
 		return nil, err
 	}
-	m.rewrite = newRewrite(e.before, pass, dirs)
 	if err := m.plan(edit); err != nil {
 		return nil, err
 	}
@@ -358,11 +355,7 @@ func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
 
 func (m *migration) isOlderMethod(decl ast.Decl) bool {
 	function, ok := decl.(*ast.FuncDecl)
-	if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
-		return false
-	}
-	receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-	return ok && m.isOlder(receiver.Name)
+	return ok && m.isOlder(receiverName(function))
 }
 
 // isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.

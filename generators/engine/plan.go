@@ -3,8 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -235,7 +233,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		p.explainMissing(verdict.New)
 		return &Refusal{
 			Reason:      wouldNotCompile,
-			Diagnostics: e.withLines(verdict.New, p),
+			Diagnostics: withSource(verdict.New, p.after),
 			Declares:    p.declares(verdict.New),
 			Remedy:      e.compileRemedy(ctx, p),
 		}
@@ -256,7 +254,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if p.files, err = e.changes(p); err != nil {
 		return err
 	}
-	p.recordFiles()
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
@@ -343,10 +340,7 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-func planID(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
-}
+func planID(text []byte) string { return journal.Hash(text)[:16] }
 
 // verifyUnchanged refuses to apply a saved plan if the project has changed since.
 func (p *plan) verifyUnchanged() error {
@@ -375,25 +369,22 @@ func (p *plan) verifyUnchanged() error {
 	}
 }
 
-// recordFiles adds the changed files to the plan to save, if there is one.
-func (p *plan) recordFiles() {
+// verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved plan if
+// the generator now writes different files.
+func (p *plan) verifySaved() error {
 	if p.saved == nil {
-		return
+		return nil
 	}
 	for _, f := range p.files {
 		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
 	}
-}
-
-// verifySaved refuses to apply a saved plan if the generator now writes different files.
-func (p *plan) verifySaved() error {
-	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
-		return &Refusal{
-			Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
-			Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
-		}
+	if p.applying == nil || slices.Equal(p.saved.Files, p.applying.Files) {
+		return nil
 	}
-	return nil
+	return &Refusal{
+		Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
+		Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
+	}
 }
 
 // savePlan saves the plan of a dry run of a generator. Other dry runs are not saved.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -347,11 +346,11 @@ func (r *Refusal) Error() string {
 	return out.String()
 }
 
-// withLines adds source lines to diagnostics in planned files and in files on disk.
-func (e *Engine) withLines(found []typecheck.Diagnostic, p *plan) []typecheck.Diagnostic {
-	texts := maps.Clone(p.texts)
+// withSource adds source lines to diagnostics in files of a view.
+func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
+	texts := map[string][]byte{}
 	for _, d := range found {
-		if file := e.before.File(d.File); file != nil && !p.plans(d.File) {
+		if file := view.File(d.File); file != nil {
 			texts[d.File] = file.Text
 		}
 	}

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -39,11 +41,27 @@ type textEdit struct {
 	text       string
 }
 
-func newRewrite(view *typecheck.View, pass *typecheck.Pass, dirs []string) *rewrite {
+// newRewrite returns a rewrite of declarations in a folder.
+func (e *Engine) newRewrite(ctx context.Context, dir string) (*rewrite, error) {
+	dirs := e.checker.Importers(e.before, dir)
+	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
 	return &rewrite{
-		view: view, pass: pass, dirs: dirs,
+		view: e.before, pass: pass, dirs: dirs,
 		edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{},
 		inspected: map[string][]*typecheck.InspectedPackage{},
+	}, err
+}
+
+// packages returns the packages whose files may use the edited declarations.
+func (r *rewrite) packages() iter.Seq[*typecheck.InspectedPackage] {
+	return func(yield func(*typecheck.InspectedPackage) bool) {
+		for _, dir := range r.dirs {
+			for _, inspected := range r.inspect(dir) {
+				if !yield(inspected) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -112,14 +130,12 @@ func (r *rewrite) renameUses(skip func(file *typecheck.File, pos token.Pos) bool
 
 // renameEmbedded renames the fields of structs that embed a renamed type.
 func (r *rewrite) renameEmbedded() {
-	for _, dir := range r.dirs {
-		for _, inspected := range r.inspect(dir) {
-			for ident, defined := range inspected.Info.Defs {
-				field, ok := defined.(*types.Var)
-				used := inspected.Info.Uses[ident]
-				if ok && field.Embedded() && used != nil && r.renamed[used.Pos()] != "" {
-					r.renamed[field.Pos()] = r.renamed[used.Pos()]
-				}
+	for inspected := range r.packages() {
+		for ident, defined := range inspected.Info.Defs {
+			field, ok := defined.(*types.Var)
+			used := inspected.Info.Uses[ident]
+			if ok && field.Embedded() && used != nil && r.renamed[used.Pos()] != "" {
+				r.renamed[field.Pos()] = r.renamed[used.Pos()]
 			}
 		}
 	}
@@ -252,42 +268,31 @@ func (r *rewrite) recomment(file *typecheck.File, field *ast.Field, old, name st
 }
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
-	if at := r.view.Fset().File(v.Pos()); at != nil && r.view.File(at.Name()) != nil {
-		file := r.view.File(at.Name())
-		nodes, _ := astutil.PathEnclosingInterval(file.Syntax, v.Pos(), v.Pos())
-		for _, node := range nodes {
-			field, ok := node.(*ast.Field)
-			if !ok || len(field.Names) == 0 {
-				continue
-			}
-			if len(field.Names) > 1 {
-				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
-			}
-			return file, field, nil
-		}
+	var field *ast.Field
+	file := r.fileAt(v.Pos())
+	if file != nil {
+		field = enclosing[*ast.Field](file, v.Pos())
 	}
-	return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
+	switch {
+	case field == nil || len(field.Names) == 0:
+		return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
+	case len(field.Names) > 1:
+		return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
+	}
+	return file, field, nil
 }
 
 func (r *rewrite) retag(file *typecheck.File, field *ast.Field, name string) {
-	if field.Tag == nil {
-		r.replace(file, field.Type.End(), field.Type.End(), " `json:"+strconv.Quote(name)+"`")
-		return
-	}
-	text, err := strconv.Unquote(field.Tag.Value)
-	if err != nil {
+	text, ok := unquote(field.Tag)
+	if !ok && field.Tag != nil {
 		return // verify reports the error
 	}
-	value := reflect.StructTag(text).Get("json")
-	_, options, more := strings.Cut(value, ",")
-	if more {
-		options = "," + options
+	_, options, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
+	start, end := field.Type.End(), field.Type.End()
+	if field.Tag != nil {
+		start, end = field.Tag.Pos(), field.Tag.End()
 	}
-	tag := strings.Replace(text, "json:"+strconv.Quote(value), "json:"+strconv.Quote(name+options), 1)
-	if tag == text { // it had no JSON name
-		tag = "json:" + strconv.Quote(name) + " " + text
-	}
-	r.replace(file, field.Tag.Pos(), field.Tag.End(), "`"+tag+"`")
+	r.replace(file, start, end, " `"+replaceTag(text, "json", strings.TrimSuffix(name+","+options, ","))+"`")
 }
 
 // removeField plans to remove the declaration of a field with its comments.
@@ -327,18 +332,11 @@ func (r *rewrite) noteRemoved(file *typecheck.File, removed ast.Node) {
 
 // typeDoc returns the doc comment of a type and the position of its declaration.
 func typeDoc(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		switch node := node.(type) {
-		case *ast.TypeSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.GenDecl:
-			if doc == nil && len(node.Specs) == 1 {
-				doc, at = node.Doc, node.Pos()
-			}
-		}
+	spec, group := enclosing[*ast.TypeSpec](file, pos), enclosing[*ast.GenDecl](file, pos)
+	if spec.Doc == nil && len(group.Specs) == 1 {
+		return group.Doc, group.Pos()
 	}
-	return doc, at
+	return spec.Doc, spec.Pos()
 }
 
 // enclosing returns the innermost node of a type at a position, or the zero value.
@@ -352,8 +350,9 @@ func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
 	return none
 }
 
-// unquote returns the value of a string literal.
-func unquote(literal *ast.BasicLit) (string, bool) {
+// unquote returns the value of an expression that is a string literal.
+func unquote(e ast.Node) (string, bool) {
+	literal, _ := e.(*ast.BasicLit)
 	if literal == nil || literal.Kind != token.STRING {
 		return "", false
 	}

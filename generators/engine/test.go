@@ -125,13 +125,7 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 			result.Failures[i].Message = fmt.Sprintf("%s:%d: %s", path.Base(f.File), f.Line, f.Message)
 		}
 	}
-	texts := map[string][]byte{}
-	for _, d := range summary.Diagnostics {
-		if file := view.File(d.File); file != nil {
-			texts[d.File] = file.Text
-		}
-	}
-	result.Diagnostics = withLines(summary.Diagnostics, texts)
+	result.Diagnostics = withSource(summary.Diagnostics, view)
 	result.OK = len(result.Failures)+len(result.Diagnostics) == 0
 	return result, nil
 }

@@ -355,7 +355,7 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: e.withLines(fresh, p), Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
 	if p.bodyFile != "" {
 		refusal.Remedy += " Correct the body and retry."
 	}
