@@ -64,27 +64,16 @@ func (ch *changer) planRename() error {
 // renameDeclarations renames the component, and the declarations and tests whose names start with its name.
 func (ch *changer) renameDeclarations() error {
 	dir := path.Dir(ch.c.File)
-	taken := map[string]string{} // files by name that the package or its tests declare
-	for _, file := range ch.view.Files(dir) {
-		if !file.IsDerived() {
-			for _, name := range file.Names() {
-				taken[name] = file.Path
-			}
-		}
-	}
-	rename := func(object types.Object, name string) error {
-		if file := taken[name]; file != "" {
-			return fmt.Errorf("rename %s to %s: %s already declares it; choose another name, or rename or destroy that first", object.Name(), name, file)
-		}
-		ch.rename(object, name)
-		return nil
-	}
-	if _, isMethod := ch.object.(*types.Func); isMethod && strings.Contains(ch.c.Func, ".") {
+	if strings.Contains(ch.c.Func, ".") { // a method
 		ch.rename(ch.object, ch.newGo) // the compiler finds conflicts
 	}
-	var others []string // components whose names start with the name of this one
+	taken := map[string]string{} // files by name that the package or its tests declare
+	var others []string          // components whose names start with the name of this one
 	for _, file := range ch.view.Files(dir) {
 		for _, name := range file.Names() {
+			if !file.IsDerived() {
+				taken[name] = file.Path
+			}
 			if name != ch.oldGo && startsWithWord(name, ch.oldGo) && ch.isComponent(name) {
 				others = append(others, name)
 			}
@@ -108,9 +97,11 @@ func (ch *changer) renameDeclarations() error {
 			if ch.renamed[object.Pos()] != "" { // seen in the package and in its tests
 				continue
 			}
-			if err := rename(object, prefix+ch.newGo+rest); err != nil {
-				return err
+			name := prefix + ch.newGo + rest
+			if file := taken[name]; file != "" {
+				return fmt.Errorf("rename %s to %s: %s already declares it; choose another name, or rename or destroy that first", object.Name(), name, file)
 			}
+			ch.rename(object, name)
 		}
 	}
 	return nil
@@ -123,31 +114,11 @@ func startsWithWord(name, start string) bool {
 	return ok && (rest == "" || !unicode.IsLower(next))
 }
 
-// isComponent reports whether a declaration of the package is another component: a function of a fixed
-// place, or a type with the methods of a command, query or worker.
+// isComponent reports whether a declaration of the package is another component, or a function of a fixed
+// place.
 func (ch *changer) isComponent(name string) bool {
-	object := ch.pkg.Scope().Lookup(name)
-	if ch.c.Feature == "" {
-		_, isFunc := object.(*types.Func)
-		return isFunc
-	}
-	named, ok := types.Unalias(typeOf(object)).(*types.Named)
-	if !ok {
-		return false
-	}
-	for method := range named.Methods() {
-		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || startsWithWord(method.Name(), "On") {
-			return true
-		}
-	}
-	return false
-}
-
-func typeOf(object types.Object) types.Type {
-	if name, ok := object.(*types.TypeName); ok {
-		return name.Type()
-	}
-	return types.Typ[types.Invalid]
+	_, isFunc := ch.pkg.Scope().Lookup(name).(*types.Func)
+	return isFunc && ch.c.Feature == "" || slices.ContainsFunc(ch.others, func(c derive.Component) bool { return c.Func == name })
 }
 
 // owns reports whether declarations in a file that start with the component's name belong to it: in its

@@ -202,8 +202,8 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 		example := row
 		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
 			example, ok = row.Elts[1].(*ast.CompositeLit)
-		} else if ok = checksTool; ok {
-			ok = !isStep(row)
+		} else {
+			ok = checksTool && !isStep(row)
 		}
 		if !ok {
 			continue
@@ -350,7 +350,7 @@ func (edit *fieldEdit) editObject(object []byte, prefix string) []byte {
 		if !edit.isInput {
 			value = zeroJSON(f)
 		}
-		if prefix == "" && !known[f.Name] && err == nil && value != nil {
+		if prefix == "" && !known[f.Name] && err == nil && len(value) > 0 {
 			members = append(members, strconv.Quote(f.Name)+":"+string(value))
 		}
 	}
@@ -377,24 +377,16 @@ func (edit *fieldEdit) editValue(value []byte, prefix string) []byte {
 	return value
 }
 
-// zeroJSON returns the JSON of the zero value of an output field, or nil if it is left out.
+// zeroJSON returns the JSON of the zero value of an output field. It is empty if the field is left out.
 func zeroJSON(f gen.Field) []byte {
 	if f.Optional {
 		return nil
 	}
-	switch f.Type.Kind {
-	case gen.KindString, gen.KindEnum:
-		return []byte(`""`)
-	case gen.KindInt, gen.KindInt64, gen.KindFloat:
-		return []byte(`0`)
-	case gen.KindBool:
-		return []byte(`false`)
-	case gen.KindList:
-		return []byte(`[]`)
-	case gen.KindMap:
-		return []byte(`{}`)
+	zeros := map[gen.FieldKind]string{
+		gen.KindString: `""`, gen.KindEnum: `""`, gen.KindInt: "0", gen.KindInt64: "0", gen.KindFloat: "0",
+		gen.KindBool: "false", gen.KindList: "[]", gen.KindMap: "{}",
 	}
-	return nil
+	return []byte(zeros[f.Type.Kind])
 }
 
 func sameJSON(a, b []byte) bool {

@@ -69,8 +69,7 @@ func (ch *changer) renameTexts() {
 		return
 	}
 	for _, file := range ch.view.All() {
-		first, _, _ := strings.Cut(file.Path, "/")
-		if file.IsDerived() || first == "core" || first == "generators" {
+		if file.IsDerived() || isPetrockPath(file.Path) {
 			continue
 		}
 		ours := ch.owns(file) || ch.renamesIn(file)

@@ -64,20 +64,14 @@ func (p *plan) refuseBroken() error {
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
 		}
 	}
-	if len(refusal.Diagnostics) == 0 {
-		return nil
-	}
-	return refusal
+	return refusal.orNil()
 }
 
 // readContract returns the planned contract, or else the contract on disk.
 func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
-	text, planned := p.texts[contract.File]
-	if !planned {
-		var err error
-		if text, err = e.root.ReadFile(contract.File); err != nil && !isMissing(err) {
-			return nil, err
-		}
+	text, err := e.textOf(p, contract.File)
+	if err != nil {
+		return nil, err
 	}
 	if err := project.CheckMerged(contract.File, text); err != nil {
 		return nil, err

@@ -163,10 +163,7 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 			refusal.Files = append(refusal.Files, newFileChange(*edit))
 		}
 	}
-	if len(refusal.Files) > 0 {
-		return refusal
-	}
-	return nil
+	return refusal.orNil()
 }
 
 // findEdit returns the change to a file since it was generated or the project was created; nil if it has
@@ -249,10 +246,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 		}
 		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", removed, used)})
 	}
-	if len(refusal.Diagnostics) > 0 {
-		return refusal
-	}
-	return nil
+	return refusal.orNil()
 }
 
 // testsUsing finds the lines of test files that do not compile without a component, or that name its tool.

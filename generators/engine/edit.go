@@ -320,8 +320,8 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
 		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
 	}
-	goSum, err := e.root.ReadFile("go.sum")
-	if err != nil && !isMissing(err) {
+	goSum, err := e.textOf(p, "go.sum")
+	if err != nil {
 		return err
 	}
 	present := presentParts(e.before.With(p.texts))
@@ -351,12 +351,9 @@ func (e *Engine) useModules(p *plan) error {
 	if p.texts["go.mod"] == nil {
 		return nil
 	}
-	goSum, planned := p.texts["go.sum"]
-	if !planned {
-		var err error
-		if goSum, err = e.root.ReadFile("go.sum"); err != nil && !isMissing(err) {
-			return err
-		}
+	goSum, err := e.textOf(p, "go.sum")
+	if err != nil {
+		return err
 	}
 	p.tidied = true
 	e.cache.PlanModules(p.texts["go.mod"], goSum)

@@ -156,9 +156,7 @@ func (i *Inspection) String() string {
 		fmt.Fprintf(&out, ", test in %s", i.TestFile)
 	}
 	out.WriteString("\n")
-	for _, d := range i.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", d)
-	}
+	writeLines(&out, "warning: ", i.Warnings)
 	if i.Source == "" {
 		fmt.Fprintf(&out, "\n%s\n", i.Declarations)
 		return out.String()

@@ -79,6 +79,18 @@ func newPlan(action string) *plan {
 	}
 }
 
+// textOf returns the planned text of a file, or else its text on disk. It is nil if the file does not exist.
+func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
+	if text, planned := p.texts[file]; planned {
+		return text, nil
+	}
+	text, err := e.root.ReadFile(file)
+	if isMissing(err) {
+		return nil, nil
+	}
+	return text, err
+}
+
 func (p *plan) plans(file string) bool {
 	_, planned := p.texts[file]
 	return planned
@@ -358,15 +370,13 @@ func (p *plan) verifyUnchanged() error {
 			names = append(names, name+" (removed)")
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
 	slices.Sort(names)
-	return &Refusal{
+	refusal := &Refusal{
 		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
 		Conflicts: names,
 		Remedy:    "Nothing was changed. Run the dry run again and review the new plan.",
 	}
+	return refusal.orNil()
 }
 
 // verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved plan if

@@ -219,15 +219,12 @@ func (e *Engine) testPlan(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := *after
-	fresh.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
-	fresh.Failures = slices.DeleteFunc(slices.Clone(after.Failures), func(f trial.TestFailure) bool {
+	refusal := &Refusal{Reason: "tests would fail:", Remedy: "Nothing was changed. Correct the change or the tests and retry."}
+	refusal.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
+	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), func(f trial.TestFailure) bool {
 		return slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool { return old.Package == f.Package && old.Test == f.Test })
 	})
-	if len(fresh.Failures)+len(fresh.Diagnostics) == 0 {
-		return nil
-	}
-	return &Refusal{Reason: "tests would fail:", Diagnostics: fresh.Diagnostics, Tests: fresh.Failures, Remedy: "Nothing was changed. Correct the change or the tests and retry."}
+	return refusal.orNil()
 }
 
 // packagesToTest returns the folders with tests of changed packages and their importers, and the changed

@@ -246,15 +246,13 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 		return err
 	}
 	fresh := withoutExisting(after.Impure, before.Impure)
-	if len(fresh) == 0 {
-		return nil
-	}
-	return &Refusal{
+	refusal := &Refusal{
 		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
 		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
+	return refusal.orNil()
 }
 
 // withoutExisting removes from after the diagnostics that before has: same file, same message.
@@ -352,14 +350,11 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
 		return !p.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
 	})
-	if len(fresh) == 0 {
-		return nil
-	}
 	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
 	if p.bodyFile != "" {
 		refusal.Remedy += " Correct the body and retry."
 	}
-	return refusal
+	return refusal.orNil()
 }
 
 func isVetFinding(d typecheck.Diagnostic) bool {
