@@ -326,7 +326,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		if target != name {
 			p.texts[name] = nil
 		}
-		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+		p.texts[target] = formatted(target, text)
 	}
 	for old, target := range ch.moves {
 		if _, err := ch.engine.root.Lstat(target); err == nil {
@@ -342,7 +342,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+		p.texts[target] = formatted(target, text)
 		if slices.Contains(ch.bodies, name) {
 			p.bodyFile = target
 		}
@@ -466,7 +466,7 @@ func (ch *changer) advise() {
 	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
 	}
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
+	for _, edit := range ch.fieldEdits() {
 		if users := ch.usersOf(edit); len(users) > 0 {
 			p.notices = append(p.notices, fmt.Sprintf("%s is also used by %s.", ch.nameOf(edit.t.Obj()), joinFew(users)))
 		}
@@ -483,9 +483,6 @@ func (ch *changer) advise() {
 
 // usersOf returns the other components whose input or output is the edited struct.
 func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
-	if edit == nil {
-		return nil
-	}
 	for _, c := range ch.others {
 		other := &changer{rewrite: ch.rewrite, c: c, pkg: ch.pkg}
 		if other.resolve() == nil && (other.input == edit.t || other.output == edit.t) {

@@ -62,19 +62,21 @@ func (ch *changer) planFields() (err error) {
 	if ch.inputEdit != nil {
 		ch.inputEdit.isInput = true
 	}
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit == nil {
-			continue
-		}
+	for _, edit := range ch.fieldEdits() {
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
 		ch.editLiterals(edit)
 	}
-	if ch.inputEdit != nil || ch.outputEdit != nil {
+	if len(ch.fieldEdits()) > 0 {
 		ch.editTestJSON()
 	}
 	return nil
+}
+
+// fieldEdits returns the changes to the fields of the input and the output.
+func (ch *changer) fieldEdits() []*fieldEdit {
+	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, func(edit *fieldEdit) bool { return edit == nil })
 }
 
 // splitOutput separates fields of the input from those of the output, which have the prefix "output.".
@@ -328,21 +330,17 @@ func (ch *changer) notePointer(edit *fieldEdit, v *types.Var, oldType, typ strin
 
 // fieldFiles returns the files in which fields change.
 func (ch *changer) fieldFiles() (files []string) {
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit != nil {
-			files = append(files, ch.fileAt(edit.t.Obj().Pos()).Path)
-		}
+	for _, edit := range ch.fieldEdits() {
+		files = append(files, ch.fileAt(edit.t.Obj().Pos()).Path)
 	}
 	return slices.DeleteFunc(files, func(file string) bool { return len(ch.edits[file]) == 0 })
 }
 
 // addedFields returns the names of new fields.
 func (ch *changer) addedFields() (names []string) {
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit != nil {
-			for _, f := range edit.added {
-				names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
-			}
+	for _, edit := range ch.fieldEdits() {
+		for _, f := range edit.added {
+			names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
 		}
 	}
 	return names

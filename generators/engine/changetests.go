@@ -19,24 +19,15 @@ import (
 // editLiterals plans the changes to composite literals of a struct: it removes removed fields, converts
 // values of fields that become pointers or stop to be, and in tests adds samples of required fields.
 func (ch *changer) editLiterals(edit *fieldEdit) {
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for _, file := range inspected.Files {
-				if file.IsDerived() {
+	for inspected := range ch.packages() {
+		for _, file := range inspected.Files {
+			for node := range ast.Preorder(file.Syntax) {
+				literal, ok := node.(*ast.CompositeLit)
+				if !ok || file.IsDerived() {
 					continue
 				}
-				for node := range ast.Preorder(file.Syntax) {
-					literal, ok := node.(*ast.CompositeLit)
-					if !ok {
-						continue
-					}
-					t := inspected.Info.TypeOf(literal)
-					if pointer, ok := t.(*types.Pointer); ok { // &T{} without its type in a list
-						t = pointer.Elem()
-					}
-					if named, ok := types.Unalias(t).(*types.Named); ok {
-						ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
-					}
+				if named := ch.structOf(inspected.Info.TypeOf(literal)); named != nil {
+					ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
 				}
 			}
 		}

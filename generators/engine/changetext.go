@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"regexp"
@@ -72,7 +73,8 @@ func (ch *changer) renameTexts() {
 		if file.IsDerived() || isPetrockPath(file.Path) {
 			continue
 		}
-		ours := ch.owns(file) || ch.renamesIn(file)
+		isHere := func(pos token.Pos) bool { return ch.fileAt(pos) == file }
+		ours := ch.owns(file) || slices.ContainsFunc(slices.Collect(maps.Keys(ch.renamed)), isHere)
 		if ours {
 			docs := ch.renamedDocs(file)
 			for _, group := range file.Syntax.Comments {
@@ -85,16 +87,6 @@ func (ch *changer) renameTexts() {
 		}
 		ch.renameLiterals(file, ours)
 	}
-}
-
-// renamesIn reports whether a declaration in a file is renamed.
-func (ch *changer) renamesIn(file *typecheck.File) bool {
-	for pos := range ch.renamed {
-		if ch.fileAt(pos) == file {
-			return true
-		}
-	}
-	return false
 }
 
 // renamedDocs returns the doc comments of renamed declarations and of methods of renamed types.
@@ -173,10 +165,7 @@ func isTag(stack []ast.Node) bool {
 
 // infoOf returns the type information of a file, or nil.
 func (r *rewrite) infoOf(file *typecheck.File) *types.Info {
-	if !slices.Contains(r.dirs, file.Dir()) {
-		return nil
-	}
-	for _, inspected := range r.inspect(file.Dir()) {
+	for inspected := range r.packages() {
 		if slices.Contains(inspected.Files, file) {
 			return inspected.Info
 		}

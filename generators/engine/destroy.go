@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"io/fs"
 	"maps"
@@ -314,10 +313,7 @@ func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int
 		from, to := extent(fset, node, text)
 		text = slices.Delete(text, from, to)
 	}
-	if formatted, err := format.Source(text); err == nil {
-		text = formatted
-	}
-	return text, names
+	return formatted(file.Path, text), names
 }
 
 func covers(fset *token.FileSet, node ast.Node, lines []int) bool {

@@ -98,23 +98,18 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	if err != nil {
 		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
 	}
-	kinds := 0
-	for _, set := range []bool{edit.Text != nil, len(edit.Replace) > 0, edit.Delete} {
-		if set {
-			kinds++
-		}
-	}
+	setsText, replaces := edit.Text != nil, len(edit.Replace) > 0
 	switch {
-	case kinds > 1 || edit.Delete && edit.Rename != "":
+	case setsText && replaces || edit.Delete && (setsText || replaces || edit.Rename != ""):
 		return refuse("text, replace and delete cannot be combined, nor delete and rename; pass one of them")
-	case kinds == 0 && edit.Rename == "":
+	case !setsText && !replaces && !edit.Delete && edit.Rename == "":
 		return refuse("pass text, replace, rename or delete")
-	case !exists && edit.Text == nil:
+	case !exists && !setsText:
 		return refuse("does not exist%s", e.similarFile(name))
 	case edit.Delete:
 		p.texts[name] = nil
 		return nil
-	case edit.Text != nil:
+	case setsText:
 		text = []byte(*edit.Text)
 	}
 	for _, r := range edit.Replace {
@@ -299,7 +294,7 @@ func (e *Engine) completeGo(ctx context.Context, p *plan) error {
 			return err
 		}
 		p.missing = append(p.missing, missing...)
-		p.texts[name] = formatted(gen.File{Path: name, Text: text})
+		p.texts[name] = formatted(name, text)
 	}
 	return nil
 }

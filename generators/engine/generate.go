@@ -90,22 +90,21 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 				p.bodyFile = file.Path
 			}
 		}
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	for _, file := range draft.Changes {
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	p.newVersionOf = draft.NewVersionOf
 	return nil
 }
 
-func formatted(file gen.File) []byte {
-	if path.Ext(file.Path) != ".go" {
-		return file.Text
-	}
-	text, err := format.Source(file.Text)
-	if err != nil {
-		return file.Text // verify reports the syntax error
+// formatted returns the text of a file, formatted if it is Go that parses.
+func formatted(file string, text []byte) []byte {
+	if path.Ext(file) == ".go" {
+		if formatted, err := format.Source(text); err == nil {
+			return formatted
+		}
 	}
 	return text
 }

@@ -22,23 +22,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A migration edits the source for a new version of a command. With url renamed to href,
-//
-//	// Create adds a link.
-//	type Create struct {
-//		URL string `json:"url"`
-//	}
-//
-// becomes
-//
-//	// Create adds a link.
-//	//
-//	//petrock:version 2
-//	type Create struct {
-//		Href string `json:"href"`
-//	}
-//
-// and all uses of the field are renamed. The generator then writes CreateV1 with the recorded fields.
+// A migration edits the source for a new version of a command: it renames and removes fields of the type with
+// all their uses, and sets //petrock:version. The generator then writes CreateV1 with the recorded fields.
 type migration struct {
 	*rewrite
 	engine *Engine
@@ -205,13 +190,7 @@ func defaultsOf(schema json.RawMessage) map[string]string {
 }
 
 // redirectUpgrades makes CreateV1.Upgrade return CreateV2, the new type for the recorded fields, instead of
-// Create. In create_v1.go,
-//
-//	func (old CreateV1) Upgrade() Create { return Create{Href: old.URL} }
-//
-// becomes
-//
-//	func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }
+// Create: func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }.
 func (m *migration) redirectUpgrades() {
 	if m.result.Version < 2 {
 		return
@@ -237,19 +216,14 @@ func (m *migration) redirectUpgrades() {
 // chainCalls adds one more Upgrade to calls outside older versions, such as those of tests: old.Upgrade()
 // becomes old.Upgrade().Upgrade().
 func (m *migration) chainCalls() {
-	for _, dir := range m.dirs {
-		for _, inspected := range m.inspect(dir) {
-			for _, file := range inspected.Files {
-				if file.IsDerived() {
+	for inspected := range m.packages() {
+		for _, file := range inspected.Files {
+			for node := range ast.Preorder(file.Syntax) {
+				call, ok := node.(*ast.CallExpr)
+				if !ok || file.IsDerived() || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
 					continue
 				}
-				for node := range ast.Preorder(file.Syntax) {
-					call, ok := node.(*ast.CallExpr)
-					if !ok || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
-						continue
-					}
-					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
-				}
+				m.replace(file, call.End()-1, call.End(), ").Upgrade()")
 			}
 		}
 	}

@@ -80,17 +80,13 @@ func (e *Engine) findPackages(patterns []string) ([]string, error) {
 			return dir != name && !isBelow
 		})
 		if len(found) == 0 {
-			return nil, terminal.Usagef("package %q does not exist; the folders with tests are %s", pattern, e.foldersWithTests())
+			tested, _ := e.findPackages(nil) // without patterns, it does not fail
+			return nil, terminal.Usagef("package %q does not exist; the folders with tests are %s", pattern, cmp.Or(joinFew(tested), "none"))
 		}
 		dirs = append(dirs, found...)
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), nil
-}
-
-func (e *Engine) foldersWithTests() string {
-	dirs, _ := e.findPackages(nil) // without patterns, it does not fail
-	return cmp.Or(joinFew(dirs), "none")
 }
 
 func isPetrockPath(name string) bool {
