@@ -95,13 +95,7 @@ type changer struct {
 }
 
 func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		if in.Kind == "" || slices.Contains(place.Kinds(), derive.Kind(in.Kind)) {
-			places = append(places, place)
-		}
-	}
-	c, home, err := e.lookUp(ctx, places, derive.Kind(in.Kind), in.Name)
+	c, home, err := e.lookUp(ctx, derive.Kind(in.Kind), in.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // typeText returns the Go type of a field. An enum keeps the type that the field has, with new constants,
@@ -149,29 +150,19 @@ func (ch *changer) dropEnum(v *types.Var) {
 		return
 	}
 	owned := map[token.Pos]bool{name.Pos(): true}
-	var nodes []ast.Node
-	file := ch.fileAt(name.Pos())
 	for _, c := range constantsOf(name) {
 		owned[c.Pos()] = true
-		if decl := enclosing[*ast.GenDecl](file, c.Pos()); decl != nil && !slices.Contains(nodes, ast.Node(decl)) {
+	}
+	var nodes []ast.Decl
+	file := ch.fileAt(name.Pos())
+	for pos := range owned {
+		if decl := enclosing[*ast.GenDecl](file, pos); decl != nil && !slices.Contains(nodes, ast.Decl(decl)) {
 			nodes = append(nodes, decl)
 		}
 	}
-	if decl := enclosing[*ast.GenDecl](file, name.Pos()); decl != nil {
-		nodes = append(nodes, decl)
-	}
-	for _, node := range nodes {
-		for _, spec := range node.(*ast.GenDecl).Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				if !owned[spec.Name.Pos()] {
-					return
-				}
-			case *ast.ValueSpec:
-				if slices.ContainsFunc(spec.Names, func(name *ast.Ident) bool { return !owned[name.Pos()] }) {
-					return
-				}
-			}
+	for _, declared := range typecheck.DeclaredNames(&ast.File{Decls: nodes}) {
+		if !owned[name.Pkg().Scope().Lookup(declared).Pos()] {
+			return
 		}
 	}
 	_, field, err := ch.declaration(v)
@@ -181,7 +172,8 @@ func (ch *changer) dropEnum(v *types.Var) {
 	for inspected := range ch.packages() {
 		for ident, object := range inspected.Info.Uses {
 			isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
-			if owned[object.Pos()] && !isInside(field) && !slices.ContainsFunc(nodes, isInside) && !ch.fileAt(ident.Pos()).IsDerived() {
+			isOwn := isInside(field) || slices.ContainsFunc(nodes, func(decl ast.Decl) bool { return isInside(decl) })
+			if owned[object.Pos()] && !isOwn && !ch.fileAt(ident.Pos()).IsDerived() {
 				return
 			}
 		}

@@ -77,16 +77,11 @@ func Kinds() []string {
 // findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
 // component whose file contains others. A feature is removed with all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
-			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
-		}
-		if one, fixed := derive.PlaceOf(kind); slices.Contains(place.Kinds(), kind) && (!fixed || place == one) {
-			places = append(places, place)
-		}
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
+	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
+		return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 	}
-	c, pkg, err := e.lookUp(ctx, places, kind, name)
+	c, pkg, err := e.lookUp(ctx, kind, name)
 	if err != nil {
 		return derive.Place{}, c, err
 	}

@@ -96,15 +96,8 @@ func (e *Engine) findCommand(ctx context.Context, command string) (derive.Compon
 }
 
 func (m *migration) plan(edit gen.Edit) error {
-	pkg, _ := m.pass.Package(m.result.Dir)
-	if pkg == nil {
-		return fmt.Errorf("no package in %s", m.result.Dir)
-	}
-	object := pkg.Scope().Lookup(m.result.Type)
-	if object == nil {
-		return fmt.Errorf("no type %s in %s", m.result.Type, m.result.Dir)
-	}
-	m.named, _ = object.Type().(*types.Named)
+	pkg, _ := m.pass.Package(m.result.Dir) // findCommand has found the type
+	m.named = pkg.Scope().Lookup(m.result.Type).Type().(*types.Named)
 	for _, old := range slices.Sorted(maps.Keys(edit.Rename)) {
 		if err := m.renameField(m.named, old, edit.Rename[old]); err != nil {
 			return err
@@ -197,9 +190,6 @@ func (m *migration) redirectUpgrades() {
 	}
 	m.chainCalls()
 	inspected := m.pass.Inspect(m.result.Dir)
-	if inspected == nil {
-		return
-	}
 	names := map[string]string{m.result.Type: m.result.OldType("")}
 	for name := range m.result.Old.Types {
 		names[name] = m.result.OldType(name)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,10 +43,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		}()
 		r.draft, r.err = g.Make(known, input)
 	}()
-	limit := e.Limits.Time
-	if limit <= 0 {
-		limit = trial.DefaultTime
-	}
+	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
@@ -154,9 +152,7 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 		}
 		for _, field := range list.Fields.List {
 			f := gen.StructField{Type: types.ExprString(field.Type)}
-			if field.Tag != nil {
-				f.Tag, _ = strconv.Unquote(field.Tag.Value)
-			}
+			f.Tag, _ = unquote(field.Tag)
 			if len(field.Names) == 0 {
 				fields = append(fields, f)
 			}
