@@ -53,23 +53,18 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	t := v.Type()
-	for {
-		named, ok := types.Unalias(t).(*types.Named)
-		if !ok {
-			container, ok := types.Unalias(t).(interface{ Elem() types.Type })
-			if !ok {
-				return nil
-			}
-			t = container.Elem()
-			continue
-		}
-		basic, ok := named.Underlying().(*types.Basic)
-		if !ok || basic.Kind() != types.String || ch.fileAt(named.Obj().Pos()) == nil {
-			return nil
-		}
-		return named.Obj()
+	t := types.Unalias(v.Type())
+	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
+		t = types.Unalias(container.Elem())
 	}
+	named, ok := t.(*types.Named)
+	if !ok || ch.fileAt(named.Obj().Pos()) == nil {
+		return nil
+	}
+	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+		return nil
+	}
+	return named.Obj()
 }
 
 // constantsOf returns the constants of a type by their values.

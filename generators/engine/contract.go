@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -260,16 +261,10 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 		}
 		return contract.Parse(text)
 	}
-	before, err := read(record.Before)
-	if err != nil {
-		return err
-	}
-	after, err := read(record.After)
-	if err != nil {
-		return err
-	}
+	before, beforeErr := read(record.Before)
+	after, afterErr := read(record.After)
 	now, err := e.readContract(p)
-	if err != nil {
+	if err := errors.Join(beforeErr, afterErr, err); err != nil {
 		return err
 	}
 	p.undone = &undone{before, after, now}
@@ -290,11 +285,8 @@ func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *con
 		return err
 	}
 	all, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	touched, err := derive.Contract(p.packages)
-	if err != nil {
+	touched, touchedErr := derive.Contract(p.packages)
+	if err := errors.Join(err, touchedErr); err != nil {
 		return err
 	}
 	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)

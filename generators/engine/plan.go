@@ -177,12 +177,9 @@ func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Pl
 		return nil
 	}
 	view := e.before.With(p.texts)
-	var others []derive.Place
-	for _, place := range derive.Places(view) {
-		if place.HasTools() && !slices.Contains(places, place) && len(view.Files(place.Dir)) > 0 {
-			others = append(others, place)
-		}
-	}
+	others := slices.DeleteFunc(derive.Places(view), func(place derive.Place) bool {
+		return !place.HasTools() || slices.Contains(places, place) || len(view.Files(place.Dir)) == 0
+	})
 	if len(others) > 0 {
 		var err error
 		if p.otherTools, err = e.deriver.Packages(ctx, view, others); err != nil {

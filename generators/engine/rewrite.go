@@ -222,10 +222,7 @@ func structIn(t types.Type) (*types.Struct, bool) {
 // renameField plans a new name for a field of a type, in JSON and in Go, unless the source already has it.
 // Names are JSON paths.
 func (r *rewrite) renameField(t *types.Named, old, name string) error {
-	prefix := ""
-	if at := strings.LastIndex(old, "."); at >= 0 {
-		prefix = old[:at+1]
-	}
+	prefix := old[:strings.LastIndex(old, ".")+1]
 	if !strings.Contains(name, ".") {
 		name = prefix + name
 	}

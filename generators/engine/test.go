@@ -59,23 +59,17 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 // findPackages returns the folders that patterns name. Without patterns, it returns the folders with tests,
 // except petrock's.
 func (e *Engine) findPackages(patterns []string) ([]string, error) {
-	all := e.before.Dirs()
-	var dirs []string
 	if len(patterns) == 0 {
-		for _, dir := range all {
-			if !isPetrockPath(dir) && hasTests(e.before, dir) {
-				dirs = append(dirs, dir)
-			}
-		}
-		return dirs, nil
+		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil
 	}
+	var dirs []string
 	for _, pattern := range patterns {
 		name, below := strings.CutSuffix(strings.ReplaceAll(pattern, `\`, "/"), "...")
 		name = path.Clean(name)
 		if inside, ok := strings.CutPrefix(name+"/", e.checker.Module().Path+"/"); ok {
 			name = path.Clean(inside)
 		}
-		found := slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
+		found := slices.DeleteFunc(e.before.Dirs(), func(dir string) bool {
 			isBelow := below && !(name == "." && isPetrockPath(dir)) && (name == "." || strings.HasPrefix(dir, name+"/"))
 			return dir != name && !isBelow
 		})

@@ -275,12 +275,7 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 // unreadPackages returns the packages that exist but are not read: symbolic links and nested modules. If they
 // were treated as missing, their components would be unregistered.
 func (e *Engine) unreadPackages() []*derive.Package {
-	var places []derive.Place
-	for _, place := range derive.Places(e.before) {
-		if place.Wired && place.Kind != derive.Feature {
-			places = append(places, place)
-		}
-	}
+	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
 	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeaturePlace(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
