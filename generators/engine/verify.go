@@ -200,11 +200,16 @@ func (p *plan) example(c trial.Case) gen.Example {
 }
 
 // checkPurity checks that replay of features is deterministic. If changed is not nil, it checks only
-// features that depend on packages in these folders.
+// features that depend on packages in these folders, except core.
 func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
-	var dirs []string
+	var dirs, affected []string
+	for _, dir := range changed {
+		if !isPetrockPath(dir) {
+			affected = append(affected, e.checker.Importers(view, dir)...)
+		}
+	}
 	for _, place := range derive.Places(view) {
-		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
+		if place.Kind == derive.Feature && (changed == nil || slices.Contains(affected, place.Dir)) {
 			dirs = append(dirs, place.Dir)
 		}
 	}
@@ -212,27 +217,6 @@ func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed 
 		e.step("checking that replay is deterministic")
 	}
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
-}
-
-// reaches reports whether the package in a folder is one of others, or imports one, directly or
-// indirectly, but not through core.
-func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
-	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
-		return false
-	}
-	seen[dir] = true
-	if slices.Contains(others, dir) {
-		return true
-	}
-	for _, file := range view.Files(dir) {
-		for _, i := range file.Imports() {
-			inside, ours := strings.CutPrefix(i.Path, e.checker.Module().Path+"/")
-			if ours && !file.IsTest() && !file.IsDerived() && e.reaches(view, inside, others, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
