@@ -100,7 +100,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return nil, err
 	}
 	if len(home.Problems) > 0 {
-		return nil, e.deriveRefusal(p, home)
+		return nil, deriveRefusal(home, p.texts)
 	}
 	p.kind, p.name = string(c.Kind), c.Name
 	r, err := e.newRewrite(ctx, home.Dir)
@@ -118,7 +118,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	}
 	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
 		if t != nil {
-			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.fileAt(t.Obj().Pos()).Dir())...)
+			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
 		}
 	}
 	slices.Sort(ch.dirs)
@@ -187,7 +187,7 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 		t = pointer.Elem()
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || ch.fileAt(named.Obj().Pos()) == nil {
+	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
 		return nil
 	}
 	if _, ok := named.Underlying().(*types.Struct); !ok {
@@ -197,9 +197,9 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 }
 
 // fileAt returns the file of the project at a position, or nil.
-func (r *rewrite) fileAt(pos token.Pos) *typecheck.File {
-	if at := r.view.Fset().File(pos); at != nil {
-		return r.view.File(at.Name())
+func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
+	if at := view.Fset().File(pos); at != nil {
+		return view.File(at.Name())
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (ch *changer) planBodies() error {
 		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := ch.fileAt(new.object.Pos())
+		file := fileAt(ch.view, new.object.Pos())
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}

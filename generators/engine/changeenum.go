@@ -43,7 +43,7 @@ func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (strin
 		for _, value := range enum.Values {
 			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
 		}
-		ch.appends[ch.fileAt(edit.t.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[fileAt(ch.view, edit.t.Obj().Pos()).Path] += text + ")\n"
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -58,7 +58,7 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 		t = types.Unalias(container.Elem())
 	}
 	named, ok := t.(*types.Named)
-	if !ok || ch.fileAt(named.Obj().Pos()) == nil {
+	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
 		return nil
 	}
 	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
@@ -100,7 +100,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	known := constantsOf(name)
 	var last *ast.ValueSpec
 	for _, value := range slices.Sorted(maps.Keys(known)) {
-		file := ch.fileAt(known[value].Pos())
+		file := fileAt(ch.view, known[value].Pos())
 		spec := enclosing[*ast.ValueSpec](file, known[value].Pos())
 		if last == nil || spec.Pos() > last.Pos() {
 			last = spec
@@ -133,7 +133,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	if last.Comment != nil {
 		end = last.Comment.End()
 	}
-	ch.replace(ch.fileAt(last.Pos()), end, end, added)
+	ch.replace(fileAt(ch.view, last.Pos()), end, end, added)
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 // and nothing else uses it.
 func (ch *changer) dropEnum(v *types.Var) {
 	name := ch.enumOf(v)
-	if name == nil || ch.fileAt(name.Pos()).Path != ch.c.File {
+	if name == nil || fileAt(ch.view, name.Pos()).Path != ch.c.File {
 		return
 	}
 	owned := map[token.Pos]bool{name.Pos(): true}
@@ -149,7 +149,7 @@ func (ch *changer) dropEnum(v *types.Var) {
 		owned[c.Pos()] = true
 	}
 	var nodes []ast.Decl
-	file := ch.fileAt(name.Pos())
+	file := fileAt(ch.view, name.Pos())
 	for pos := range owned {
 		if decl := enclosing[*ast.GenDecl](file, pos); decl != nil && !slices.Contains(nodes, ast.Decl(decl)) {
 			nodes = append(nodes, decl)
@@ -168,7 +168,7 @@ func (ch *changer) dropEnum(v *types.Var) {
 		for ident, object := range inspected.Info.Uses {
 			isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
 			isOwn := isInside(field) || slices.ContainsFunc(nodes, func(decl ast.Decl) bool { return isInside(decl) })
-			if owned[object.Pos()] && !isOwn && !ch.fileAt(ident.Pos()).IsDerived() {
+			if owned[object.Pos()] && !isOwn && !fileAt(ch.view, ident.Pos()).IsDerived() {
 				return
 			}
 		}

@@ -165,7 +165,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		ch.dropEnum(v)
 	}
 	if added != "" {
-		file := ch.fileAt(edit.t.Obj().Pos())
+		file := fileAt(ch.view, edit.t.Obj().Pos())
 		spec := enclosing[*ast.TypeSpec](file, edit.t.Obj().Pos())
 		structure, ok := spec.Type.(*ast.StructType)
 		if !ok {
@@ -307,9 +307,12 @@ func replaceTag(tag, key, value string) string {
 	if value != "" {
 		pair = key + ":" + strconv.Quote(value)
 	}
-	old := reflect.StructTag(tag).Get(key)
-	if found := key + ":" + strconv.Quote(old); old != "" && strings.Contains(tag, found) {
+	old, isSet := reflect.StructTag(tag).Lookup(key)
+	if found := key + ":" + strconv.Quote(old); isSet && strings.Contains(tag, found) {
 		return strings.TrimSpace(strings.ReplaceAll(strings.Replace(tag, found, pair, 1), "  ", " "))
+	}
+	if key == "json" {
+		return strings.TrimSpace(pair + " " + tag)
 	}
 	return strings.TrimSpace(tag + " " + pair)
 }
@@ -331,7 +334,7 @@ func (ch *changer) notePointer(edit *fieldEdit, v *types.Var, oldType, typ strin
 // fieldFiles returns the files in which fields change.
 func (ch *changer) fieldFiles() (files []string) {
 	for _, edit := range ch.fieldEdits() {
-		files = append(files, ch.fileAt(edit.t.Obj().Pos()).Path)
+		files = append(files, fileAt(ch.view, edit.t.Obj().Pos()).Path)
 	}
 	return slices.DeleteFunc(files, func(file string) bool { return len(ch.edits[file]) == 0 })
 }

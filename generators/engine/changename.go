@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -82,7 +81,7 @@ func (ch *changer) renameDeclarations() error {
 	for _, inspected := range ch.inspect(dir) {
 		defined := slices.SortedFunc(maps.Keys(inspected.Info.Defs), func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
 		for _, ident := range defined {
-			file, object := ch.fileAt(ident.Pos()), inspected.Info.Defs[ident]
+			file, object := fileAt(ch.view, ident.Pos()), inspected.Info.Defs[ident]
 			if object == nil || object.Parent() == nil || object.Parent() != object.Pkg().Scope() || file.IsDerived() || !ch.owns(file) {
 				continue
 			}
@@ -192,14 +191,8 @@ func (ch *changer) planDoc() {
 	if ch.in.Description == "" && ch.in.Rename == "" {
 		return
 	}
-	file := ch.fileAt(ch.object.Pos())
-	var doc *ast.CommentGroup
-	var at token.Pos
-	if decl := enclosing[*ast.FuncDecl](file, ch.object.Pos()); decl != nil {
-		doc, at = decl.Doc, decl.Pos()
-	} else {
-		doc, at = typeDoc(file, ch.object.Pos())
-	}
+	file := fileAt(ch.view, ch.object.Pos())
+	doc, at := docAt(file, ch.object.Pos())
 	var text, directives []string
 	if doc != nil {
 		for _, comment := range doc.List {

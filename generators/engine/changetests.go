@@ -21,12 +21,8 @@ import (
 func (ch *changer) editLiterals(edit *fieldEdit) {
 	for inspected := range ch.packages() {
 		for _, file := range inspected.Files {
-			for node := range ast.Preorder(file.Syntax) {
-				literal, ok := node.(*ast.CompositeLit)
-				if !ok || file.IsDerived() {
-					continue
-				}
-				if named := ch.structOf(inspected.Info.TypeOf(literal)); named != nil {
+			for literal := range nodesOf[*ast.CompositeLit](file.Syntax) {
+				if named := ch.structOf(inspected.Info.TypeOf(literal)); named != nil && !file.IsDerived() {
 					ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
 				}
 			}
@@ -162,11 +158,7 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 		return ok && text == ch.c.Name
 	}
 	checksTool := false // client.CheckTool(t, NAME, example)
-	for node := range ast.Preorder(test.Body) {
-		call, ok := node.(*ast.CallExpr)
-		if !ok {
-			continue
-		}
+	for call := range nodesOf[*ast.CallExpr](test.Body) {
 		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
 			selector, isMethod := call.Fun.(*ast.SelectorExpr)
 			switch argument := call.Args[at+1].(type) {
@@ -179,22 +171,16 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 			}
 		}
 	}
-	for node := range ast.Preorder(test.Body) {
-		row, ok := node.(*ast.CompositeLit)
-		if !ok {
-			continue
-		}
+	for row := range nodesOf[*ast.CompositeLit](test.Body) {
 		if isName(member(row, "name")) { // {"name": NAME, "arguments": …}
 			if arguments, ok := member(row, "arguments").(*ast.CompositeLit); ok {
 				ch.editMap(file, arguments)
 			}
 			continue
 		}
-		example := row
+		example, ok := row, checksTool && !isStep(row)
 		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
 			example, ok = row.Elts[1].(*ast.CompositeLit)
-		} else {
-			ok = checksTool && !isStep(row)
 		}
 		if !ok {
 			continue
@@ -225,8 +211,7 @@ func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
 	if ch.outputEdit == nil {
 		return
 	}
-	for node := range ast.Preorder(test.Body) {
-		literal, _ := node.(*ast.BasicLit)
+	for literal := range nodesOf[*ast.BasicLit](test.Body) {
 		text, _ := unquote(literal)
 		var members map[string]json.RawMessage
 		if json.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {

@@ -73,7 +73,7 @@ func (ch *changer) renameTexts() {
 		if file.IsDerived() || isPetrockPath(file.Path) {
 			continue
 		}
-		isHere := func(pos token.Pos) bool { return ch.fileAt(pos) == file }
+		isHere := func(pos token.Pos) bool { return fileAt(ch.view, pos) == file }
 		ours := ch.owns(file) || slices.ContainsFunc(slices.Collect(maps.Keys(ch.renamed)), isHere)
 		if ours {
 			docs := ch.renamedDocs(file)

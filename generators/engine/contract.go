@@ -320,11 +320,7 @@ func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text s
 	}
 	known = true
 	for _, file := range found.Files {
-		for node := range ast.Preorder(file.Syntax) {
-			pair, ok := node.(*ast.KeyValueExpr)
-			if !ok {
-				continue
-			}
+		for pair := range nodesOf[*ast.KeyValueExpr](file.Syntax) {
 			key, ok := pair.Key.(*ast.Ident)
 			if !ok || key.Name != "Instructions" {
 				continue

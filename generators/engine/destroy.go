@@ -265,9 +265,8 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 		if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
 			continue
 		}
-		for node := range ast.Preorder(file.Syntax) {
-			text, ok := node.(*ast.BasicLit)
-			if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
+		for text := range nodesOf[*ast.BasicLit](file.Syntax) {
+			if text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`" {
 				found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
 			}
 		}

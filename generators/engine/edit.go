@@ -289,11 +289,9 @@ func (e *Engine) completeGo(ctx context.Context, p *plan) error {
 		if err != nil {
 			return err
 		}
-		text, missing, err := e.resolver.Add(ctx, view, name, text)
-		if err != nil {
+		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
 			return err
 		}
-		p.missing = append(p.missing, missing...)
 		p.texts[name] = formatted(name, text)
 	}
 	return nil

@@ -161,19 +161,12 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typechec
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	place, _ := derive.PlaceOf(derive.Generator)
-	if len(e.before.Files(place.Dir)) == 0 {
-		return nil, nil, nil
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil {
-		return nil, nil, err
-	}
+	own, err := e.ownGenerators(ctx)
 	var all []gen.Generator
-	for _, c := range packages[0].Components {
+	for _, c := range own.Components {
 		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
 	}
-	return all, packages[0].Problems, nil
+	return all, own.Problems, err
 }
 
 // inputName returns the name in the input of a generator, or an empty string.

@@ -76,10 +76,8 @@ func ownDeclarations(file *ast.File, name string) []ast.Decl {
 			for node := range ast.Preorder(decl) {
 				switch node := node.(type) {
 				case *ast.Field: // of a struct, of parameters or of results
-					for used := range ast.Preorder(node.Type) {
-						if ident, ok := used.(*ast.Ident); ok {
-							wanted[ident.Name] = true
-						}
+					for used := range nodesOf[*ast.Ident](node.Type) {
+						wanted[used.Name] = true
 					}
 				case *ast.TypeSpec:
 					wanted[node.Name.Name] = true
@@ -119,10 +117,8 @@ func receiverName(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""
 	}
-	for node := range ast.Preorder(f.Recv.List[0].Type) {
-		if ident, ok := node.(*ast.Ident); ok {
-			return ident.Name
-		}
+	for ident := range nodesOf[*ast.Ident](f.Recv.List[0].Type) {
+		return ident.Name
 	}
 	return ""
 }

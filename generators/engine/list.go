@@ -162,12 +162,12 @@ func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c d
 	for _, pkg := range append(packages, made...) {
 		if len(pkg.Problems) > 0 && kind != "" {
 			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
-				return c, nil, e.deriveRefusal(newPlan(""), pkg)
+				return c, nil, deriveRefusal(pkg, nil)
 			}
 			continue
 		}
 		for _, c := range pkg.Components {
-			if kind != "" && !isMadeBy(c, kind, own) {
+			if kind != "" && !isMadeBy(c, kind, own.Components) {
 				continue
 			}
 			shown := c.Name

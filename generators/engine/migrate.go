@@ -81,7 +81,7 @@ func (e *Engine) findCommand(ctx context.Context, command string) (derive.Compon
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.deriveRefusal(newPlan(actionGenerate), packages[0])
+		return derive.Component{}, deriveRefusal(packages[0], nil)
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -122,7 +122,7 @@ func (m *migration) plan(edit gen.Edit) error {
 func (m *migration) setVersion() {
 	file := m.engine.before.File(m.result.File)
 	line := fmt.Sprintf("//petrock:version %d", m.result.Version+1)
-	doc, at := typeDoc(file, m.named.Obj().Pos())
+	doc, at := docAt(file, m.named.Obj().Pos())
 	if doc == nil {
 		m.replace(file, at, at, line+"\n")
 		return
@@ -149,9 +149,7 @@ func (m *migration) finish(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.result.EventType })
 	if at < 0 {
-		p := newPlan(actionGenerate)
-		p.texts = texts
-		return m.engine.deriveRefusal(p, packages[0])
+		return deriveRefusal(packages[0], texts)
 	}
 	component := packages[0].Components[at]
 	m.result.New = component.Stored()
@@ -208,9 +206,8 @@ func (m *migration) redirectUpgrades() {
 func (m *migration) chainCalls() {
 	for inspected := range m.packages() {
 		for _, file := range inspected.Files {
-			for node := range ast.Preorder(file.Syntax) {
-				call, ok := node.(*ast.CallExpr)
-				if !ok || file.IsDerived() || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
+			for call := range nodesOf[*ast.CallExpr](file.Syntax) {
+				if file.IsDerived() || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
 					continue
 				}
 				m.replace(file, call.End()-1, call.End(), ").Upgrade()")
@@ -336,11 +333,9 @@ func withoutUnused(text []byte, packages []string) []byte {
 		return text
 	}
 	used := map[string]bool{}
-	for node := range ast.Preorder(file) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if pkg, ok := selector.X.(*ast.Ident); ok {
-				used[pkg.Name] = true
-			}
+	for selector := range nodesOf[*ast.SelectorExpr](file) {
+		if pkg, ok := selector.X.(*ast.Ident); ok {
+			used[pkg.Name] = true
 		}
 	}
 	for _, spec := range slices.Backward(file.Imports) {

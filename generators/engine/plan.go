@@ -125,7 +125,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	e.step("deriving")
 	unread := e.unreadPackages()
 	if len(unread) > 0 && strict {
-		return e.deriveRefusal(p, unread[0])
+		return deriveRefusal(unread[0], p.texts)
 	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
@@ -137,7 +137,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
-			refusal := e.deriveRefusal(p, pkg)
+			refusal := deriveRefusal(pkg, p.texts)
 			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 			if err == nil && len(before[0].Problems) == 0 {
 				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
@@ -212,10 +212,11 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.recomputed[file] = true
 }
 
-func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
+// deriveRefusal refuses to derive from a package with problems. Some of its files may be planned.
+func deriveRefusal(pkg *derive.Package, planned map[string][]byte) *Refusal {
 	return &Refusal{
 		Reason:        fmt.Sprintf("cannot derive from %s:", pkg.Dir),
-		Diagnostics:   withLines(pkg.Problems, p.texts),
+		Diagnostics:   withLines(pkg.Problems, planned),
 		Remedy:        "Fix these errors first. Changes that do not involve this package still work.",
 		existedBefore: true,
 	}
@@ -322,16 +323,10 @@ type savedPlan struct {
 	Kind          string            `json:"kind"`
 	Input         string            `json:"input"` // JSON input of the generator
 	ProjectHashes map[string]string `json:"made"`  // see projectHashes
-	Files         []savedFile       `json:"files"` // the files that it would write
+	Files         []journal.Record  `json:"files"` // the files that it would write
 	Trial         *Trial            `json:"trial"` // the result of its examples
 
 	id string // set when the plan is read
-}
-
-type savedFile struct {
-	Path   string `json:"path"`
-	Before string `json:"before"` // hash; empty if the file does not exist
-	After  string `json:"after"`
 }
 
 // projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, go.mod,
@@ -383,7 +378,7 @@ func (p *plan) verifySaved() error {
 		return nil
 	}
 	for _, f := range p.files {
-		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
+		p.saved.Files = append(p.saved.Files, journal.Record{Path: f.Path, Before: journal.Hash(f.Before), After: journal.Hash(f.After)})
 	}
 	if p.applying == nil || slices.Equal(p.saved.Files, p.applying.Files) {
 		return nil

@@ -130,20 +130,17 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// staleSuffix follows the path of a stale file in [Result.Stale].
-const staleSuffix = " is stale; run petrock sync"
-
 // Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {
-		out.WriteString(f.Path + staleSuffix + "\n")
+		fmt.Fprintf(&out, "%s is stale; run petrock sync\n", f.Path)
 	}
 	writeLines(&out, "", r.Refused)
 	return out.String()
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each.
+// Impurities lists code that makes replay non-deterministic, one line each. Tests of projects call it.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	writeLines(&out, "", r.Impure)

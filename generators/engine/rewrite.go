@@ -74,15 +74,14 @@ func (r *rewrite) inspect(dir string) []*typecheck.InspectedPackage {
 }
 
 func (r *rewrite) replace(file *typecheck.File, start, end token.Pos, text string) {
-	at := r.view.Fset().File(start)
-	edit := textEdit{at.Offset(start), at.Offset(end), text}
+	edit := textEdit{r.offset(start), r.offset(end), text}
 	if !slices.Contains(r.edits[file.Path], edit) { // a field may have two paths
 		r.edits[file.Path] = append(r.edits[file.Path], edit)
 	}
 }
 
 func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
-	at := r.view.Fset().File(pos).Offset(pos)
+	at := r.offset(pos)
 	return slices.ContainsFunc(r.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
@@ -106,15 +105,11 @@ func (r *rewrite) renameUses(skip func(file *typecheck.File, pos token.Pos) bool
 				if file.IsDerived() {
 					continue
 				}
-				for node := range ast.Preorder(file.Syntax) {
-					ident, ok := node.(*ast.Ident)
-					if !ok || r.isPlanned(file, ident.Pos()) {
+				for ident := range nodesOf[*ast.Ident](file.Syntax) {
+					if r.isPlanned(file, ident.Pos()) {
 						continue
 					}
-					object := inspected.Info.Uses[ident]
-					if object == nil {
-						object = inspected.Info.Defs[ident]
-					}
+					object := inspected.Info.ObjectOf(ident)
 					if object == nil || object.Name() != ident.Name { // another name of an import
 						continue
 					}
@@ -155,8 +150,8 @@ func origin(object types.Object) types.Object {
 // noteUnbuilt notes files that are not built for this system and use names of renamed declarations.
 func (r *rewrite) noteUnbuilt(files []*typecheck.File) {
 	for _, file := range files {
-		for node := range ast.Preorder(file.Syntax) {
-			if ident, ok := node.(*ast.Ident); ok && slices.Contains(r.oldNames, ident.Name) {
+		for ident := range nodesOf[*ast.Ident](file.Syntax) {
+			if slices.Contains(r.oldNames, ident.Name) {
 				r.unbuilt = append(r.unbuilt, file.Path)
 				break
 			}
@@ -266,7 +261,7 @@ func (r *rewrite) recomment(file *typecheck.File, field *ast.Field, old, name st
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	var field *ast.Field
-	file := r.fileAt(v.Pos())
+	file := fileAt(r.view, v.Pos())
 	if file != nil {
 		field = enclosing[*ast.Field](file, v.Pos())
 	}
@@ -318,22 +313,34 @@ func fieldExtent(field *ast.Field) (start, end token.Pos) {
 
 // noteRemoved notes the packages that removed code uses, which the file may no longer use.
 func (r *rewrite) noteRemoved(file *typecheck.File, removed ast.Node) {
-	for node := range ast.Preorder(removed) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if pkg, ok := selector.X.(*ast.Ident); ok {
-				r.tidy[file.Path] = append(r.tidy[file.Path], pkg.Name)
-			}
+	for selector := range nodesOf[*ast.SelectorExpr](removed) {
+		if pkg, ok := selector.X.(*ast.Ident); ok {
+			r.tidy[file.Path] = append(r.tidy[file.Path], pkg.Name)
 		}
 	}
 }
 
-// typeDoc returns the doc comment of a type and the position of its declaration.
-func typeDoc(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
+// docAt returns the doc comment of a function or type and the position of its declaration.
+func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
+	if decl := enclosing[*ast.FuncDecl](file, pos); decl != nil {
+		return decl.Doc, decl.Pos()
+	}
 	spec, group := enclosing[*ast.TypeSpec](file, pos), enclosing[*ast.GenDecl](file, pos)
 	if spec.Doc == nil && len(group.Specs) == 1 {
 		return group.Doc, group.Pos()
 	}
 	return spec.Doc, spec.Pos()
+}
+
+// nodesOf returns the nodes of a type in a syntax tree, in depth-first order.
+func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for node := range ast.Preorder(root) {
+			if found, ok := node.(N); ok && !yield(found) {
+				return
+			}
+		}
+	}
 }
 
 // enclosing returns the innermost node of a type at a position, or the zero value.

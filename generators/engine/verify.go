@@ -142,10 +142,8 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 			if decl.Tok == token.IMPORT {
 				continue
 			}
-			for node := range ast.Preorder(decl) {
-				if field, ok := node.(*ast.Field); ok {
-					field.Tag = nil
-				}
+			for field := range nodesOf[*ast.Field](decl) {
+				field.Tag = nil
 			}
 		}
 		var out bytes.Buffer
