@@ -60,7 +60,7 @@ type Config struct {
 // A Wiring registers the tools, resources, prompts and extensions of a server.
 type Wiring struct {
 	// Register registers tools, resources and prompts. ctx is the context of the command. It does not
-	// end when serve gets a signal.
+	// end when serve gets a signal. It may be nil.
 	Register func(ctx context.Context, s *mcp.Server) error
 
 	// Extensions returns the extensions of a program with this name. They are opened in order after
@@ -185,8 +185,10 @@ func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool)
 		return nil, nil, err
 	}
 	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments})
-	if err := p.register(ctx, server); err != nil {
-		return nil, nil, err
+	if p.register != nil {
+		if err := p.register(ctx, server); err != nil {
+			return nil, nil, err
+		}
 	}
 	end, err = openAll(ctx, server, log, p.extensions)
 	return server, end, err

@@ -22,7 +22,7 @@ func Pages() []Page {
 	var pages []Page
 	for _, topic := range []string{
 		"tools", "fields", "directives", "testing", "editing", "features", "changing", "evolving", "workers",
-		"http", "oauth", "clients", "deployment", "agents", "undo", "generators", "trust",
+		"http", "oauth", "clients", "deployment", "scaling", "agents", "undo", "generators", "trust",
 	} {
 		text, err := files.ReadFile(topic + ".md")
 		if err != nil {
