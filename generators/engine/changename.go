@@ -113,8 +113,8 @@ func startsWithWord(name, start string) bool {
 	return ok && (rest == "" || !unicode.IsLower(next))
 }
 
-// isComponent reports whether a declaration of the package is another component, or a function of a fixed
-// place.
+// isComponent reports whether a declaration of the package is another component, or a function of a
+// fixed place.
 func (ch *changer) isComponent(name string) bool {
 	_, isFunc := ch.pkg.Scope().Lookup(name).(*types.Func)
 	return isFunc && ch.c.Feature == "" || slices.ContainsFunc(ch.others, func(c derive.Component) bool { return c.Func == name })

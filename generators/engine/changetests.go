@@ -353,7 +353,7 @@ func (edit *fieldEdit) editValue(value []byte, prefix string) []byte {
 	return value
 }
 
-// zeroJSON returns the JSON of the zero value of an output field. It is empty if the field is left out.
+// zeroJSON returns the JSON of the zero value of an output field. It is empty if it is left out.
 func zeroJSON(f gen.Field) []byte {
 	if f.Optional {
 		return nil

@@ -111,8 +111,7 @@ func belongs(decl ast.Decl, wanted map[string]bool, receiver, method string) boo
 	return false
 }
 
-// receiverName returns the type of a method's receiver, without its type parameters. It is empty for a
-// function.
+// receiverName returns the type of a method's receiver, without type parameters, or "" for a function.
 func receiverName(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""

@@ -22,8 +22,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A migration edits the source for a new version of a command: it renames and removes fields of the type with
-// all their uses, and sets //petrock:version. The generator then writes CreateV1 with the recorded fields.
+// A migration edits the source for a new version of a command: it renames and removes fields with all
+// their uses, and sets //petrock:version. The generator then writes CreateV1 with the recorded fields.
 type migration struct {
 	*rewrite
 	engine *Engine

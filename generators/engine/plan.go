@@ -79,7 +79,7 @@ func newPlan(action string) *plan {
 	}
 }
 
-// textOf returns the planned text of a file, or else its text on disk. It is nil if the file does not exist.
+// textOf returns the planned text of a file, or else its text on disk; nil if it does not exist.
 func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
 	if text, planned := p.texts[file]; planned {
 		return text, nil
@@ -371,8 +371,8 @@ func (p *plan) verifyUnchanged() error {
 	return refusal.orNil()
 }
 
-// verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved plan if
-// the generator now writes different files.
+// verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved
+// plan if the generator now writes different files.
 func (p *plan) verifySaved() error {
 	if p.saved == nil {
 		return nil

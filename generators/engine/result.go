@@ -140,7 +140,7 @@ func (r *Result) Stale() string {
 	return out.String()
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each. Tests of projects call it.
+// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call it.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	writeLines(&out, "", r.Impure)
