@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,12 +21,8 @@ import (
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		for _, word := range []string{"a ", "an ", "the ", "all ", "every ", "each ", "one "} { // see gen.DocSentence
-			if strings.HasPrefix(rest, "is "+word) {
-				rest = strings.TrimPrefix(rest, "is ")
-			}
-		}
-		text = gen.Capitalize(rest)
+		noun := regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`) // see gen.DocSentence
+		text = gen.Capitalize(noun.ReplaceAllString(rest, "$1"))
 	}
 	return text
 }
