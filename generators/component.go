@@ -107,7 +107,10 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft := gen.Draft{Kind: n.kind, Name: n.wire, Trial: n.trial()}
+	draft := gen.Draft{Kind: n.kind, Name: n.wire}
+	if len(n.examples)+len(n.given) > 0 {
+		draft.Trial = gen.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	}
 	if draft.Files, err = renderFiles("", source{n.path(), file}, source{n.testPath(), test}); err != nil {
 		return gen.Draft{}, err
 	}

@@ -369,7 +369,8 @@ func (f *finder) checkClashes() {
 		if c.Kind == Feature || c.Internal {
 			continue // clients do not see the name
 		}
-		if isReservedURI(c.URI) {
+		reserved := []string{"app://log", "app://log{?}", "app://features", "app://workers"}
+		if slices.Contains(reserved, withoutVariables(c.URI)) {
 			f.problemAt(c.File, c.Line, "%s has the URI %s, which is reserved for a server with features; change it with //petrock:uri", c.Func, c.URI)
 		}
 		names := []string{"name " + c.Name, "URI " + c.URI}
@@ -400,11 +401,6 @@ func (f *finder) checkClashes() {
 // only in them match the same URIs.
 func withoutVariables(uri string) string {
 	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
-}
-
-// isReservedURI reports whether every server with features has a resource at a URI.
-func isReservedURI(uri string) bool {
-	return slices.Contains([]string{"app://log", "app://log{?}", "app://features", "app://workers"}, withoutVariables(uri))
 }
 
 // fileOf returns the file of the project at a position, or nil.

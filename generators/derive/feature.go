@@ -8,7 +8,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
@@ -320,15 +319,6 @@ func wantedMethod(name, method string) string {
 		"Every":  "func (w *" + name + ") Every(ctx context.Context) error",
 	}[method]
 	return cmp.Or(known, "func (w *"+name+") "+method+"(ctx context.Context, c T, e app.Event) error with a command T")
-}
-
-func (f *finder) setVersion(c *Component, d directive) {
-	n, err := strconv.Atoi(d.text)
-	if err != nil || n < 1 {
-		f.problem(d.pos, "%q is not a version; write an integer above 0 (default 1), and increase it when the fields of the command change", d.text)
-		return
-	}
-	c.version = n
 }
 
 // checkState checks State and NewState, and adds the feature to the components.

@@ -191,7 +191,7 @@ func Variables(uri string) ([]string, error) {
 	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
 	parsed, err := url.Parse(plain)
 	switch {
-	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
+	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || regexp.MustCompile(`[^ -~]`).MatchString(uri):
 		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", uri)
 	case parsed.Scheme == "":
 		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", uri)
@@ -218,10 +218,6 @@ func Variables(uri string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func isPrintable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // Expand returns a URI template with the values of its variables. Only query variables are optional.

@@ -8,7 +8,9 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -20,12 +22,8 @@ import (
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		for _, word := range []string{"a ", "an ", "the ", "all ", "every ", "each ", "one "} { // see gen.DocSentence
-			if strings.HasPrefix(rest, "is "+word) {
-				rest = strings.TrimPrefix(rest, "is ")
-			}
-		}
-		text = gen.Capitalize(rest)
+		noun := regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`) // see gen.DocSentence
+		text = gen.Capitalize(noun.ReplaceAllString(rest, "$1"))
 	}
 	return text
 }
@@ -163,28 +161,26 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 		case "makes":
 			f.setMakes(c, d)
 		case "version":
-			f.setVersion(c, d)
+			var err error
+			if c.version, err = strconv.Atoi(d.text); err != nil || c.version < 1 {
+				f.problem(d.pos, "%q is not a version; write an integer above 0 (default 1), and increase it when the fields of the command change", d.text)
+			}
 		case "event":
 			c.EventType = d.text
 			if name, err := gen.ParseName(d.text); err != nil || name.Wire() != d.text {
 				f.problem(d.pos, "//petrock:event %s is invalid; write the name of the command in the event log, such as create", d.text)
 			}
 		case "alias":
-			f.addAliases(c, d)
+			for word := range strings.FieldsSeq(d.text) {
+				if err := gen.CheckWireName(word, f.Name); err != nil {
+					f.problem(d.pos, "%v", err)
+				}
+				c.Aliases = append(c.Aliases, word)
+			}
 		}
 	}
 	if c.Internal && len(c.scopes) > 0 {
 		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
-	}
-}
-
-// addAliases adds the deprecated names of a tool.
-func (f *finder) addAliases(c *Component, d directive) {
-	for word := range strings.FieldsSeq(d.text) {
-		if err := gen.CheckWireName(word, f.Name); err != nil {
-			f.problem(d.pos, "%v", err)
-		}
-		c.Aliases = append(c.Aliases, word)
 	}
 }
 

@@ -413,10 +413,7 @@ func parseQuoted(text string) (string, error) {
 // scripts and emoji need them.
 func IsText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
-	if r == nonJoiner || r == joiner {
-		return true
-	}
-	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return r == nonJoiner || r == joiner || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 func printable(r rune) rune {

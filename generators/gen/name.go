@@ -52,15 +52,8 @@ func (n Name) Human() string {
 	})
 }
 
-func (n Name) words() []string {
-	if n.wire == "" {
-		return nil
-	}
-	return strings.Split(n.wire, "_")
-}
-
 func (n Name) join(separator string, form func(word string) string) string {
-	words := n.words()
+	words := strings.Split(n.wire, "_")
 	for i, word := range words {
 		words[i] = form(word)
 	}

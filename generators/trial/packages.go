@@ -281,18 +281,15 @@ func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackag
 		s.Skipped++
 	case test.result == "fail", test.result == "" && crashLine(test.output) != "":
 		failure := test.failure(b, dir, t.limits)
-		if failure.Test = name; failure.Message == "" && pkg.hasFailedSubtest(name) {
+		isFailedSubtest := func(other string) bool {
+			return strings.HasPrefix(other, name+"/") && pkg.tests[other].result == "fail"
+		}
+		if failure.Test = name; failure.Message == "" && slices.ContainsFunc(pkg.order, isFailedSubtest) {
 			return
 		}
 		failure.Message = cmp.Or(failure.Message, "failed without a message")
 		s.Failures = append(s.Failures, failure)
 	}
-}
-
-func (p *testedPackage) hasFailedSubtest(name string) bool {
-	return slices.ContainsFunc(p.order, func(other string) bool {
-		return strings.HasPrefix(other, name+"/") && p.tests[other].result == "fail"
-	})
 }
 
 // failure separates the messages of a test from its other output. A crash replaces both.

@@ -358,12 +358,8 @@ func goKey() string {
 	}
 	addText(hash, "format", []byte("4"))
 	addStat(hash, program)
-	var settings []string
-	for _, setting := range os.Environ() {
-		if strings.HasPrefix(setting, "GO") || strings.HasPrefix(setting, "CGO_") || strings.HasPrefix(setting, "HOME=") || strings.HasPrefix(setting, "XDG_") {
-			settings = append(settings, setting)
-		}
-	}
+	relevant := regexp.MustCompile(`^(GO|CGO_|HOME=|XDG_)`)
+	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !relevant.MatchString(setting) })
 	slices.Sort(settings)
 	addText(hash, "environment", []byte(strings.Join(settings, "\n")))
 	if config, err := os.UserConfigDir(); err == nil {
