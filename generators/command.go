@@ -23,11 +23,8 @@ type CommandInput struct {
 // Command creates a command: a tool that changes the state of a feature. It also creates the feature if
 // needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "command", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "command", in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
 		return gen.Draft{}, err
 	}
 	if in.Check != "" {
@@ -38,11 +35,8 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 			return gen.Draft{}, err
 		}
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output)
+	input, output, err := n.inputOutput(p, in.Fields, in.Output, "Check", "Apply")
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.checkMethodNames(input.fields, "Check", "Apply"); err != nil {
 		return gen.Draft{}, err
 	}
 
@@ -56,18 +50,21 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.draft(p, file, test, err)
 }
 
-// inputOutput returns the input and output types of a tool, command or query.
-func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string) (input, output structure, err error) {
+// inputOutput returns the input and output types of a tool, command or query with methods.
+func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string, methods ...string) (input, output structure, err error) {
 	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
 	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
 		input = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
 		output.logged = true
 	}
-	if input.fields, err = gen.ParseFields(inputFields); err != nil {
-		return input, output, err
+	if input.fields, err = gen.ParseFields(inputFields); err == nil {
+		output.fields, err = gen.ParseFields(outputFields)
 	}
-	if output.fields, err = gen.ParseFields(outputFields); err != nil {
+	if err == nil {
+		err = n.checkMethodNames(input.fields, methods...)
+	}
+	if err != nil {
 		return input, output, err
 	}
 	n.useDeclaredEnums(p, input.fields, output.fields)
@@ -82,9 +79,6 @@ func (n *component) inputOutput(p gen.Project, inputFields, outputFields []strin
 // useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
 // values of such types that fields name.
 func (n component) useDeclaredEnums(p gen.Project, lists ...[]gen.Field) {
-	if n.feature == "" {
-		return
-	}
 	known := n.knownFeature(p, n.feature)
 	if known == nil {
 		return
@@ -141,18 +135,12 @@ type QueryInput struct {
 
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "query", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "query", in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
-		return gen.Draft{}, err
-	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output)
+	input, output, err := n.inputOutput(p, in.Fields, in.Output, "Answer")
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.checkMethodNames(input.fields, "Answer"); err != nil {
 		return gen.Draft{}, err
 	}
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ type component struct {
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
-func newComponent(p gen.Project, kind, dir, text, description string) (component, error) {
+func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
 	name, err := gen.ParseName(text)
 	if err != nil {
 		return component{}, err
@@ -59,7 +60,7 @@ func newComponent(p gen.Project, kind, dir, text, description string) (component
 	if !name.IsExact() {
 		n.directives = append(n.directives, "name "+n.wire)
 	}
-	return n, nil
+	return n, n.setImplementation(p, in, false)
 }
 
 // about returns the doc comment after the name: the description, or a placeholder.
@@ -106,7 +107,10 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	draft := gen.Draft{Kind: n.kind, Name: n.wire, Trial: n.trial()}
+	draft := gen.Draft{Kind: n.kind, Name: n.wire}
+	if len(n.examples)+len(n.given) > 0 {
+		draft.Trial = gen.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	}
 	if draft.Files, err = renderFiles("", source{n.path(), file}, source{n.testPath(), test}); err != nil {
 		return gen.Draft{}, err
 	}
@@ -230,36 +234,26 @@ func textRow(e gen.Example) (input, output *jen.Statement, err error) {
 
 // singular returns the singular of a noun, and false if it is unknown.
 func singular(plural string) (string, bool) {
-	switch plural {
-	case "people":
-		return "person", true
-	case "men", "women":
-		return strings.TrimSuffix(plural, "en") + "an", true
-	case "children":
-		return "child", true
-	case "mice":
-		return "mouse", true
-	case "feet":
-		return "foot", true
-	case "lives", "knives", "wives":
-		return strings.TrimSuffix(plural, "ves") + "fe", true
-	case "leaves", "shelves", "halves", "wolves":
-		return strings.TrimSuffix(plural, "ves") + "f", true
-	case "movies", "cookies", "ties", "pies", "zombies", "selfies", "rookies":
-		return strings.TrimSuffix(plural, "s"), true
-	case "quizzes":
-		return "quiz", true
-	case "statuses", "buses", "bonuses", "viruses", "aliases", "gases", "heroes", "potatoes", "tomatoes", "echoes", "vetoes":
-		return strings.TrimSuffix(plural, "es"), true
-	case "caches", "aches", "headaches", "niches", "avalanches":
-		return strings.TrimSuffix(plural, "s"), true
-	case "axes", "news", "lens", "series", "species", "always", "physics", "mathematics", "analytics", "logistics", "sales", "goods", "settings", "chaos":
+	const uncountable = "axes news lens series species always physics mathematics analytics logistics sales goods settings chaos"
+	if slices.Contains(strings.Fields(uncountable), plural) {
 		return "", false
 	}
-	return regularSingular(plural)
-}
-
-func regularSingular(plural string) (string, bool) {
+	for _, rule := range []struct{ words, suffix, ending string }{
+		{"people", "ople", "rson"},
+		{"men women", "en", "an"},
+		{"children", "ren", ""},
+		{"mice", "ice", "ouse"},
+		{"feet", "eet", "oot"},
+		{"lives knives wives", "ves", "fe"},
+		{"leaves shelves halves wolves", "ves", "f"},
+		{"movies cookies ties pies zombies selfies rookies caches aches headaches niches avalanches", "s", ""},
+		{"quizzes", "zes", ""},
+		{"statuses buses bonuses viruses aliases gases heroes potatoes tomatoes echoes vetoes", "es", ""},
+	} {
+		if slices.Contains(strings.Fields(rule.words), plural) {
+			return strings.TrimSuffix(plural, rule.suffix) + rule.ending, true
+		}
+	}
 	stem, ok := strings.CutSuffix(plural, "s")
 	if !ok || len(stem) < 2 {
 		return "", false
@@ -281,10 +275,8 @@ func regularSingular(plural string) (string, bool) {
 }
 
 func article(noun string) string {
-	switch {
-	case strings.HasPrefix(noun, "user"), strings.HasPrefix(noun, "uni"), strings.HasPrefix(noun, "use"), strings.HasPrefix(noun, "euro"), strings.HasPrefix(noun, "one"):
-		return "a"
-	case strings.HasPrefix(noun, "hour"), strings.ContainsAny(noun[:1], "aeiouAEIOU"):
+	startsWithVowel := regexp.MustCompile(`^(hour|[aeiouAEIOU])`).MatchString(noun)
+	if startsWithVowel && !regexp.MustCompile(`^(uni|use|euro|one)`).MatchString(noun) {
 		return "an"
 	}
 	return "a"

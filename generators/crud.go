@@ -36,12 +36,7 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 		return gen.Draft{}, err
 	}
 	draft.Files, err = renderFiles(featureDir(c.feature), append([]source{
-		{"state.go", c.state()},
-		{"create.go", c.create()},
-		{"update.go", c.update()},
-		{"delete.go", c.remove()},
-		{"get.go", c.get()},
-		{"list.go", c.list()},
+		{"state.go", c.state()}, c.create(), c.update(), c.remove(), c.get(), {"list.go", c.list()},
 	}, tests...)...)
 	if err != nil {
 		return gen.Draft{}, err
@@ -82,7 +77,8 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		if one, ok := singular(in.Name); ok && !isCRUDName(goName(one)) {
+		one, _ := singular(in.Name)
+		if name, err := gen.ParseName(one); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}
 	}
@@ -105,17 +101,9 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
 }
 
-func goName(word string) string {
-	name, err := gen.ParseName(word)
-	if err != nil {
-		return ""
-	}
-	return name.Go()
-}
-
 // isCRUDName reports whether a feature with crud uses a Go name for something other than its items.
 func isCRUDName(name string) bool {
-	return slices.Contains([]string{"", "Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
+	return slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
 }
 
 // variableName returns the name of a variable of a type: post, or item if that name is taken.
@@ -205,19 +193,22 @@ func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
 }
 
-// writeCommand writes the type of a command or query, which shares the enums of the items.
-func (c crud) writeCommand(file gen.GoFile, name, about string, directives []string, fields ...gen.Field) {
-	structure{name: name, prefix: c.typ, about: about, directives: directives, logged: true, fields: fields}.writeType(file)
+// command returns the file of a command or query: its type, which shares the enums of the items, and its
+// methods.
+func (c crud) command(s structure, methods string, imports ...string) source {
+	file := c.file()
+	s.prefix, s.logged = c.typ, true
+	s.writeType(file)
+	c.text(file, methods, append(imports, "context")...)
+	return source{strings.ToLower(s.name) + ".go", file}
 }
 
-func (c crud) create() gen.GoFile {
-	file := c.file()
-	c.writeCommand(file, "Create", fmt.Sprintf("adds %s %s.", article(c.one), c.one), []string{"hints additive"}, c.fields...)
-	set := ""
+func (c crud) create() source {
+	about, set := fmt.Sprintf("adds %s %s.", article(c.one), c.one), ""
 	for _, f := range c.fields {
 		set += fmt.Sprintf("%s: c.%[1]s,\n", f.Go)
 	}
-	c.text(file, `// Check accepts every $one: the schema validates the fields.
+	return c.command(structure{name: "Create", about: about, directives: []string{"hints additive"}, fields: c.fields}, `// Check accepts every $one: the schema validates the fields.
 func (c Create) Check(ctx context.Context, s *State) error {
 	return nil
 }
@@ -233,8 +224,7 @@ func (c Create) Apply(s *State, e app.Event) $type {
 	s.$all[$item.ID] = $item
 	s.Order = append(s.Order, $item.ID)
 	return *$item
-}`, "context", c.p.Import("core/app"))
-	return file
+}`, c.p.Import("core/app"))
 }
 
 func (c crud) updateFields() []gen.Field {
@@ -246,10 +236,8 @@ func (c crud) updateFields() []gen.Field {
 	return fields
 }
 
-func (c crud) update() gen.GoFile {
-	file := c.file()
-	c.writeCommand(file, "Update", fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), []string{"hints idempotent"}, c.updateFields()...)
-	set := ""
+func (c crud) update() source {
+	about, set := fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), ""
 	for _, f := range c.fields {
 		star := "*"
 		if f.Optional || f.Type.MayBeNil() {
@@ -257,7 +245,7 @@ func (c crud) update() gen.GoFile {
 		}
 		set += fmt.Sprintf("if c.%s != nil {\n$item.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
 	}
-	c.text(file, `// Check refuses an unknown id.
+	return c.command(structure{name: "Update", about: about, directives: []string{"hints idempotent"}, fields: c.updateFields()}, `// Check refuses an unknown id.
 func (c Update) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
 }
@@ -267,14 +255,12 @@ func (c Update) Apply(s *State, e app.Event) $type {
 	$item := s.$all[c.ID]
 	`+set+`$item.UpdatedAt = e.Time
 	return *$item
-}`, "context", c.p.Import("core/app"))
-	return file
+}`, c.p.Import("core/app"))
 }
 
-func (c crud) remove() gen.GoFile {
-	file := c.file()
-	c.writeCommand(file, "Delete", fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one), []string{"hints destructive idempotent"}, c.idField())
-	c.text(file, `// Check refuses an unknown id.
+func (c crud) remove() source {
+	about := fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one)
+	return c.command(structure{name: "Delete", about: about, directives: []string{"hints destructive idempotent"}, fields: []gen.Field{c.idField()}}, `// Check refuses an unknown id.
 func (c Delete) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
 }
@@ -296,21 +282,17 @@ func (s *State) removeID(at int) {
 		return
 	}
 	s.Order = slices.Delete(s.Order, at, at+1)
-}`, "context", "slices", c.p.Import("core/app"))
-	return file
+}`, "slices", c.p.Import("core/app"))
 }
 
-func (c crud) get() gen.GoFile {
-	file := c.file()
-	c.writeCommand(file, "Get", "returns one "+c.one+".", nil, c.idField())
-	c.text(file, `// Answer returns the $one.
+func (c crud) get() source {
+	return c.command(structure{name: "Get", about: "returns one " + c.one + ".", fields: []gen.Field{c.idField()}}, `// Answer returns the $one.
 func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
 	if err := s.checkID(q.ID); err != nil {
 		return $type{}, err
 	}
 	return *s.$all[q.ID], nil
-}`, "context")
-	return file
+}`)
 }
 
 // list returns the query that lists items in pages. Its cost depends on the page, not on the number of items.

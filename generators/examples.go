@@ -111,10 +111,7 @@ func (n component) checkStep(p gen.Project, i int, s Step) (later time.Duration,
 }
 
 func (s Step) check(i int) (gen.Example, error) {
-	example := gen.Example{Name: s.Name, Output: s.Output, Error: s.Error}
-	if example.Name == "" {
-		example.Name = "example " + strconv.Itoa(i+1)
-	}
+	example := gen.Example{Name: cmp.Or(s.Name, "example "+strconv.Itoa(i+1)), Output: s.Output, Error: s.Error}
 	if _, err := gen.ParseDescription(example.Name); err != nil || strings.ContainsAny(example.Name, "/#\\") {
 		return example, fmt.Errorf("invalid example name %q; use a few plain words", example.Name)
 	}

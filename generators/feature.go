@@ -188,7 +188,11 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("predeclared in Go; try my%s", name)
 	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
 		return refuse("reserved by Go, git or Windows; try posts")
-	case isReservedPackage(name):
+	case slices.Contains([]string{ // imports and declarations of derived files and tests
+		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
+		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
+		"main", "init", "wire", "register", "serve", "appserve", "oauth", "postgres",
+	}, name):
 		return refuse("used by generated code; try my%s", name)
 	}
 	if err := gen.CheckWireName(name, p.Name); err != nil {
@@ -200,18 +204,8 @@ func checkFeature(p gen.Project, name string) error {
 	return nil
 }
 
-// isReservedPackage reports whether a package name conflicts with imports or declarations of derived
-// files and tests.
-func isReservedPackage(name string) bool {
-	return slices.Contains([]string{
-		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
-		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth", "postgres",
-	}, name)
-}
-
 // newFeatureComponent returns a component of a feature, from a name such as posts/publish.
-func newFeatureComponent(p gen.Project, kind, text, description string) (component, error) {
+func newFeatureComponent(p gen.Project, kind, text, description string, in Implementation) (component, error) {
 	feature, rest, ok := strings.Cut(text, "/")
 	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
 		return component{}, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
@@ -236,8 +230,10 @@ func newFeatureComponent(p gen.Project, kind, text, description string) (compone
 	if isReserved(n.goName) {
 		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
 	}
-	n.description, err = gen.ParseDescription(description)
-	return n, err
+	if n.description, err = gen.ParseDescription(description); err != nil {
+		return component{}, err
+	}
+	return n, n.setImplementation(p, in, false)
 }
 
 // isReserved reports whether the package of a feature uses a Go name for something else.
@@ -245,10 +241,10 @@ func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
-// knownFeature returns a feature of the project, or nil. It asks the project once.
+// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be empty.
 func (n component) knownFeature(p gen.Project, name string) *gen.Feature {
 	known, ok := n.features[name]
-	if !ok && p.Feature != nil {
+	if !ok && p.Feature != nil && name != "" {
 		known = p.Feature(name)
 		n.features[name] = known
 	}
@@ -377,11 +373,7 @@ func (n component) inputOf(p gen.Project, tool string) shape {
 	if tool == n.wire {
 		return n.input
 	}
-	feature := featureOf(p, tool)
-	if feature == "" {
-		return shape{}
-	}
-	known := n.knownFeature(p, feature)
+	known := n.knownFeature(p, featureOf(p, tool))
 	if known == nil {
 		return shape{}
 	}

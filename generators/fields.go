@@ -166,10 +166,3 @@ func wrongField(fields []gen.Field) (gen.Field, any, bool) {
 	}
 	return gen.Field{}, nil, false
 }
-
-func (n component) trial() gen.Trial {
-	if len(n.examples)+len(n.given) == 0 {
-		return gen.Trial{}
-	}
-	return gen.Trial{Test: "Test" + n.goName, Examples: n.examples}
-}

@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,10 +34,8 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	if in.Name == "" {
-		in.Name = f.Name()
-	}
-	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
+	in.Name = cmp.Or(in.Name, f.Name())
+	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, Implementation{})
 	if err != nil {
 		if _, wrong := gen.ParseDescription(in.Description); in.Name == f.Name() && wrong == nil {
 			err = fmt.Errorf("%w; set \"name\" for the tool of %s", err, f.Ref)
@@ -58,7 +57,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	file := n.file(p)
 	w := &wrapper{component: n, function: f, params: params, results: results}
 	w.write(file)
-	test := n.requiredTest(p, params.required())
+	test := n.requiredTest(p, params.hasRequired)
 	if len(n.examples) > 0 {
 		test, err = n.toolExamples(p)
 	}
@@ -168,13 +167,10 @@ func (w *wrapper) next() []string {
 	return append(next, fmt.Sprintf("go test ./%s", w.dir))
 }
 
-// firstRequired returns the first required property of a schema, or "" if there is none.
-func firstRequired(schema json.RawMessage) string {
+// hasRequired reports whether a schema has required properties.
+func hasRequired(schema json.RawMessage) bool {
 	var document struct{ Required []string }
-	if json.Unmarshal(schema, &document) != nil || len(document.Required) == 0 {
-		return ""
-	}
-	return document.Required[0]
+	return json.Unmarshal(schema, &document) == nil && len(document.Required) > 0
 }
 
 // structOf returns the struct type that t is or points to, and whether t is a pointer. It returns nil
@@ -216,20 +212,14 @@ func (p *fieldNamer) add(v *types.Var, number int, typ types.Type, optional bool
 		}
 		name, _ = gen.NameOfValue(text) // cannot fail: the fallback has letters
 	}
-	for base, number := text, 2; p.isTaken(text, name.Go()); number++ {
+	isTaken := func(other wrapperField) bool { return strings.EqualFold(other.name, text) || other.goName == name.Go() }
+	for base, number := text, 2; slices.ContainsFunc(p.list, isTaken); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
 		name, _ = gen.NameOfValue(text) // cannot fail: base is valid
 	}
 	field := wrapperField{name: text, goName: name.Go(), source: v.Name(), typ: typ, optional: optional}
 	p.list = append(p.list, field)
 	return field
-}
-
-// isTaken reports whether a field has the JSON name, ignoring case, or the Go name.
-func (p *fieldNamer) isTaken(name, goName string) bool {
-	return slices.ContainsFunc(p.list, func(other wrapperField) bool {
-		return strings.EqualFold(other.name, name) || other.goName == goName
-	})
 }
 
 // variable returns an unused variable name for the field.
@@ -253,11 +243,11 @@ func isKeywordOrBuiltin(name string) bool {
 
 // params maps the input of the tool to the parameters of the function.
 type params struct {
-	whole     types.Type     // a struct of the project that is the input itself, or nil
-	fields    []wrapperField // fields of the input, if whole is nil
-	arguments []string       // of the call
-	used      []string       // of ctx and in
-	needs     string         // a property that whole requires; may be empty
+	whole       types.Type     // a struct of the project that is the input itself, or nil
+	fields      []wrapperField // fields of the input, if whole is nil
+	arguments   []string       // of the call
+	used        []string       // of ctx and in
+	hasRequired bool           // the input has required properties
 }
 
 // nameIfUsed returns the name of a parameter of the tool, or _ if it is unused.
@@ -266,16 +256,6 @@ func (p params) nameIfUsed(name string) string {
 		return name
 	}
 	return "_"
-}
-
-// required returns a required property, or "" if there is none.
-func (p params) required() string {
-	for _, f := range p.fields {
-		if !f.optional {
-			return f.name
-		}
-	}
-	return p.needs
 }
 
 // paramsOf maps the parameters of a function. A context parameter gets the context of the tool. A struct
@@ -307,12 +287,13 @@ func paramsOf(f *gen.Function, module string) (params, error) {
 			address = "&"
 		}
 		if vars.Len() == contexts+1 && isInput(typ, schema, module) {
-			p.whole, p.needs = typ, firstRequired(schema)
+			p.whole, p.hasRequired = typ, hasRequired(schema)
 			p.arguments = append(p.arguments, address+"in")
 			continue
 		}
 		variadic := f.Signature.Variadic() && i == vars.Len()-1
 		field := fields.add(v, i+1, typ, variadic || isPointer(typ))
+		p.hasRequired = p.hasRequired || !field.optional
 		argument := address + "in." + field.goName
 		if variadic {
 			argument += "..."

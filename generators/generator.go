@@ -322,13 +322,10 @@ func (n component) checkGeneratorName(typed string) error {
 
 // plural returns the regular plural of a noun.
 func plural(noun string) string {
-	ends := func(endings ...string) bool {
-		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(noun, ending) })
-	}
 	switch {
-	case ends("s", "x", "z", "ch", "sh"):
+	case regexp.MustCompile(`(s|x|z|ch|sh)$`).MatchString(noun):
 		return noun + "es"
-	case ends("y") && !ends("ay", "ey", "iy", "oy", "uy") && len(noun) > 1:
+	case regexp.MustCompile(`[^aeiou]y$`).MatchString(noun):
 		return strings.TrimSuffix(noun, "y") + "ies"
 	}
 	return noun + "s"

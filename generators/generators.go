@@ -51,10 +51,10 @@ func (n component) listedTest(p gen.Project, list string) gen.GoFile {
 	})
 }
 
-// requiredTest is listedTest for a tool with a required property. It calls the tool without the
-// property, which fails before the function runs.
-func (n component) requiredTest(p gen.Project, required string) gen.GoFile {
-	if required == "" {
+// requiredTest is listedTest for a tool. If its input has required properties, the test calls the tool
+// without them, which fails before the function runs.
+func (n component) requiredTest(p gen.Project, hasRequired bool) gen.GoFile {
+	if !hasRequired {
 		return n.listedTest(p, "Tools")
 	}
 	return n.test(p, func(file gen.GoFile) string {

@@ -1,10 +1,12 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
+	"go/types"
 	"maps"
 	"reflect"
 	"slices"
@@ -74,11 +76,8 @@ func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
 		return "", nil, true
 	}
 	key, rest, _ := strings.Cut(tag, ",")
-	if key == "" {
-		key = f.Name
-	}
 	options = strings.Split(rest, ",")
-	return key, options, f.Name != "" && !slices.Contains(options, "string")
+	return cmp.Or(key, f.Name), options, f.Name != "" && !slices.Contains(options, "string")
 }
 
 // canBeEmpty reports whether omitempty leaves out the zero value of a type.
@@ -89,16 +88,20 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.ArrayType:
 		return t.Len == nil
 	case *ast.Ident:
-		return isPredeclared(t.Name) || slices.Contains(s.strings, t.Name)
+		return predeclared(t.Name) != nil || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
-		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, typeText(t))
+		return slices.Contains([]string{"time.Duration", "json.RawMessage"}, types.ExprString(t))
 	}
 	return false
 }
 
-func isPredeclared(name string) bool {
-	return slices.Contains([]string{"any", "string", "bool", "int", "int8", "int16", "int32", "int64",
-		"uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float64"}, name)
+// predeclared returns a pointer to a value of a predeclared type, and nil for other types.
+func predeclared(name string) any {
+	return map[string]any{
+		"any": new(any), "string": new(string), "bool": new(bool), "float64": new(float64), "rune": new(rune), "byte": new(byte),
+		"int": new(int64), "int8": new(int8), "int16": new(int16), "int32": new(int32), "int64": new(int64),
+		"uint": new(uint64), "uint8": new(uint8), "uint16": new(uint16), "uint32": new(uint32), "uint64": new(uint64),
+	}[name]
 }
 
 type goValue struct {
@@ -125,12 +128,12 @@ func (s shape) value(t ast.Expr, raw json.RawMessage, elided bool) (goValue, boo
 	case *ast.MapType:
 		return s.dictionary(t, raw, elided)
 	case *ast.SelectorExpr:
-		return special(typeText(t), raw)
+		return special(types.ExprString(t), raw)
 	case *ast.Ident:
 		switch {
 		case t.Name == "any":
 			return s.anyValue(raw)
-		case isPredeclared(t.Name):
+		case predeclared(t.Name) != nil:
 			return basic(t.Name, raw)
 		case slices.Contains(s.strings, t.Name):
 			v, ok := basic("string", raw)
@@ -145,7 +148,7 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 	if t.Len != nil {
 		return goValue{}, false
 	}
-	if name := typeText(t.Elt); name == "byte" || name == "uint8" {
+	if name := types.ExprString(t.Elt); name == "byte" || name == "uint8" {
 		var text string
 		data, err := []byte(nil), strictjson.Unmarshal(raw, &text)
 		if err == nil {
@@ -171,7 +174,7 @@ func (s shape) list(t *ast.ArrayType, raw json.RawMessage, elided bool) (goValue
 
 func (s shape) dictionary(t *ast.MapType, raw json.RawMessage, elided bool) (goValue, bool) {
 	var entries map[string]json.RawMessage
-	if typeText(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
+	if types.ExprString(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
 		return goValue{}, false
 	}
 	var items []jen.Code
@@ -193,7 +196,7 @@ func (s shape) composite(t ast.Expr, elided bool) *jen.Statement {
 }
 
 func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
-	kind := ""
+	kind := "float64"
 	switch strictjson.First(raw) {
 	case '"':
 		kind = "string"
@@ -203,48 +206,33 @@ func (s shape) anyValue(raw json.RawMessage) (goValue, bool) {
 		return s.value(&ast.ArrayType{Elt: ast.NewIdent("any")}, raw, false)
 	case '{':
 		return s.value(&ast.MapType{Key: ast.NewIdent("string"), Value: ast.NewIdent("any")}, raw, false)
-	default:
-		kind = "float64"
 	}
 	v, ok := basic(kind, raw)
 	return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero
 }
 
+// basic returns the value of a predeclared type that encodes to raw.
 func basic(name string, raw json.RawMessage) (goValue, bool) {
-	text := strings.TrimSpace(string(raw))
+	pointer := predeclared(name)
+	if strictjson.Unmarshal(raw, pointer) != nil {
+		return goValue{}, false
+	}
+	v, text := reflect.ValueOf(pointer).Elem(), strings.TrimSpace(string(raw))
+	result := goValue{code: jen.Id(text), empty: v.IsZero(), zero: v.IsZero()}
 	switch name {
 	case "string":
-		var v string
-		ok := strictjson.Unmarshal(raw, &v) == nil && !strings.ContainsRune(v, utf8.RuneError)
-		return goValue{code: jen.Lit(v), empty: v == "", zero: v == ""}, ok
+		result.code = jen.Lit(v.String())
+		return result, !strings.ContainsRune(v.String(), utf8.RuneError)
 	case "bool":
-		v := text == "true"
-		return goValue{code: jen.Lit(v), empty: !v, zero: !v}, v || text == "false"
 	case "float64":
-		v, err := strconv.ParseFloat(text, 64)
-		again, _ := json.Marshal(v)
-		literal := text
-		if !strings.ContainsAny(literal, ".e") {
-			literal += ".0"
+		if !strings.ContainsAny(text, ".e") {
+			result.code = jen.Id(text + ".0")
 		}
-		return goValue{code: jen.Id(literal), empty: v == 0, zero: v == 0}, err == nil && string(again) == text && text != "-0"
+	default:
+		result.converts = name != "int"
 	}
-	bits := map[string]int{"int8": 8, "int16": 16, "int32": 32, "rune": 32, "uint8": 8, "byte": 8, "uint16": 16, "uint32": 32}[name]
-	if bits == 0 {
-		bits = 64
-	}
-	var again string
-	var err error
-	if strings.HasPrefix(name, "u") || name == "byte" {
-		var v uint64
-		v, err = strconv.ParseUint(text, 10, bits)
-		again = strconv.FormatUint(v, 10)
-	} else {
-		var v int64
-		v, err = strconv.ParseInt(text, 10, bits)
-		again = strconv.FormatInt(v, 10)
-	}
-	return goValue{code: jen.Id(text), empty: text == "0", zero: text == "0", converts: name != "int"}, err == nil && again == text
+	again, _ := json.Marshal(v.Interface())
+	return result, string(again) == text && text != "-0"
 }
 
 func special(name string, raw json.RawMessage) (goValue, bool) {
@@ -256,7 +244,9 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		}
 		at, err := time.Parse(time.RFC3339Nano, text)
 		ok := err == nil && strings.HasSuffix(text, "Z") && at.Format(time.RFC3339Nano) == text
-		return goValue{code: timeCode(at), zero: at.IsZero()}, ok
+		code := jen.Qual("time", "Date").Call(jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
+			jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"))
+		return goValue{code: code, zero: at.IsZero()}, ok
 	case "time.Duration":
 		v, ok := basic("int64", raw)
 		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
@@ -267,14 +257,6 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(rawLit(text))}, err == nil
 	}
 	return goValue{}, false
-}
-
-// timeCode returns a time in UTC: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).
-func timeCode(at time.Time) *jen.Statement {
-	return jen.Qual("time", "Date").Call(
-		jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
-		jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"),
-	)
 }
 
 // typeCode returns a type as jennifer code. It supports the same types as value.
@@ -292,23 +274,10 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 		}
 		return jen.Qual("time", t.Sel.Name)
 	case *ast.Ident:
-		if s.path != "" && !isPredeclared(t.Name) {
+		if s.path != "" && predeclared(t.Name) == nil {
 			return jen.Qual(s.path, t.Name)
 		}
 		return jen.Id(t.Name)
 	}
 	return jen.Null()
-}
-
-// typeText returns the source of an identifier or selector, such as time.Time, and "" for other types.
-func typeText(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.Ident:
-		return t.Name
-	case *ast.SelectorExpr:
-		if x, ok := t.X.(*ast.Ident); ok {
-			return x.Name + "." + t.Sel.Name
-		}
-	}
-	return ""
 }

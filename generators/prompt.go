@@ -17,11 +17,8 @@ type PromptInput struct {
 
 // Prompt creates a prompt, a message template that users choose in their client.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
-	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description)
+	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description, Implementation(in.TextImplementation))
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	arguments, err := gen.ParseFields(in.Fields)

@@ -24,11 +24,8 @@ type ResourceInput struct {
 
 // Resource creates a resource that clients read at a URI.
 func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
-	n, err := newComponent(p, "resource", "resources", in.Name, in.Description)
+	n, err := newComponent(p, "resource", "resources", in.Name, in.Description, Implementation(in.TextImplementation))
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, Implementation(in.TextImplementation), false); err != nil {
 		return gen.Draft{}, err
 	}
 	variables, err := derive.Variables(in.URI)

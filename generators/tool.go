@@ -3,11 +3,10 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,11 +34,8 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
 	}
-	n, err := newComponent(p, "tool", "tools", in.Name, in.Description)
+	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, in.Implementation)
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, in.Implementation, false); err != nil {
 		return gen.Draft{}, err
 	}
 	input, output, err := n.inputOutput(p, in.Fields, in.Output)
@@ -62,11 +58,7 @@ func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile,
 	case len(n.examples) > 0:
 		return n.toolExamples(p)
 	case n.isWritten():
-		required := ""
-		if at := slices.IndexFunc(input.fields, func(f gen.Field) bool { return !f.Optional }); at >= 0 {
-			required = input.fields[at].Name
-		}
-		return n.requiredTest(p, required), nil
+		return n.requiredTest(p, slices.ContainsFunc(input.fields, func(f gen.Field) bool { return !f.Optional })), nil
 	}
 	valid, err := encodeFields(input.fields, requiredSample)
 	if err != nil {
@@ -125,7 +117,11 @@ func parseBody(field, text string) (*body, error) {
 	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution)
 	var list scanner.ErrorList
 	hasErrors := errors.As(err, &list)
-	if at := functionEnd(fset, file); at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
+	at := token.Position{Offset: len(whole)} // of the end of the function
+	if len(file.Decls) > 0 {
+		at = fset.Position(file.Decls[0].End() - 1)
+	}
+	if at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
 		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
 	}
 	if hasErrors {
@@ -136,14 +132,6 @@ func parseBody(field, text string) (*body, error) {
 		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
 	}
 	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
-}
-
-// functionEnd returns where the first declaration of a file ends.
-func functionEnd(fset *token.FileSet, file *ast.File) token.Position {
-	if len(file.Decls) == 0 {
-		return token.Position{Offset: math.MaxInt}
-	}
-	return fset.Position(file.Decls[0].End() - 1)
 }
 
 // checkDirectives refuses compiler directives: gofmt moves some to the top of the file, and others
@@ -172,13 +160,10 @@ func checkDirectives(field, text string) error {
 
 // wholeFunctionHint returns a remedy if text starts with a declaration instead of a statement.
 func wholeFunctionHint(text string) string {
-	text = strings.TrimSpace(text)
-	for _, word := range []string{"func ", "package ", "type ", "```"} {
-		if strings.HasPrefix(text, word) {
-			return "; send only the statements between the braces of the function, without signature, types or package clause"
-		}
+	if !regexp.MustCompile("^\\s*(func |package |type |```)").MatchString(text) {
+		return ""
 	}
-	return ""
+	return "; send only the statements between the braces of the function, without signature, types or package clause"
 }
 
 // leadingImports parses the import declarations at the start of text and returns where they end.

@@ -2,6 +2,7 @@ package generators
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/types"
@@ -34,21 +35,10 @@ type VersionInput struct {
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	u := upgrade{p: p, defaults: map[string]string{}, queued: map[string]types.Type{}}
 	edit := gen.Edit{Rename: map[string]string{}, Drop: in.Drop}
-	for _, text := range in.Rename {
-		old, name, err := assignment("rename", text)
-		if err != nil {
-			return gen.Draft{}, err
-		}
-		edit.Rename[old] = name
+	err := errors.Join(assign(edit.Rename, "rename", "NEW", in.Rename), assign(u.defaults, "default", "VALUE", in.Default))
+	if err != nil {
+		return gen.Draft{}, err
 	}
-	for _, text := range in.Default {
-		name, value, err := assignment("default", text)
-		if err != nil {
-			return gen.Draft{}, err
-		}
-		u.defaults[name] = value
-	}
-	var err error
 	if u.Migration, err = p.Migrate(in.Name, edit); err != nil {
 		return gen.Draft{}, err
 	}
@@ -65,12 +55,16 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	return u.draft()
 }
 
-func assignment(flag, text string) (name, value string, err error) {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || name == "" || value == "" {
-		return "", "", fmt.Errorf("%s %q: write it as FIELD=%s", flag, text, map[string]string{"rename": "NEW", "default": "VALUE"}[flag])
+// assign adds texts of the form FIELD=VALUE to a map. The flag and the placeholder of a value are for errors.
+func assign(to map[string]string, flag, placeholder string, texts []string) error {
+	for _, text := range texts {
+		name, value, _ := strings.Cut(text, "=")
+		if name == "" || value == "" {
+			return fmt.Errorf("%s %q: write it as FIELD=%s", flag, text, placeholder)
+		}
+		to[name] = value
 	}
-	return name, value, nil
+	return nil
 }
 
 // An upgrade writes the code that reads events of an older version.
@@ -153,8 +147,12 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		file.Commentf("// %s is %s as of version %d of %s.", u.OldType(name), name, u.Version, u.Type)
 		u.declare(file, u.OldType(name), u.Old.Types[name])
 	}
-	for i := 0; i < len(u.order); i++ { // convertNamed appends to order
-		u.convertNamed(file, u.order[i])
+	for i := 0; i < len(u.order); i++ { // convertStruct appends to order
+		name, target := u.order[i], u.queued[u.order[i]]
+		structure, _ := target.Underlying().(*types.Struct)
+		typ := file.Code(u.typeOf(target))
+		file.Text("func (old " + u.OldType(name) + ") upgrade() " + typ + " {\n" +
+			u.convertStruct(file, u.Old.PathOf(name)+".", typ, u.Old.Types[name], structure) + "\n}")
 	}
 	if len(u.undecided) > 0 {
 		slices.Sort(u.undecided)
@@ -256,15 +254,6 @@ func (u *upgrade) opaque(text string) *jen.Statement {
 
 func (u *upgrade) addUndecided(field, problem string) {
 	u.undecided = append(u.undecided, field+": "+problem)
-}
-
-// convertNamed writes the upgrade method of a struct type that the command uses.
-func (u *upgrade) convertNamed(file gen.GoFile, name string) {
-	target := u.queued[name]
-	structure, _ := target.Underlying().(*types.Struct)
-	typ := file.Code(u.typeOf(target))
-	file.Text("func (old " + u.OldType(name) + ") upgrade() " + typ + " {\n" +
-		u.convertStruct(file, u.Old.PathOf(name)+".", typ, u.Old.Types[name], structure) + "\n}")
 }
 
 func (u *upgrade) typeOf(t types.Type) *jen.Statement {
@@ -530,12 +519,8 @@ func (u *upgrade) literalOf(value json.RawMessage, t types.Type) (*jen.Statement
 // stringTypes returns the names of the feature's string types in a pointer, slice or map type.
 func (u *upgrade) stringTypes(t types.Type) []string {
 	switch t := types.Unalias(t).(type) {
-	case *types.Pointer:
-		return u.stringTypes(t.Elem())
-	case *types.Slice:
-		return u.stringTypes(t.Elem())
-	case *types.Map:
-		return u.stringTypes(t.Elem())
+	case *types.Pointer, *types.Slice, *types.Map:
+		return u.stringTypes(t.(interface{ Elem() types.Type }).Elem())
 	case *types.Named:
 		if t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == u.p.Import(u.Dir) && isText(t) && !derive.IsOpaque(t) {
 			return []string{t.Obj().Name()}

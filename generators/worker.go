@@ -32,15 +32,12 @@ type trigger struct {
 // Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems and
 // executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "worker", in.Name, in.Description)
+	n, err := newFeatureComponent(p, "worker", in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	triggers, err := n.parseTriggers(p, in)
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.setImplementation(p, Implementation{in.Body, in.Examples}, false); err != nil {
 		return gen.Draft{}, err
 	}
 	if n.isWritten() && len(triggers) > 1 {

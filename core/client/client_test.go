@@ -581,6 +581,28 @@ func TestClientIsNotToldOfChanges(t *testing.T) {
 	}
 }
 
+// If a server refuses the revision and then names it as supported, the client tries once more.
+func TestClientRepeatsDiscover(t *testing.T) {
+	for _, refusals := range []int{1, 2} {
+		ours, theirs := jsonrpc.Pipe()
+		requests := 0
+		conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
+			if requests++; requests <= refusals {
+				return nil, &jsonrpc.Error{Code: mcp.UnsupportedVersion, Message: "not this one", Data: json.RawMessage(`{"supported":["2026-07-28"]}`)}
+			}
+			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`), nil
+		}})
+		go conn.Run(t.Context())
+		c, err := client.Over(t.Context(), ours, client.Options{})
+		if (err == nil) != (refusals == 1) || requests != 2 {
+			t.Errorf("%d refusals: %v after %d requests", refusals, err, requests)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+}
+
 // A peer that sends back all messages is not a server.
 func TestClientOfAnEcho(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()

@@ -139,7 +139,10 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		var data struct {
 			Supported []mcp.Revision `json:"supported"`
 		}
-		if strictjson.Unmarshal(e.Data, &data) == nil && len(data.Supported) > 0 {
+		switch readErr := strictjson.Unmarshal(e.Data, &data); {
+		case readErr == nil && slices.Contains(data.Supported, mcp.Latest):
+			raw, err = c.sendOnce(ctx, s, &request{method: "server/discover"})
+		case readErr == nil && len(data.Supported) > 0:
 			return c.fallBack(ctx, data.Supported)
 		}
 	}

@@ -40,7 +40,7 @@ type Process struct {
 	exited chan struct{}
 }
 
-// Start starts a program, which is looked up in PATH.
+// Start starts a program, which is looked up in PATH. When it exits, its children are killed.
 func Start(c Command) (*Process, error) {
 	p := &Process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
 	if p.grace <= 0 {
@@ -76,6 +76,7 @@ func Start(c Command) (*Process, error) {
 	}
 	go func() {
 		_ = p.cmd.Wait() // see ExitState
+		Kill(p.cmd)      // its children, if it left any
 		close(p.exited)
 		time.AfterFunc(orphanDelay, func() { out.Close() })
 	}()

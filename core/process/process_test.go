@@ -110,7 +110,7 @@ func TestProcessCloseChildren(t *testing.T) {
 	t.Errorf("process %d still runs", pid)
 }
 
-// Children that hold the output of a process do not delay its end.
+// Children that hold the output of a process do not delay its end, and end with it.
 func TestProcessOrphans(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, `sleep 20 & exit 0`, Command{})
@@ -122,6 +122,11 @@ func TestProcessOrphans(t *testing.T) {
 	p.Close()
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v", took)
+	}
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(-p.PID(), 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the child still runs")
+		}
 	}
 }
 

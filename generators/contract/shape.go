@@ -114,17 +114,10 @@ func isBasic(name string) bool { return name == "string" || name == "bool" || bi
 
 // bits returns the size of a number type, and 0 for other types.
 func bits(name string) int {
-	switch name {
-	case "int8", "uint8":
-		return 8
-	case "int16", "uint16":
-		return 16
-	case "int32", "uint32", "float32":
-		return 32
-	case "int", "uint", "int64", "uint64", "float64":
-		return 64
-	}
-	return 0
+	return map[string]int{
+		"int": 64, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "float32": 32, "float64": 64,
+		"uint": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64,
+	}[name]
 }
 
 // A Change is one difference between two shapes.
@@ -232,9 +225,7 @@ func (c *comparer) typeFits(path string, was, is Type) bool {
 	switch {
 	case is.Kind == Any:
 		return true
-	case was.Kind == Pointer && is.Kind == Pointer:
-		return c.typeFits(path, *was.Elem, *is.Elem)
-	case is.Kind == Pointer:
+	case is.Kind == Pointer && was.Kind != Pointer:
 		return c.typeFits(path, was, *is.Elem)
 	case was.Kind == Array && is.Kind == Slice:
 		return c.typeFits(path, *was.Elem, *is.Elem)
@@ -248,7 +239,7 @@ func (c *comparer) typeFits(path string, was, is Type) bool {
 		return was.Name == is.Name
 	case Array:
 		return was.Len == is.Len && c.typeFits(path, *was.Elem, *is.Elem)
-	case Slice:
+	case Pointer, Slice:
 		return c.typeFits(path, *was.Elem, *is.Elem)
 	case Map:
 		return c.typeFits(path, *was.Key, *is.Key) && c.typeFits(path, *was.Elem, *is.Elem)

@@ -26,37 +26,22 @@ func Contract(packages []*Package) (*contract.Contract, error) {
 			continue
 		}
 		for _, c := range pkg.Components {
-			if list := c.listOf(all); list != nil {
-				for _, c := range c.WithAliases() {
-					entry, err := c.listEntry()
-					if err != nil {
-						return nil, fmt.Errorf("encode the list entry of %s: %w", c.Name, err)
-					}
-					list[c.Name] = entry
+			for _, c := range c.WithAliases() {
+				if err := c.addListEntry(all); err != nil {
+					return nil, fmt.Errorf("encode the list entry of %s: %w", c.Name, err)
 				}
 			}
 			if c.Kind == Command {
-				all.Commands[c.EventType] = c.contractCommand()
+				versions := map[int]contract.Shape{c.version: c.stored}
+				for _, o := range c.oldVersions {
+					versions[o.version] = o.shape
+				}
+				all.Commands[c.EventType] = contract.Command{Version: c.version, Versions: versions}
 			}
 			c.addCapabilities(all.Capabilities)
 		}
 	}
 	return all, nil
-}
-
-// listOf returns the list of a contract that contains the component, or nil.
-func (c Component) listOf(all *contract.Contract) map[string]json.RawMessage {
-	switch {
-	case c.IsTool():
-		return all.Tools
-	case c.isTemplate():
-		return all.ResourceTemplates
-	case c.Kind == Resource:
-		return all.Resources
-	case c.Kind == Prompt:
-		return all.Prompts
-	}
-	return nil
 }
 
 func (c Component) addCapabilities(capabilities map[string]json.RawMessage) {
@@ -73,35 +58,28 @@ func (c Component) addCapabilities(capabilities map[string]json.RawMessage) {
 	}
 }
 
-func (c Component) contractCommand() contract.Command {
-	command := contract.Command{Version: c.version, Versions: map[int]contract.Shape{c.version: c.stored}}
-	for _, o := range c.oldVersions {
-		command.Versions[o.version] = o.shape
-	}
-	return command
-}
-
-// listEntry returns the list entry of a tool, resource, template or prompt, and nil for other components.
-func (c Component) listEntry() (json.RawMessage, error) {
+// addListEntry adds the list entry of a tool, resource, template or prompt. Other components have none.
+func (c Component) addListEntry(all *contract.Contract) (err error) {
 	switch {
 	case c.IsTool():
-		return strictjson.Marshal(c.Tool())
-	case c.Kind == Resource && c.isTemplate():
-		return strictjson.Marshal(mcp.ResourceTemplate{URITemplate: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
+		all.Tools[c.Name], err = strictjson.Marshal(c.Tool())
+	case c.isTemplate():
+		all.ResourceTemplates[c.Name], err = strictjson.Marshal(mcp.ResourceTemplate{URITemplate: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Resource:
-		return strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
+		all.Resources[c.Name], err = strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
 		prompt := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
 		input, err := schema.Compile(string(c.Input))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, p := range input.Properties() {
 			prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
-		return strictjson.Marshal(prompt)
+		all.Prompts[c.Name], err = strictjson.Marshal(prompt)
+		return err
 	}
-	return nil, nil
+	return err
 }
 
 func (c Component) isTemplate() bool { return c.Kind == Resource && len(c.arguments) > 0 }
@@ -197,7 +175,7 @@ func HasMap(packages []*Package, entry string) bool {
 }
 
 func (f *finder) storedShape(t *types.Named) contract.Shape {
-	s := shapeBuilder{finder: f, names: map[string]types.Type{}}
+	s := shapeBuilder{finder: f, types: map[string][]contract.Field{}, names: map[string]types.Type{}}
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
 	if len(s.types) > 0 {
 		shape.Types = s.types
@@ -268,11 +246,7 @@ func (s *shapeBuilder) addStruct(name string, t types.Type, under *types.Struct)
 	}
 	if s.names[name] == nil {
 		s.names[name] = t
-		fields := s.fields(name, under)
-		if s.types == nil {
-			s.types = map[string][]contract.Field{}
-		}
-		s.types[name] = fields
+		s.types[name] = s.fields(name, under)
 	}
 	return name
 }

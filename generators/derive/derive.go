@@ -52,14 +52,15 @@ type Component struct {
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
-	arguments []string // fields of the input of a prompt or resource
-	ownSchema bool     // a directive sets part of its schemas
-	hints     []hint
-	scopes    []string  // OAuth scopes that a call requires
-	version   int       // of a command
-	triggers  []trigger // of a worker
-	fromStart bool      // the worker starts at the first event of the log
-	completer string    // function, or Type.Method, that completes its arguments
+	arguments   []string // fields of the input of a prompt or resource
+	ownSchema   bool     // a directive sets part of its schemas
+	hints       []hint
+	scopes      []string          // OAuth scopes that a call requires
+	version     int               // of a command
+	triggers    []trigger         // of a worker
+	constructor workerConstructor // of a worker
+	fromStart   bool              // the worker starts at the first event of the log
+	completer   string            // function, or Type.Method, that completes its arguments
 
 	stored      contract.Shape // fields of a command's events
 	oldVersions []oldVersion   // types of a command's older versions
@@ -124,11 +125,10 @@ type Package struct {
 	Problems []typecheck.Diagnostic
 	Warnings []typecheck.Diagnostic
 
-	constructor        constructor
-	completers         []completer
-	workerConstructors map[string]workerConstructor // by type
-	hasMap             bool                         // the package has func Map
-	oldVersions        []oldVersion                 // types that may be older versions of commands
+	constructor constructor
+	completers  []completer
+	hasMap      bool         // the package has func Map
+	oldVersions []oldVersion // types that may be older versions of commands
 }
 
 // A constructor describes func New, which returns the type whose methods are components.
@@ -274,7 +274,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
-		receiver = receiverName(decl.Recv.List[0].Type)
+		receiver = typeIdent(decl.Recv.List[0].Type).Name
 	}
 	switch {
 	case f.visitCompleter(decl, receiver):
@@ -342,20 +342,23 @@ func isConstrained(file *typecheck.File) bool {
 	return false
 }
 
-func receiverName(e ast.Expr) string {
+// typeIdent returns the name of the type of a receiver or an embedded field, which may be a pointer.
+func typeIdent(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.StarExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.ParenExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.IndexExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
 	case *ast.IndexListExpr:
-		return receiverName(e.X)
+		return typeIdent(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel
 	case *ast.Ident:
-		return e.Name
+		return e
 	}
-	return ""
+	return &ast.Ident{NamePos: e.Pos()}
 }
 
 // checkClashes sorts the components and refuses those with the same name or URI.
@@ -366,7 +369,8 @@ func (f *finder) checkClashes() {
 		if c.Kind == Feature || c.Internal {
 			continue // clients do not see the name
 		}
-		if isReservedURI(c.URI) {
+		reserved := []string{"app://log", "app://log{?}", "app://features", "app://workers"}
+		if slices.Contains(reserved, withoutVariables(c.URI)) {
 			f.problemAt(c.File, c.Line, "%s has the URI %s, which is reserved for a server with features; change it with //petrock:uri", c.Func, c.URI)
 		}
 		names := []string{"name " + c.Name, "URI " + c.URI}
@@ -397,11 +401,6 @@ func (f *finder) checkClashes() {
 // only in them match the same URIs.
 func withoutVariables(uri string) string {
 	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
-}
-
-// isReservedURI reports whether every server with features has a resource at a URI.
-func isReservedURI(uri string) bool {
-	return slices.Contains([]string{"app://log", "app://log{?}", "app://features", "app://workers"}, withoutVariables(uri))
 }
 
 // fileOf returns the file of the project at a position, or nil.
@@ -443,7 +442,7 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 					index[name.Pos()] = n
 				}
 				if len(n.Names) == 0 {
-					index[embeddedPos(n.Type)] = n
+					index[typeIdent(n.Type).Pos()] = n
 				}
 			}
 			return true
@@ -451,21 +450,6 @@ func (f *finder) declaration(pos token.Pos) ast.Node {
 		f.declarations[file] = index
 	}
 	return index[pos]
-}
-
-// embeddedPos returns the position that go/types has for an embedded field.
-func embeddedPos(e ast.Expr) token.Pos {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return embeddedPos(e.X)
-	case *ast.SelectorExpr:
-		return e.Sel.Pos()
-	case *ast.IndexExpr:
-		return embeddedPos(e.X)
-	case *ast.IndexListExpr:
-		return embeddedPos(e.X)
-	}
-	return e.Pos()
 }
 
 // field returns the declaration of a struct field, or nil if it is not in the project's source.

@@ -1,16 +1,14 @@
 package derive
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -43,10 +41,9 @@ func (f *finder) checkFeature() {
 	f.linkOldVersions()
 	f.checkState(name)
 	f.checkMap()
-	f.found.workerConstructors = map[string]workerConstructor{}
-	for _, c := range f.found.Components {
+	for i, c := range f.found.Components {
 		if c.Kind == Worker {
-			f.found.workerConstructors[c.Func] = f.findWorkerConstructor(c.Func)
+			f.found.Components[i].constructor = f.findWorkerConstructor(c.Func)
 		}
 	}
 }
@@ -90,7 +87,6 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.addOldVersion(file.Path, f.fset.PositionFor(spec.Name.Pos(), false).Line, named)
 		return
 	}
-	_, isStruct := named.Underlying().(*types.Struct)
 	switch {
 	case object.Pos() != spec.Name.Pos():
 		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
@@ -101,28 +97,25 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	case named.TypeParams() != nil:
 		f.problem(spec.Name.Pos(), "%s is generic, but a %s cannot be generic; remove the type parameters, or put //petrock:ignore into its doc comment", name, kind)
 		return
-	case !isStruct && !isInvalid(named):
+	case !isStruct(named) && !isInvalid(named):
 		f.problem(spec.Name.Pos(), "%s is not a struct, but a %s must be a struct; change it, or put //petrock:ignore into its doc comment", name, kind)
 		return
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
 	c.Name = c.Feature + "_" + gen.WireName(name)
 	for _, doc := range docs {
-		if c.Description == "" {
-			c.Description = describe(doc, name)
-		}
+		c.Description = cmp.Or(c.Description, describe(doc, name))
 	}
 	before := len(f.found.Problems)
 	f.applyDirectives(&c, directives(docs...))
 	switch kind {
 	case Command:
-		if c.EventType == "" {
-			c.EventType = gen.WireName(name)
-		}
-		c.EventType = c.Feature + "/" + c.EventType
+		c.EventType = c.Feature + "/" + cmp.Or(c.EventType, gen.WireName(name))
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
-		f.checkQuery(&c, spec.Name, named)
+		if answer := method(named, "Answer"); f.checkMethod(&c, spec.Name, named, answer) && f.setSchemas(&c, spec.Name, named, answer) {
+			c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+		}
 	case Worker:
 		f.checkWorker(&c, spec.Name, named)
 	}
@@ -168,20 +161,18 @@ func kindByMethod(name string) (Kind, bool) {
 	case "Every":
 		return Worker, true
 	}
-	return Worker, isOnMethod(name)
+	return Worker, regexp.MustCompile(`^On(\P{Ll}|$)`).MatchString(name) // OnCreate, but not Once
 }
 
-// isOnMethod reports whether a name starts with the word On: OnCreate, but not Once.
-func isOnMethod(name string) bool {
-	rest, ok := strings.CutPrefix(name, "On")
-	first, _ := utf8.DecodeRuneInString(rest)
-	return ok && (rest == "" || !unicode.IsLower(first))
-}
-
-// ignores reports whether the doc comment of a function or method has //petrock:ignore.
+// ignores reports whether the comment of a function, method or constant has //petrock:ignore.
 func (f *finder) ignores(object types.Object) bool {
-	decl, ok := f.declaration(object.Pos()).(*ast.FuncDecl)
-	return ok && isIgnored(decl.Doc)
+	switch decl := f.declaration(object.Pos()).(type) {
+	case *ast.FuncDecl:
+		return isIgnored(decl.Doc)
+	case *ast.ValueSpec:
+		return isIgnored(decl.Doc, decl.Comment)
+	}
+	return false
 }
 
 // method returns a method of a type, which may be promoted, or nil.
@@ -239,23 +230,19 @@ func hasTypes(s *types.Signature, params, results []func(types.Type) bool) bool 
 }
 
 // IsContext reports whether a type is context.Context.
-func IsContext(t types.Type) bool {
-	return isNamed(t, "Context") && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == "context"
-}
+func IsContext(t types.Type) bool { return typecheck.IsType(t, "context", "Context") }
 
 func isAny(types.Type) bool { return true }
 
 func isStateOf(pkg *types.Package) func(types.Type) bool {
 	return func(t types.Type) bool {
 		pointer, ok := types.Unalias(t).(*types.Pointer)
-		return ok && isNamed(pointer.Elem(), stateType) && types.Unalias(pointer.Elem()).(*types.Named).Obj().Pkg().Path() == pkg.Path()
+		return ok && typecheck.IsType(pointer.Elem(), pkg.Path(), stateType)
 	}
 }
 
 func (f *finder) isApp(name string) func(types.Type) bool {
-	return func(t types.Type) bool {
-		return isNamed(t, name) && types.Unalias(t).(*types.Named).Obj().Pkg().Path() == f.Core+"/app"
-	}
+	return func(t types.Type) bool { return typecheck.IsType(t, f.Core+"/app", name) }
 }
 
 const orIgnore = "or put //petrock:ignore into the doc comment of the type or of the method"
@@ -274,27 +261,23 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	for _, m := range []*types.Func{check, apply} {
 		good = f.checkMethod(c, name, t, m) && good
 	}
-	if !good || !f.setInput(c, name, t) {
-		return
-	}
-	f.setOutput(c, name, apply.Signature().Results().At(0).Type())
-	c.stored = f.storedShape(t)
-	c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
-	if err := f.checkName(c.Name); err != nil && !c.Internal {
-		f.problem(name.Pos(), "%v", err)
+	if good && f.setSchemas(c, name, t, apply) {
+		c.stored = f.storedShape(t)
+		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
 }
 
-func (f *finder) checkQuery(c *Component, name *ast.Ident, t *types.Named) {
-	answer := method(t, "Answer")
-	if !f.checkMethod(c, name, t, answer) || !f.setInput(c, name, t) {
-		return
+// setSchemas derives the input and output of a command or query from its type and a method. It reports
+// false if there is no input.
+func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
+	if !f.setInput(c, name, t) {
+		return false
 	}
-	f.setOutput(c, name, answer.Signature().Results().At(0).Type())
-	c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+	f.setOutput(c, name, method.Signature().Results().At(0).Type())
 	if err := f.checkName(c.Name); err != nil && !c.Internal {
 		f.problem(name.Pos(), "%v", err)
 	}
+	return true
 }
 
 // checkMethod checks the receiver and signature of a method of a command or query.
@@ -329,26 +312,13 @@ func (f *finder) hasSignature(m *types.Func, pkg *types.Package) bool {
 }
 
 func wantedMethod(name, method string) string {
-	switch method {
-	case "Check":
-		return "func (c " + name + ") Check(ctx context.Context, s *State) error"
-	case "Apply":
-		return "func (c " + name + ") Apply(s *State, e app.Event) T"
-	case "Answer":
-		return "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)"
-	case "Every":
-		return "func (w *" + name + ") Every(ctx context.Context) error"
-	}
-	return "func (w *" + name + ") " + method + "(ctx context.Context, c T, e app.Event) error with a command T"
-}
-
-func (f *finder) setVersion(c *Component, d directive) {
-	n, err := strconv.Atoi(d.text)
-	if err != nil || n < 1 {
-		f.problem(d.pos, "%q is not a version; write an integer above 0 (default 1), and increase it when the fields of the command change", d.text)
-		return
-	}
-	c.version = n
+	known := map[string]string{
+		"Check":  "func (c " + name + ") Check(ctx context.Context, s *State) error",
+		"Apply":  "func (c " + name + ") Apply(s *State, e app.Event) T",
+		"Answer": "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)",
+		"Every":  "func (w *" + name + ") Every(ctx context.Context) error",
+	}[method]
+	return cmp.Or(known, "func (w *"+name+") "+method+"(ctx context.Context, c T, e app.Event) error with a command T")
 }
 
 // checkState checks State and NewState, and adds the feature to the components.
@@ -377,9 +347,7 @@ func (f *finder) checkState(name string) {
 	at := f.fset.PositionFor(object.Pos(), false)
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
 	for _, doc := range f.typeDocs(object.Pos()) {
-		if c.Description == "" {
-			c.Description = gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is "))
-		}
+		c.Description = cmp.Or(c.Description, gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is ")))
 	}
 	f.found.Components = append(f.found.Components, c)
 }

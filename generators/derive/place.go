@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"net/url"
@@ -83,12 +84,7 @@ func (p Place) HasTools() bool { return p.Wired && (p.Kind == Tool || p.Kind == 
 
 // PlaceOf returns the place of a kind that has a fixed folder.
 func PlaceOf(kind Kind) (Place, bool) {
-	for _, place := range fixedPlaces() {
-		if place.Kind == kind && (place.Wired || kind == Generator) {
-			return place, true
-		}
-	}
-	return Place{}, false
+	return findPlace(func(p Place) bool { return p.Kind == kind })
 }
 
 // PlaceAt returns the place in a folder, if the folder is one.
@@ -96,12 +92,16 @@ func PlaceAt(dir string) (Place, bool) {
 	if path.Dir(dir) == Features {
 		return FeaturePlace(dir), true
 	}
-	places := fixedPlaces()
-	at := slices.IndexFunc(places, func(p Place) bool { return p.Dir == dir })
-	if at < 0 {
-		return Place{}, false
+	return findPlace(func(p Place) bool { return p.Dir == dir })
+}
+
+func findPlace(matches func(Place) bool) (Place, bool) {
+	for _, place := range fixedPlaces() {
+		if matches(place) {
+			return place, true
+		}
 	}
-	return places[at], true
+	return Place{}, false
 }
 
 // setMakes sets the files of the components that a generator creates.
@@ -118,40 +118,21 @@ func (f *finder) setMakes(c *Component, d directive) {
 
 // derivedFunc returns the name of the derived function that registers or lists the components.
 func (p Place) derivedFunc() string {
-	switch p.Kind {
-	case Generator:
-		return "All"
-	case Feature:
-		return "Feature"
-	}
-	return "Register"
+	return cmp.Or(map[Kind]string{Generator: "All", Feature: "Feature"}[p.Kind], "Register")
 }
 
 // receiver returns the name of the type whose methods are components too, or "".
 func (p Place) receiver() string {
-	switch p.Kind {
-	case Tool:
-		return "Tools"
-	case Resource:
-		return "Resources"
-	case Prompt:
-		return "Prompts"
-	}
-	return ""
+	return map[Kind]string{Tool: "Tools", Resource: "Resources", Prompt: "Prompts"}[p.Kind]
 }
 
 // CheckToolNames adds a problem to each package that has a tool with the name of a tool in others
 // or in an earlier package. It ignores packages with problems.
 func CheckToolNames(packages, others []*Package) {
 	known := map[string]Component{}
-	for _, pkg := range others {
+	for i, pkg := range slices.Concat(others, packages) {
 		for _, c := range pkg.tools() {
-			known[c.Name] = c
-		}
-	}
-	for _, pkg := range packages {
-		for _, c := range pkg.tools() {
-			if other, taken := known[c.Name]; taken {
+			if other, taken := known[c.Name]; taken && i >= len(others) {
 				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
 			}
 			known[c.Name] = c
@@ -210,7 +191,7 @@ func Variables(uri string) ([]string, error) {
 	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
 	parsed, err := url.Parse(plain)
 	switch {
-	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || !isPrintable(uri):
+	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || regexp.MustCompile(`[^ -~]`).MatchString(uri):
 		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", uri)
 	case parsed.Scheme == "":
 		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", uri)
@@ -237,10 +218,6 @@ func Variables(uri string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func isPrintable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // Expand returns a URI template with the values of its variables. Only query variables are optional.
@@ -332,19 +309,17 @@ func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (do
 		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
 	}
 	for _, decl := range file.Syntax.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
+		if decl, ok := decl.(*ast.FuncDecl); ok {
 			if decl.Body != nil {
 				bodies = append(bodies, decl.Body)
 			}
 			if isComponent(decl.Name) {
 				docs = append(docs, decl.Doc)
 			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && isComponent(spec.Name) {
-					docs = append(docs, f.typeDocs(spec.Name.Pos())...)
-				}
+		}
+		for _, spec := range typeSpecs(decl) {
+			if isComponent(spec.Name) {
+				docs = append(docs, f.typeDocs(spec.Name.Pos())...)
 			}
 		}
 	}

@@ -230,13 +230,15 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}
-	switch f.found.workerConstructors[c.Func] {
-	case withContext:
+	if c.constructor == withContext {
 		arguments = append(arguments, "New"+c.Func)
-	case byFunction:
-		arguments = append(arguments, constructorFunc(file, c.Func, "New"+c.Func+"()"))
-	default:
-		arguments = append(arguments, constructorFunc(file, c.Func, "&"+c.Func+"{}, nil"))
+	} else {
+		results := "&" + c.Func + "{}, nil"
+		if c.constructor == byFunction {
+			results = "New" + c.Func + "()"
+		}
+		file.Use("context")
+		arguments = append(arguments, "func(context.Context) (*"+c.Func+", error) {\nreturn "+results+"\n}")
 	}
 	for _, t := range c.triggers {
 		if t.every == 0 {
@@ -249,11 +251,6 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 		arguments = append(arguments, "app.FromStart["+c.Func+"]()")
 	}
 	return "app.WorkerOf(" + strings.Join(arguments, ", ") + ")"
-}
-
-func constructorFunc(file gen.GoFile, worker, results string) string {
-	file.Use("context")
-	return "func(context.Context) (*" + worker + ", error) {\nreturn " + results + "\n}"
 }
 
 // localName returns the name of a command, query or worker within its feature.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -209,7 +208,7 @@ func (f *finder) enumValues(t *types.Named) []string {
 	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isInProject(t.Obj()) {
 		return nil
 	}
-	found := slices.DeleteFunc(f.constantsOf(t), f.ignoresConstant)
+	found := slices.DeleteFunc(f.constantsOf(t), func(c *types.Const) bool { return f.ignores(c) })
 	slices.SortFunc(found, func(a, b *types.Const) int {
 		x, y := f.fset.PositionFor(a.Pos(), false), f.fset.PositionFor(b.Pos(), false)
 		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
@@ -254,12 +253,6 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 
 func (f *finder) isInProject(object types.Object) bool {
 	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
-}
-
-// ignoresConstant reports whether the comment of a constant has //petrock:ignore.
-func (f *finder) ignoresConstant(c *types.Const) bool {
-	spec, ok := f.declaration(c.Pos()).(*ast.ValueSpec)
-	return ok && isIgnored(spec.Doc, spec.Comment)
 }
 
 // schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -45,24 +46,16 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 }
 
 func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
-	scope := f.pkg.Scope()
-	if decl.Recv == nil {
-		object, _ := scope.Lookup(decl.Name.Name).(*types.Func)
-		if object == nil {
-			return nil
+	object := f.pkg.Scope().Lookup(decl.Name.Name)
+	if decl.Recv != nil {
+		if object = f.pkg.Scope().Lookup(f.place.receiver()); object != nil {
+			object, _, _ = types.LookupFieldOrMethod(object.Type(), true, f.pkg, decl.Name.Name)
 		}
-		return object.Signature()
 	}
-	holder := scope.Lookup(f.place.receiver())
-	if holder == nil {
-		return nil
+	if function, ok := object.(*types.Func); ok {
+		return function.Signature()
 	}
-	object, _, _ := types.LookupFieldOrMethod(holder.Type(), true, f.pkg, decl.Name.Name)
-	method, _ := object.(*types.Func)
-	if method == nil {
-		return nil
-	}
-	return method.Signature()
+	return nil
 }
 
 func (f *finder) wantedSignature(name string) string {
@@ -97,8 +90,7 @@ func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
 	if isInvalid(in) || isInvalid(out) {
 		return in, out, true // setInput and setOutput report the error
 	}
-	_, isStruct := in.Underlying().(*types.Struct)
-	return in, out, isStruct
+	return in, out, isStruct(in)
 }
 
 func isInvalid(t types.Type) bool {
@@ -278,9 +270,7 @@ func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 			f.problem(decl.Name.Pos(), "%s returns %s, which is sent as %s, not as %s; return a string", decl.Name.Name, f.name(out), mime, c.MIMEType)
 		}
 	}
-	if c.MIMEType == "" {
-		c.MIMEType = mime
-	}
+	c.MIMEType = cmp.Or(c.MIMEType, mime)
 }
 
 func joinOrNone(words []string) string {

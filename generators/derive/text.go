@@ -1,13 +1,16 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -19,12 +22,8 @@ import (
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		for _, word := range []string{"a ", "an ", "the ", "all ", "every ", "each ", "one "} { // see gen.DocSentence
-			if strings.HasPrefix(rest, "is "+word) {
-				rest = strings.TrimPrefix(rest, "is ")
-			}
-		}
-		text = gen.Capitalize(rest)
+		noun := regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`) // see gen.DocSentence
+		text = gen.Capitalize(noun.ReplaceAllString(rest, "$1"))
 	}
 	return text
 }
@@ -63,10 +62,7 @@ func fieldText(field *ast.Field) string {
 	if field == nil {
 		return ""
 	}
-	if text := commentText(field.Doc); text != "" {
-		return text
-	}
-	return commentText(field.Comment)
+	return cmp.Or(commentText(field.Doc), commentText(field.Comment))
 }
 
 // A directive is a line of a doc comment that starts with //petrock:.
@@ -116,23 +112,15 @@ func hints() []hint {
 }
 
 func allowedDirectives(kind Kind) []string {
-	switch kind {
-	case Tool:
-		return []string{"alias", "hints", "ignore", "name", "scopes", "title"}
-	case Resource:
-		return []string{"ignore", "mime", "name", "scopes", "title", "uri"}
-	case Prompt:
-		return []string{"ignore", "name", "scopes", "title"}
-	case Query:
-		return []string{"alias", "ignore", "internal", "name", "scopes", "title"}
-	case Command:
-		return []string{"alias", "event", "hints", "ignore", "internal", "name", "scopes", "title", "version"}
-	case Worker:
-		return []string{"from", "ignore", "name"}
-	case Generator:
-		return []string{"ignore", "makes", "name"}
-	}
-	return []string{"ignore", "name"}
+	return strings.Fields(map[Kind]string{
+		Tool:      "alias hints ignore name scopes title",
+		Resource:  "ignore mime name scopes title uri",
+		Prompt:    "ignore name scopes title",
+		Query:     "alias ignore internal name scopes title",
+		Command:   "alias event hints ignore internal name scopes title version",
+		Worker:    "from ignore name",
+		Generator: "ignore makes name",
+	}[kind])
 }
 
 func (f *finder) applyDirectives(c *Component, found []directive) {
@@ -173,28 +161,26 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 		case "makes":
 			f.setMakes(c, d)
 		case "version":
-			f.setVersion(c, d)
+			var err error
+			if c.version, err = strconv.Atoi(d.text); err != nil || c.version < 1 {
+				f.problem(d.pos, "%q is not a version; write an integer above 0 (default 1), and increase it when the fields of the command change", d.text)
+			}
 		case "event":
 			c.EventType = d.text
 			if name, err := gen.ParseName(d.text); err != nil || name.Wire() != d.text {
 				f.problem(d.pos, "//petrock:event %s is invalid; write the name of the command in the event log, such as create", d.text)
 			}
 		case "alias":
-			f.addAliases(c, d)
+			for word := range strings.FieldsSeq(d.text) {
+				if err := gen.CheckWireName(word, f.Name); err != nil {
+					f.problem(d.pos, "%v", err)
+				}
+				c.Aliases = append(c.Aliases, word)
+			}
 		}
 	}
 	if c.Internal && len(c.scopes) > 0 {
 		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
-	}
-}
-
-// addAliases adds the deprecated names of a tool.
-func (f *finder) addAliases(c *Component, d directive) {
-	for word := range strings.FieldsSeq(d.text) {
-		if err := gen.CheckWireName(word, f.Name); err != nil {
-			f.problem(d.pos, "%v", err)
-		}
-		c.Aliases = append(c.Aliases, word)
 	}
 }
 
@@ -232,7 +218,14 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		}
 		components, problems := len(f.found.Components), len(f.found.Problems)
 		for _, decl := range file.Syntax.Decls {
-			f.visitDecl(file, decl)
+			if decl, ok := decl.(*ast.FuncDecl); ok && f.place.Kind != Feature {
+				f.visitFunc(file, decl)
+			}
+			for _, spec := range typeSpecs(decl) {
+				if f.place.Kind == Feature {
+					f.visitType(file, spec)
+				}
+			}
 		}
 		if len(f.found.Problems) == problems {
 			f.checkScopeDirectives(file, f.found.Components[components:])
@@ -243,19 +236,16 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-func (f *finder) visitDecl(file *typecheck.File, decl ast.Decl) {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		if f.place.Kind != Feature {
-			f.visitFunc(file, decl)
-		}
-	case *ast.GenDecl:
+// typeSpecs returns the types that a declaration declares.
+func typeSpecs(decl ast.Decl) (specs []*ast.TypeSpec) {
+	if decl, ok := decl.(*ast.GenDecl); ok {
 		for _, spec := range decl.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
-				f.visitType(file, spec)
+			if spec, ok := spec.(*ast.TypeSpec); ok {
+				specs = append(specs, spec)
 			}
 		}
 	}
+	return specs
 }
 
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
@@ -280,7 +270,7 @@ func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output 
 type completer struct {
 	function string // or Type.Method
 	of       string // name of the prompt or resource
-	at       typecheck.Diagnostic
+	pos      token.Pos
 }
 
 // visitCompleter checks a function with the directive completes and reports whether it has one. The
@@ -307,7 +297,7 @@ func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	case !isCompleter(signature):
 		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature)
 	default:
-		c := completer{function: name, of: found[at].text, at: f.diagnostic(found[at].pos, "")}
+		c := completer{function: name, of: found[at].text, pos: found[at].pos}
 		if receiver != "" {
 			c.function = receiver + "." + name
 		}
@@ -329,32 +319,24 @@ func isCompleter(s *types.Signature) bool {
 
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
-		refuse := func(format string, args ...any) {
-			d := f.diagnostic(token.NoPos, format, args...)
-			d.File, d.Line, d.Column = completer.at.File, completer.at.Line, completer.at.Column
-			f.addProblem(d)
-		}
-		var names []string
-		at := -1
-		for i, c := range f.found.Components {
-			names = append(names, c.Name)
-			if c.Name == completer.of {
-				at = i
-			}
-		}
+		at := slices.IndexFunc(f.found.Components, func(c Component) bool { return c.Name == completer.of })
 		if at < 0 {
-			refuse("%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
+			var names []string
+			for _, c := range f.found.Components {
+				names = append(names, c.Name)
+			}
+			f.problem(completer.pos, "%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
 			continue
 		}
 		c := &f.found.Components[at]
 		_, method := c.method()
 		switch {
 		case len(c.arguments) == 0:
-			refuse("%s completes %s, which has no arguments", completer.function, c.Name)
+			f.problem(completer.pos, "%s completes %s, which has no arguments", completer.function, c.Name)
 		case c.completer != "":
-			refuse("%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
+			f.problem(completer.pos, "%s completes %s, which %s already completes; remove one", completer.function, c.Name, c.completer)
 		case strings.Contains(completer.function, ".") && !method:
-			refuse("%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
+			f.problem(completer.pos, "%s is a method, but completes %s, which is a function; make both methods or both functions", completer.function, c.Name)
 		default:
 			c.completer = completer.function
 		}

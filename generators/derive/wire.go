@@ -154,24 +154,15 @@ func declarationsIn(view *typecheck.View, place Place) declarations {
 	for _, file := range view.Files(place.Dir) {
 		for _, decl := range file.Syntax.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "New" && !file.IsTest() {
-				d.constructor = constructorOf(f)
+				for _, param := range f.Type.Params.List {
+					_, pointer := param.Type.(*ast.StarExpr)
+					d.constructor.server = d.constructor.server || pointer
+					d.constructor.context = d.constructor.context || !pointer
+				}
 			}
 		}
 	}
 	return d
-}
-
-// constructorOf describes func New by its syntax. A pointer parameter is the server.
-func constructorOf(f *ast.FuncDecl) constructor {
-	c := constructor{exists: true}
-	for _, field := range f.Type.Params.List {
-		if _, pointer := field.Type.(*ast.StarExpr); pointer {
-			c.server = true
-		} else {
-			c.context = true
-		}
-	}
-	return c
 }
 
 func (p Place) derivedFile() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }

@@ -105,21 +105,19 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 			}
 		}
 	}
-	switch len(intervals) {
-	case 0:
+	if len(intervals) == 0 {
 		f.problem(pos, "Every of %s has no interval; put //petrock:every 5m into its doc comment", name.Name)
-		return
-	case 1:
-	default:
-		f.problem(intervals[1].pos, duplicateDirective, "every")
 		return
 	}
 	interval, err := time.ParseDuration(intervals[0].text)
-	if err != nil || interval < time.Millisecond {
+	switch {
+	case len(intervals) > 1:
+		f.problem(intervals[1].pos, duplicateDirective, "every")
+	case err != nil || interval < time.Millisecond:
 		f.problem(intervals[0].pos, "%q is not an interval; write one such as 30s, 5m or 24h", intervals[0].text)
-		return
+	default:
+		c.triggers = append(c.triggers, trigger{"Every", interval})
 	}
-	c.triggers = append(c.triggers, trigger{"Every", interval})
 }
 
 func (f *finder) findWorkerConstructor(name string) workerConstructor {
@@ -181,12 +179,8 @@ func (k *jsonChecker) check(t types.Type, at token.Pos) {
 	}
 	name := k.finder.name(t)
 	switch t := t.Underlying().(type) {
-	case *types.Pointer:
-		k.check(t.Elem(), at)
-	case *types.Slice:
-		k.check(t.Elem(), at)
-	case *types.Array:
-		k.check(t.Elem(), at)
+	case *types.Pointer, *types.Slice, *types.Array:
+		k.check(t.(interface{ Elem() types.Type }).Elem(), at)
 	case *types.Map:
 		basic, _ := t.Key().Underlying().(*types.Basic)
 		if (basic == nil || basic.Info()&(types.IsString|types.IsInteger) == 0) && !hasMarshaler(t.Key()) && !isInvalid(t.Key()) {

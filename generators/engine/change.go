@@ -95,37 +95,30 @@ type changer struct {
 }
 
 func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		if in.Kind == "" || slices.Contains(place.Kinds(), derive.Kind(in.Kind)) {
-			places = append(places, place)
-		}
-	}
-	c, home, err := e.lookUp(ctx, places, derive.Kind(in.Kind), in.Name)
+	c, home, err := e.lookUp(ctx, derive.Kind(in.Kind), in.Name)
 	if err != nil {
 		return nil, err
 	}
 	if len(home.Problems) > 0 {
-		return nil, e.deriveRefusal(p, home)
+		return nil, deriveRefusal(home, p.texts)
 	}
 	p.kind, p.name = string(c.Kind), c.Name
-	dirs := e.checker.Importers(e.before, home.Dir)
-	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
+	r, err := e.newRewrite(ctx, home.Dir)
 	if err != nil {
 		return nil, err
 	}
 	ch := &changer{
-		rewrite: newRewrite(e.before, pass, dirs), engine: e, plan: p, in: in, c: c,
+		rewrite: r, engine: e, plan: p, in: in, c: c,
 		newWire: c.Name, moves: map[string]string{}, appends: map[string]string{},
 	}
-	ch.pkg, _ = pass.Package(home.Dir)
+	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
 	if err := ch.resolve(); err != nil {
 		return nil, err
 	}
 	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
 		if t != nil {
-			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.fileAt(t.Obj().Pos()).Dir())...)
+			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
 		}
 	}
 	slices.Sort(ch.dirs)
@@ -194,7 +187,7 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 		t = pointer.Elem()
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || ch.fileAt(named.Obj().Pos()) == nil {
+	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
 		return nil
 	}
 	if _, ok := named.Underlying().(*types.Struct); !ok {
@@ -204,9 +197,9 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 }
 
 // fileAt returns the file of the project at a position, or nil.
-func (r *rewrite) fileAt(pos token.Pos) *typecheck.File {
-	if at := r.view.Fset().File(pos); at != nil {
-		return r.view.File(at.Name())
+func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
+	if at := view.Fset().File(pos); at != nil {
+		return view.File(at.Name())
 	}
 	return nil
 }
@@ -284,7 +277,7 @@ func (ch *changer) planBodies() error {
 		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := ch.fileAt(new.object.Pos())
+		file := fileAt(ch.view, new.object.Pos())
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}
@@ -327,7 +320,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		if target != name {
 			p.texts[name] = nil
 		}
-		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+		p.texts[target] = formatted(target, text)
 	}
 	for old, target := range ch.moves {
 		if _, err := ch.engine.root.Lstat(target); err == nil {
@@ -343,7 +336,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.texts[target] = formatted(gen.File{Path: target, Text: text})
+		p.texts[target] = formatted(target, text)
 		if slices.Contains(ch.bodies, name) {
 			p.bodyFile = target
 		}
@@ -467,7 +460,7 @@ func (ch *changer) advise() {
 	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
 	}
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
+	for _, edit := range ch.fieldEdits() {
 		if users := ch.usersOf(edit); len(users) > 0 {
 			p.notices = append(p.notices, fmt.Sprintf("%s is also used by %s.", ch.nameOf(edit.t.Obj()), joinFew(users)))
 		}
@@ -484,9 +477,6 @@ func (ch *changer) advise() {
 
 // usersOf returns the other components whose input or output is the edited struct.
 func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
-	if edit == nil {
-		return nil
-	}
 	for _, c := range ch.others {
 		other := &changer{rewrite: ch.rewrite, c: c, pkg: ch.pkg}
 		if other.resolve() == nil && (other.input == edit.t || other.output == edit.t) {

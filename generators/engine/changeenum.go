@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // typeText returns the Go type of a field. An enum keeps the type that the field has, with new constants,
@@ -42,7 +43,7 @@ func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (strin
 		for _, value := range enum.Values {
 			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
 		}
-		ch.appends[ch.fileAt(edit.t.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[fileAt(ch.view, edit.t.Obj().Pos()).Path] += text + ")\n"
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -52,23 +53,18 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	t := v.Type()
-	for {
-		named, ok := types.Unalias(t).(*types.Named)
-		if !ok {
-			container, ok := types.Unalias(t).(interface{ Elem() types.Type })
-			if !ok {
-				return nil
-			}
-			t = container.Elem()
-			continue
-		}
-		basic, ok := named.Underlying().(*types.Basic)
-		if !ok || basic.Kind() != types.String || ch.fileAt(named.Obj().Pos()) == nil {
-			return nil
-		}
-		return named.Obj()
+	t := types.Unalias(v.Type())
+	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
+		t = types.Unalias(container.Elem())
 	}
+	named, ok := t.(*types.Named)
+	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+		return nil
+	}
+	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+		return nil
+	}
+	return named.Obj()
 }
 
 // constantsOf returns the constants of a type by their values.
@@ -104,7 +100,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	known := constantsOf(name)
 	var last *ast.ValueSpec
 	for _, value := range slices.Sorted(maps.Keys(known)) {
-		file := ch.fileAt(known[value].Pos())
+		file := fileAt(ch.view, known[value].Pos())
 		spec := enclosing[*ast.ValueSpec](file, known[value].Pos())
 		if last == nil || spec.Pos() > last.Pos() {
 			last = spec
@@ -137,7 +133,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	if last.Comment != nil {
 		end = last.Comment.End()
 	}
-	ch.replace(ch.fileAt(last.Pos()), end, end, added)
+	ch.replace(fileAt(ch.view, last.Pos()), end, end, added)
 	return nil
 }
 
@@ -145,54 +141,39 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 // and nothing else uses it.
 func (ch *changer) dropEnum(v *types.Var) {
 	name := ch.enumOf(v)
-	if name == nil || ch.fileAt(name.Pos()).Path != ch.c.File {
+	if name == nil || fileAt(ch.view, name.Pos()).Path != ch.c.File {
 		return
 	}
 	owned := map[token.Pos]bool{name.Pos(): true}
-	var nodes []ast.Node
-	file := ch.fileAt(name.Pos())
 	for _, c := range constantsOf(name) {
 		owned[c.Pos()] = true
-		if decl := enclosing[*ast.GenDecl](file, c.Pos()); decl != nil && !slices.Contains(nodes, ast.Node(decl)) {
+	}
+	var nodes []ast.Decl
+	file := fileAt(ch.view, name.Pos())
+	for pos := range owned {
+		if decl := enclosing[*ast.GenDecl](file, pos); decl != nil && !slices.Contains(nodes, ast.Decl(decl)) {
 			nodes = append(nodes, decl)
 		}
 	}
-	if decl := enclosing[*ast.GenDecl](file, name.Pos()); decl != nil {
-		nodes = append(nodes, decl)
-	}
-	for _, node := range nodes {
-		for _, spec := range node.(*ast.GenDecl).Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				if !owned[spec.Name.Pos()] {
-					return
-				}
-			case *ast.ValueSpec:
-				if slices.ContainsFunc(spec.Names, func(name *ast.Ident) bool { return !owned[name.Pos()] }) {
-					return
-				}
-			}
+	for _, declared := range typecheck.DeclaredNames(&ast.File{Decls: nodes}) {
+		if !owned[name.Pkg().Scope().Lookup(declared).Pos()] {
+			return
 		}
 	}
 	_, field, err := ch.declaration(v)
 	if err != nil {
 		return
 	}
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for ident, object := range inspected.Info.Uses {
-				isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
-				if owned[object.Pos()] && !isInside(field) && !slices.ContainsFunc(nodes, isInside) && !ch.fileAt(ident.Pos()).IsDerived() {
-					return
-				}
+	for inspected := range ch.packages() {
+		for ident, object := range inspected.Info.Uses {
+			isInside := func(n ast.Node) bool { return n.Pos() <= ident.Pos() && ident.Pos() < n.End() }
+			isOwn := isInside(field) || slices.ContainsFunc(nodes, func(decl ast.Decl) bool { return isInside(decl) })
+			if owned[object.Pos()] && !isOwn && !fileAt(ch.view, ident.Pos()).IsDerived() {
+				return
 			}
 		}
 	}
 	for _, node := range nodes {
-		start := node.Pos()
-		if doc := node.(*ast.GenDecl).Doc; doc != nil {
-			start = doc.Pos()
-		}
-		ch.replace(file, start, node.End(), "")
+		ch.replace(file, startOf(node), node.End(), "")
 	}
 }

@@ -62,19 +62,21 @@ func (ch *changer) planFields() (err error) {
 	if ch.inputEdit != nil {
 		ch.inputEdit.isInput = true
 	}
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit == nil {
-			continue
-		}
+	for _, edit := range ch.fieldEdits() {
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
 		ch.editLiterals(edit)
 	}
-	if ch.inputEdit != nil || ch.outputEdit != nil {
+	if len(ch.fieldEdits()) > 0 {
 		ch.editTestJSON()
 	}
 	return nil
+}
+
+// fieldEdits returns the changes to the fields of the input and the output.
+func (ch *changer) fieldEdits() []*fieldEdit {
+	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, func(edit *fieldEdit) bool { return edit == nil })
 }
 
 // splitOutput separates fields of the input from those of the output, which have the prefix "output.".
@@ -163,7 +165,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		ch.dropEnum(v)
 	}
 	if added != "" {
-		file := ch.fileAt(edit.t.Obj().Pos())
+		file := fileAt(ch.view, edit.t.Obj().Pos())
 		spec := enclosing[*ast.TypeSpec](file, edit.t.Obj().Pos())
 		structure, ok := spec.Type.(*ast.StructType)
 		if !ok {
@@ -305,9 +307,12 @@ func replaceTag(tag, key, value string) string {
 	if value != "" {
 		pair = key + ":" + strconv.Quote(value)
 	}
-	old := reflect.StructTag(tag).Get(key)
-	if found := key + ":" + strconv.Quote(old); old != "" && strings.Contains(tag, found) {
+	old, isSet := reflect.StructTag(tag).Lookup(key)
+	if found := key + ":" + strconv.Quote(old); isSet && strings.Contains(tag, found) {
 		return strings.TrimSpace(strings.ReplaceAll(strings.Replace(tag, found, pair, 1), "  ", " "))
+	}
+	if key == "json" {
+		return strings.TrimSpace(pair + " " + tag)
 	}
 	return strings.TrimSpace(tag + " " + pair)
 }
@@ -328,21 +333,17 @@ func (ch *changer) notePointer(edit *fieldEdit, v *types.Var, oldType, typ strin
 
 // fieldFiles returns the files in which fields change.
 func (ch *changer) fieldFiles() (files []string) {
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit != nil {
-			files = append(files, ch.fileAt(edit.t.Obj().Pos()).Path)
-		}
+	for _, edit := range ch.fieldEdits() {
+		files = append(files, fileAt(ch.view, edit.t.Obj().Pos()).Path)
 	}
 	return slices.DeleteFunc(files, func(file string) bool { return len(ch.edits[file]) == 0 })
 }
 
 // addedFields returns the names of new fields.
 func (ch *changer) addedFields() (names []string) {
-	for _, edit := range []*fieldEdit{ch.inputEdit, ch.outputEdit} {
-		if edit != nil {
-			for _, f := range edit.added {
-				names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
-			}
+	for _, edit := range ch.fieldEdits() {
+		for _, f := range edit.added {
+			names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
 		}
 	}
 	return names

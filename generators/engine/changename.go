@@ -63,27 +63,16 @@ func (ch *changer) planRename() error {
 // renameDeclarations renames the component, and the declarations and tests whose names start with its name.
 func (ch *changer) renameDeclarations() error {
 	dir := path.Dir(ch.c.File)
-	taken := map[string]string{} // files by name that the package or its tests declare
-	for _, file := range ch.view.Files(dir) {
-		if !file.IsDerived() {
-			for _, name := range file.Names() {
-				taken[name] = file.Path
-			}
-		}
-	}
-	rename := func(object types.Object, name string) error {
-		if file := taken[name]; file != "" {
-			return fmt.Errorf("rename %s to %s: %s already declares it; choose another name, or rename or destroy that first", object.Name(), name, file)
-		}
-		ch.rename(object, name)
-		return nil
-	}
-	if _, isMethod := ch.object.(*types.Func); isMethod && strings.Contains(ch.c.Func, ".") {
+	if strings.Contains(ch.c.Func, ".") { // a method
 		ch.rename(ch.object, ch.newGo) // the compiler finds conflicts
 	}
-	var others []string // components whose names start with the name of this one
+	taken := map[string]string{} // files by name that the package or its tests declare
+	var others []string          // components whose names start with the name of this one
 	for _, file := range ch.view.Files(dir) {
 		for _, name := range file.Names() {
+			if !file.IsDerived() {
+				taken[name] = file.Path
+			}
 			if name != ch.oldGo && startsWithWord(name, ch.oldGo) && ch.isComponent(name) {
 				others = append(others, name)
 			}
@@ -92,7 +81,7 @@ func (ch *changer) renameDeclarations() error {
 	for _, inspected := range ch.inspect(dir) {
 		defined := slices.SortedFunc(maps.Keys(inspected.Info.Defs), func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
 		for _, ident := range defined {
-			file, object := ch.fileAt(ident.Pos()), inspected.Info.Defs[ident]
+			file, object := fileAt(ch.view, ident.Pos()), inspected.Info.Defs[ident]
 			if object == nil || object.Parent() == nil || object.Parent() != object.Pkg().Scope() || file.IsDerived() || !ch.owns(file) {
 				continue
 			}
@@ -107,9 +96,11 @@ func (ch *changer) renameDeclarations() error {
 			if ch.renamed[object.Pos()] != "" { // seen in the package and in its tests
 				continue
 			}
-			if err := rename(object, prefix+ch.newGo+rest); err != nil {
-				return err
+			name := prefix + ch.newGo + rest
+			if file := taken[name]; file != "" {
+				return fmt.Errorf("rename %s to %s: %s already declares it; choose another name, or rename or destroy that first", object.Name(), name, file)
 			}
+			ch.rename(object, name)
 		}
 	}
 	return nil
@@ -122,31 +113,11 @@ func startsWithWord(name, start string) bool {
 	return ok && (rest == "" || !unicode.IsLower(next))
 }
 
-// isComponent reports whether a declaration of the package is another component: a function of a fixed
-// place, or a type with the methods of a command, query or worker.
+// isComponent reports whether a declaration of the package is another component, or a function of a
+// fixed place.
 func (ch *changer) isComponent(name string) bool {
-	object := ch.pkg.Scope().Lookup(name)
-	if ch.c.Feature == "" {
-		_, isFunc := object.(*types.Func)
-		return isFunc
-	}
-	named, ok := types.Unalias(typeOf(object)).(*types.Named)
-	if !ok {
-		return false
-	}
-	for method := range named.Methods() {
-		if slices.Contains([]string{"Apply", "Answer", "Every"}, method.Name()) || startsWithWord(method.Name(), "On") {
-			return true
-		}
-	}
-	return false
-}
-
-func typeOf(object types.Object) types.Type {
-	if name, ok := object.(*types.TypeName); ok {
-		return name.Type()
-	}
-	return types.Typ[types.Invalid]
+	_, isFunc := ch.pkg.Scope().Lookup(name).(*types.Func)
+	return isFunc && ch.c.Feature == "" || slices.ContainsFunc(ch.others, func(c derive.Component) bool { return c.Func == name })
 }
 
 // owns reports whether declarations in a file that start with the component's name belong to it: in its
@@ -173,20 +144,18 @@ func (ch *changer) renameTriggers() {
 	if name, err := gen.ParseName(ch.c.Feature); err == nil {
 		feature = name.Go()
 	}
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for _, object := range inspected.Info.Defs {
-				method, ok := object.(*types.Func)
-				if !ok || method.Signature().Recv() == nil || method.Signature().Params().Len() != 3 {
-					continue
-				}
-				named, ok := types.Unalias(method.Signature().Params().At(1).Type()).(*types.Named)
-				if !ok || named.Obj().Pos() != ch.object.Pos() {
-					continue
-				}
-				if prefix := strings.TrimSuffix(method.Name(), ch.oldGo); prefix == "On" || prefix == "On"+feature {
-					ch.rename(method, prefix+ch.newGo)
-				}
+	for inspected := range ch.packages() {
+		for _, object := range inspected.Info.Defs {
+			method, ok := object.(*types.Func)
+			if !ok || method.Signature().Recv() == nil || method.Signature().Params().Len() != 3 {
+				continue
+			}
+			named, ok := types.Unalias(method.Signature().Params().At(1).Type()).(*types.Named)
+			if !ok || named.Obj().Pos() != ch.object.Pos() {
+				continue
+			}
+			if prefix := strings.TrimSuffix(method.Name(), ch.oldGo); prefix == "On" || prefix == "On"+feature {
+				ch.rename(method, prefix+ch.newGo)
 			}
 		}
 	}
@@ -222,11 +191,8 @@ func (ch *changer) planDoc() {
 	if ch.in.Description == "" && ch.in.Rename == "" {
 		return
 	}
-	file := ch.fileAt(ch.object.Pos())
-	doc, at := typeDoc(file, ch.object.Pos())
-	if decl := enclosing[*ast.FuncDecl](file, ch.object.Pos()); decl != nil {
-		doc, at = decl.Doc, decl.Pos()
-	}
+	file := fileAt(ch.view, ch.object.Pos())
+	doc, at := docAt(file, ch.object.Pos())
 	var text, directives []string
 	if doc != nil {
 		for _, comment := range doc.List {

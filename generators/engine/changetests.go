@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -18,24 +19,11 @@ import (
 // editLiterals plans the changes to composite literals of a struct: it removes removed fields, converts
 // values of fields that become pointers or stop to be, and in tests adds samples of required fields.
 func (ch *changer) editLiterals(edit *fieldEdit) {
-	for _, dir := range ch.dirs {
-		for _, inspected := range ch.inspect(dir) {
-			for _, file := range inspected.Files {
-				if file.IsDerived() {
-					continue
-				}
-				for node := range ast.Preorder(file.Syntax) {
-					literal, ok := node.(*ast.CompositeLit)
-					if !ok {
-						continue
-					}
-					t := inspected.Info.TypeOf(literal)
-					if pointer, ok := t.(*types.Pointer); ok { // &T{} without its type in a list
-						t = pointer.Elem()
-					}
-					if named, ok := types.Unalias(t).(*types.Named); ok {
-						ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
-					}
+	for inspected := range ch.packages() {
+		for _, file := range inspected.Files {
+			for literal := range nodesOf[*ast.CompositeLit](file.Syntax) {
+				if named := ch.structOf(inspected.Info.TypeOf(literal)); named != nil && !file.IsDerived() {
+					ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
 				}
 			}
 		}
@@ -166,16 +154,11 @@ func (ch *changer) editTestJSON() {
 
 func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 	isName := func(e ast.Expr) bool {
-		literal, _ := e.(*ast.BasicLit)
-		text, ok := unquote(literal)
+		text, ok := unquote(e)
 		return ok && text == ch.c.Name
 	}
 	checksTool := false // client.CheckTool(t, NAME, example)
-	for node := range ast.Preorder(test.Body) {
-		call, ok := node.(*ast.CallExpr)
-		if !ok {
-			continue
-		}
+	for call := range nodesOf[*ast.CallExpr](test.Body) {
 		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
 			selector, isMethod := call.Fun.(*ast.SelectorExpr)
 			switch argument := call.Args[at+1].(type) {
@@ -188,22 +171,16 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 			}
 		}
 	}
-	for node := range ast.Preorder(test.Body) {
-		row, ok := node.(*ast.CompositeLit)
-		if !ok {
-			continue
-		}
+	for row := range nodesOf[*ast.CompositeLit](test.Body) {
 		if isName(member(row, "name")) { // {"name": NAME, "arguments": …}
 			if arguments, ok := member(row, "arguments").(*ast.CompositeLit); ok {
 				ch.editMap(file, arguments)
 			}
 			continue
 		}
-		example := row
+		example, ok := row, checksTool && !isStep(row)
 		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
 			example, ok = row.Elts[1].(*ast.CompositeLit)
-		} else if ok = checksTool; ok {
-			ok = !isStep(row)
 		}
 		if !ok {
 			continue
@@ -234,8 +211,7 @@ func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
 	if ch.outputEdit == nil {
 		return
 	}
-	for node := range ast.Preorder(test.Body) {
-		literal, _ := node.(*ast.BasicLit)
+	for literal := range nodesOf[*ast.BasicLit](test.Body) {
 		text, _ := unquote(literal)
 		var members map[string]json.RawMessage
 		if json.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
@@ -255,8 +231,7 @@ func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
 func member(literal *ast.CompositeLit, key string) ast.Expr {
 	for _, element := range literal.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			name, _ := pair.Key.(*ast.BasicLit)
-			if text, ok := unquote(name); ok && text == key {
+			if text, ok := unquote(pair.Key); ok && text == key {
 				return pair.Value
 			}
 		}
@@ -275,10 +250,9 @@ func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
 		if !ok {
 			continue
 		}
-		key, _ := pair.Key.(*ast.BasicLit)
-		text, _ := unquote(key)
+		text, _ := unquote(pair.Key)
 		if name, renamed := ch.inputEdit.rename[text]; renamed {
-			ch.replace(file, key.Pos(), key.End(), strconv.Quote(name))
+			ch.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
 		}
 		if slices.Contains(ch.inputEdit.remove, text) {
 			ch.removeElement(file, pair)
@@ -352,7 +326,7 @@ func (edit *fieldEdit) editObject(object []byte, prefix string) []byte {
 		if !edit.isInput {
 			value = zeroJSON(f)
 		}
-		if prefix == "" && !known[f.Name] && err == nil && value != nil {
+		if prefix == "" && !known[f.Name] && err == nil && len(value) > 0 {
 			members = append(members, strconv.Quote(f.Name)+":"+string(value))
 		}
 	}
@@ -379,34 +353,19 @@ func (edit *fieldEdit) editValue(value []byte, prefix string) []byte {
 	return value
 }
 
-// zeroJSON returns the JSON of the zero value of an output field, or nil if it is left out.
+// zeroJSON returns the JSON of the zero value of an output field. It is empty if it is left out.
 func zeroJSON(f gen.Field) []byte {
 	if f.Optional {
 		return nil
 	}
-	switch f.Type.Kind {
-	case gen.KindString, gen.KindEnum:
-		return []byte(`""`)
-	case gen.KindInt, gen.KindInt64, gen.KindFloat:
-		return []byte(`0`)
-	case gen.KindBool:
-		return []byte(`false`)
-	case gen.KindList:
-		return []byte(`[]`)
-	case gen.KindMap:
-		return []byte(`{}`)
+	zeros := map[gen.FieldKind]string{
+		gen.KindString: `""`, gen.KindEnum: `""`, gen.KindInt: "0", gen.KindInt64: "0", gen.KindFloat: "0",
+		gen.KindBool: "false", gen.KindList: "[]", gen.KindMap: "{}",
 	}
-	return nil
+	return []byte(zeros[f.Type.Kind])
 }
 
 func sameJSON(a, b []byte) bool {
-	compact := func(text []byte) string {
-		var value json.RawMessage
-		if json.Unmarshal(text, &value) != nil {
-			return string(text)
-		}
-		out, _ := strictjson.Marshal(value)
-		return string(out)
-	}
-	return compact(a) == compact(b)
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"regexp"
@@ -69,11 +70,11 @@ func (ch *changer) renameTexts() {
 		return
 	}
 	for _, file := range ch.view.All() {
-		first, _, _ := strings.Cut(file.Path, "/")
-		if file.IsDerived() || first == "core" || first == "generators" {
+		if file.IsDerived() || isPetrockPath(file.Path) {
 			continue
 		}
-		ours := ch.owns(file) || ch.renamesIn(file)
+		isHere := func(pos token.Pos) bool { return fileAt(ch.view, pos) == file }
+		ours := ch.owns(file) || slices.ContainsFunc(slices.Collect(maps.Keys(ch.renamed)), isHere)
 		if ours {
 			docs := ch.renamedDocs(file)
 			for _, group := range file.Syntax.Comments {
@@ -86,16 +87,6 @@ func (ch *changer) renameTexts() {
 		}
 		ch.renameLiterals(file, ours)
 	}
-}
-
-// renamesIn reports whether a declaration in a file is renamed.
-func (ch *changer) renamesIn(file *typecheck.File) bool {
-	for pos := range ch.renamed {
-		if ch.fileAt(pos) == file {
-			return true
-		}
-	}
-	return false
 }
 
 // renamedDocs returns the doc comments of renamed declarations and of methods of renamed types.
@@ -174,10 +165,7 @@ func isTag(stack []ast.Node) bool {
 
 // infoOf returns the type information of a file, or nil.
 func (r *rewrite) infoOf(file *typecheck.File) *types.Info {
-	if !slices.Contains(r.dirs, file.Dir()) {
-		return nil
-	}
-	for _, inspected := range r.inspect(file.Dir()) {
+	for inspected := range r.packages() {
 		if slices.Contains(inspected.Files, file) {
 			return inspected.Info
 		}
@@ -212,12 +200,10 @@ func isToolName(stack []ast.Node, info *types.Info, core string) bool {
 	case *ast.CompositeLit:
 		return slices.ContainsFunc(parent.Elts, isCore)
 	case *ast.KeyValueExpr:
-		key, _ := parent.Key.(*ast.BasicLit)
-		name, _ := unquote(key)
+		name, _ := unquote(parent.Key)
 		for _, node := range stack {
 			if call, ok := node.(*ast.CallExpr); ok && name == "name" && len(call.Args) > 0 {
-				method, _ := call.Args[0].(*ast.BasicLit)
-				if text, _ := unquote(method); text == "tools/call" || text == "prompts/get" {
+				if text, _ := unquote(call.Args[0]); text == "tools/call" || text == "prompts/get" {
 					return true
 				}
 			}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -64,20 +65,14 @@ func (p *plan) refuseBroken() error {
 			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
 		}
 	}
-	if len(refusal.Diagnostics) == 0 {
-		return nil
-	}
-	return refusal
+	return refusal.orNil()
 }
 
 // readContract returns the planned contract, or else the contract on disk.
 func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
-	text, planned := p.texts[contract.File]
-	if !planned {
-		var err error
-		if text, err = e.root.ReadFile(contract.File); err != nil && !isMissing(err) {
-			return nil, err
-		}
+	text, err := e.textOf(p, contract.File)
+	if err != nil {
+		return nil, err
 	}
 	if err := project.CheckMerged(contract.File, text); err != nil {
 		return nil, err
@@ -266,16 +261,10 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 		}
 		return contract.Parse(text)
 	}
-	before, err := read(record.Before)
-	if err != nil {
-		return err
-	}
-	after, err := read(record.After)
-	if err != nil {
-		return err
-	}
+	before, beforeErr := read(record.Before)
+	after, afterErr := read(record.After)
 	now, err := e.readContract(p)
-	if err != nil {
+	if err := errors.Join(beforeErr, afterErr, err); err != nil {
 		return err
 	}
 	p.undone = &undone{before, after, now}
@@ -296,11 +285,8 @@ func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *con
 		return err
 	}
 	all, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	touched, err := derive.Contract(p.packages)
-	if err != nil {
+	touched, touchedErr := derive.Contract(p.packages)
+	if err := errors.Join(err, touchedErr); err != nil {
 		return err
 	}
 	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
@@ -334,11 +320,7 @@ func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text s
 	}
 	known = true
 	for _, file := range found.Files {
-		for node := range ast.Preorder(file.Syntax) {
-			pair, ok := node.(*ast.KeyValueExpr)
-			if !ok {
-				continue
-			}
+		for pair := range nodesOf[*ast.KeyValueExpr](file.Syntax) {
 			key, ok := pair.Key.(*ast.Ident)
 			if !ok || key.Name != "Instructions" {
 				continue

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"io/fs"
 	"maps"
@@ -78,16 +77,11 @@ func Kinds() []string {
 // findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
 // component whose file contains others. A feature is removed with all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		if kind == derive.Feature && place == derive.FeaturePlace(path.Join(derive.Features, name)) {
-			return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
-		}
-		if one, fixed := derive.PlaceOf(kind); slices.Contains(place.Kinds(), kind) && (!fixed || place == one) {
-			places = append(places, place)
-		}
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
+	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
+		return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 	}
-	c, pkg, err := e.lookUp(ctx, places, kind, name)
+	c, pkg, err := e.lookUp(ctx, kind, name)
 	if err != nil {
 		return derive.Place{}, c, err
 	}
@@ -163,10 +157,7 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 			refusal.Files = append(refusal.Files, newFileChange(*edit))
 		}
 	}
-	if len(refusal.Files) > 0 {
-		return refusal
-	}
-	return nil
+	return refusal.orNil()
 }
 
 // findEdit returns the change to a file since it was generated or the project was created; nil if it has
@@ -249,10 +240,7 @@ func (e *Engine) reportTests(p *plan, c derive.Component, uses map[string]int, d
 		}
 		p.warnings = append(p.warnings, typecheck.Diagnostic{File: file, Message: fmt.Sprintf("removed %s, because it used %s", removed, used)})
 	}
-	if len(refusal.Diagnostics) > 0 {
-		return refusal
-	}
-	return nil
+	return refusal.orNil()
 }
 
 // testsUsing finds the lines of test files that do not compile without a component, or that name its tool.
@@ -277,9 +265,8 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 		if !file.IsTest() || !bytes.Contains(file.Text, []byte(c.Name)) {
 			continue
 		}
-		for node := range ast.Preorder(file.Syntax) {
-			text, ok := node.(*ast.BasicLit)
-			if ok && (text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`") {
+		for text := range nodesOf[*ast.BasicLit](file.Syntax) {
+			if text.Value == strconv.Quote(c.Name) || text.Value == "`"+c.Name+"`" {
 				found[file.Path] = append(found[file.Path], view.Fset().PositionFor(text.Pos(), false).Line)
 			}
 		}
@@ -320,10 +307,7 @@ func withoutDeclarations(view *typecheck.View, file *typecheck.File, lines []int
 		from, to := extent(fset, node, text)
 		text = slices.Delete(text, from, to)
 	}
-	if formatted, err := format.Source(text); err == nil {
-		text = formatted
-	}
-	return text, names
+	return formatted(file.Path, text), names
 }
 
 func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
@@ -333,22 +317,30 @@ func covers(fset *token.FileSet, node ast.Node, lines []int) bool {
 
 // extent returns the range of a node in its file, including its doc comment and the rest of its last line.
 func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
-	begin := node.Pos()
-	var doc *ast.CommentGroup
-	switch node := node.(type) {
-	case *ast.FuncDecl:
-		doc = node.Doc
-	case *ast.GenDecl:
-		doc = node.Doc
-	}
-	if doc != nil {
-		begin = doc.Pos()
-	}
-	from, to = fset.PositionFor(begin, false).Offset, fset.PositionFor(node.End(), false).Offset
+	from, to = fset.PositionFor(startOf(node), false).Offset, fset.PositionFor(node.End(), false).Offset
 	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
 		return from, to + end + 1
 	}
 	return from, len(text)
+}
+
+// docOf returns the doc comment of a declaration, or nil.
+func docOf(node ast.Node) *ast.CommentGroup {
+	switch node := node.(type) {
+	case *ast.FuncDecl:
+		return node.Doc
+	case *ast.GenDecl:
+		return node.Doc
+	}
+	return nil
+}
+
+// startOf returns the position of a declaration with its doc comment.
+func startOf(node ast.Node) token.Pos {
+	if doc := docOf(node); doc != nil {
+		return doc.Pos()
+	}
+	return node.Pos()
 }
 
 // declarationName returns the name of a declaration: a function, a method with its type, or the first of
@@ -356,17 +348,7 @@ func extent(fset *token.FileSet, node ast.Node, text []byte) (from, to int) {
 func declarationName(decl ast.Decl) string {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		if decl.Recv == nil || len(decl.Recv.List) == 0 {
-			return decl.Name.Name
-		}
-		t := decl.Recv.List[0].Type
-		if pointer, ok := t.(*ast.StarExpr); ok {
-			t = pointer.X
-		}
-		if name, ok := t.(*ast.Ident); ok {
-			return name.Name + "." + decl.Name.Name
-		}
-		return decl.Name.Name
+		return strings.TrimPrefix(receiverName(decl)+"."+decl.Name.Name, ".")
 	case *ast.GenDecl:
 		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
 			return names[0]

@@ -98,23 +98,18 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	if err != nil {
 		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
 	}
-	kinds := 0
-	for _, set := range []bool{edit.Text != nil, len(edit.Replace) > 0, edit.Delete} {
-		if set {
-			kinds++
-		}
-	}
+	setsText, replaces := edit.Text != nil, len(edit.Replace) > 0
 	switch {
-	case kinds > 1 || edit.Delete && edit.Rename != "":
+	case setsText && replaces || edit.Delete && (setsText || replaces || edit.Rename != ""):
 		return refuse("text, replace and delete cannot be combined, nor delete and rename; pass one of them")
-	case kinds == 0 && edit.Rename == "":
+	case !setsText && !replaces && !edit.Delete && edit.Rename == "":
 		return refuse("pass text, replace, rename or delete")
-	case !exists && edit.Text == nil:
+	case !exists && !setsText:
 		return refuse("does not exist%s", e.similarFile(name))
 	case edit.Delete:
 		p.texts[name] = nil
 		return nil
-	case edit.Text != nil:
+	case setsText:
 		text = []byte(*edit.Text)
 	}
 	for _, r := range edit.Replace {
@@ -294,12 +289,10 @@ func (e *Engine) completeGo(ctx context.Context, p *plan) error {
 		if err != nil {
 			return err
 		}
-		text, missing, err := e.resolver.Add(ctx, view, name, text)
-		if err != nil {
+		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
 			return err
 		}
-		p.missing = append(p.missing, missing...)
-		p.texts[name] = formatted(gen.File{Path: name, Text: text})
+		p.texts[name] = formatted(name, text)
 	}
 	return nil
 }
@@ -320,8 +313,8 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
 		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
 	}
-	goSum, err := e.root.ReadFile("go.sum")
-	if err != nil && !isMissing(err) {
+	goSum, err := e.textOf(p, "go.sum")
+	if err != nil {
 		return err
 	}
 	present := presentParts(e.before.With(p.texts))
@@ -351,12 +344,9 @@ func (e *Engine) useModules(p *plan) error {
 	if p.texts["go.mod"] == nil {
 		return nil
 	}
-	goSum, planned := p.texts["go.sum"]
-	if !planned {
-		var err error
-		if goSum, err = e.root.ReadFile("go.sum"); err != nil && !isMissing(err) {
-			return err
-		}
+	goSum, err := e.textOf(p, "go.sum")
+	if err != nil {
+		return err
 	}
 	p.tidied = true
 	e.cache.PlanModules(p.texts["go.mod"], goSum)
@@ -384,7 +374,7 @@ func (e *Engine) refuseNewProblems(ctx context.Context, p *plan) error {
 		if fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems); len(fresh) > 0 {
 			return &Refusal{
 				Reason:      fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir),
-				Diagnostics: e.withLines(fresh, p),
+				Diagnostics: withSource(fresh, e.before.With(p.texts)),
 				Remedy:      "Nothing was changed. Correct the edits and retry.",
 			}
 		}

@@ -106,10 +106,7 @@ func (e *Engine) PetrockVersion() string { return e.project.Petrock }
 // CodeVersion returns the version of petrock in the project's folder generators, or "" if it is
 // unknown.
 func (e *Engine) CodeVersion() string {
-	text, err := e.root.ReadFile("generators/generators.go")
-	if err != nil {
-		return ""
-	}
+	text, _ := e.root.ReadFile("generators/generators.go")
 	found := regexp.MustCompile(`(?m)^const Version = "([^"]+)"`).FindSubmatch(text)
 	if found == nil {
 		return ""

@@ -90,22 +90,21 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 				p.bodyFile = file.Path
 			}
 		}
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	for _, file := range draft.Changes {
-		p.texts[file.Path] = formatted(file)
+		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	p.newVersionOf = draft.NewVersionOf
 	return nil
 }
 
-func formatted(file gen.File) []byte {
-	if path.Ext(file.Path) != ".go" {
-		return file.Text
-	}
-	text, err := format.Source(file.Text)
-	if err != nil {
-		return file.Text // verify reports the syntax error
+// formatted returns the text of a file, formatted if it is Go that parses.
+func formatted(file string, text []byte) []byte {
+	if path.Ext(file) == ".go" {
+		if formatted, err := format.Source(text); err == nil {
+			return formatted
+		}
 	}
 	return text
 }
@@ -162,19 +161,12 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typechec
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	place, _ := derive.PlaceOf(derive.Generator)
-	if len(e.before.Files(place.Dir)) == 0 {
-		return nil, nil, nil
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil {
-		return nil, nil, err
-	}
+	own, err := e.ownGenerators(ctx)
 	var all []gen.Generator
-	for _, c := range packages[0].Components {
+	for _, c := range own.Components {
 		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
 	}
-	return all, packages[0].Problems, nil
+	return all, own.Problems, err
 }
 
 // inputName returns the name in the input of a generator, or an empty string.

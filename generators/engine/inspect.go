@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,21 +50,12 @@ func (e *Engine) declarations(c derive.Component) string {
 }
 
 func (e *Engine) sourceOf(file *typecheck.File, decl ast.Decl, bodies bool) string {
-	first, doc := decl.Pos(), (*ast.CommentGroup)(nil)
 	last, after := decl.End(), ""
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		if doc = decl.Doc; !bodies && decl.Body != nil {
-			last, after = decl.Body.Lbrace, "{ … }"
-		}
-	case *ast.GenDecl:
-		doc = decl.Doc
+	if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !bodies {
+		last, after = function.Body.Lbrace, "{ … }"
 	}
-	if doc != nil {
-		first = doc.Pos()
-	}
-	fset := e.before.Fset()
-	return string(file.Text[fset.PositionFor(first, false).Offset:fset.PositionFor(last, false).Offset]) + after
+	at := e.before.Fset().File(last)
+	return string(file.Text[at.Offset(startOf(decl)):at.Offset(last)]) + after
 }
 
 // ownDeclarations returns the declarations of a file that belong to a function, a Type.Method or a type.
@@ -84,10 +76,8 @@ func ownDeclarations(file *ast.File, name string) []ast.Decl {
 			for node := range ast.Preorder(decl) {
 				switch node := node.(type) {
 				case *ast.Field: // of a struct, of parameters or of results
-					for used := range ast.Preorder(node.Type) {
-						if ident, ok := used.(*ast.Ident); ok {
-							wanted[ident.Name] = true
-						}
+					for used := range nodesOf[*ast.Ident](node.Type) {
+						wanted[used.Name] = true
 					}
 				case *ast.TypeSpec:
 					wanted[node.Name.Name] = true
@@ -104,11 +94,8 @@ func ownDeclarations(file *ast.File, name string) []ast.Decl {
 func belongs(decl ast.Decl, wanted map[string]bool, receiver, method string) bool {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		if decl.Recv == nil {
-			return wanted[decl.Name.Name]
-		}
 		of := receiverName(decl)
-		return wanted[of] || method != "" && of == receiver && decl.Name.Name == method
+		return wanted[cmp.Or(of, decl.Name.Name)] || method != "" && of == receiver && decl.Name.Name == method
 	case *ast.GenDecl:
 		return slices.ContainsFunc(decl.Specs, func(spec ast.Spec) bool {
 			switch spec := spec.(type) {
@@ -124,11 +111,13 @@ func belongs(decl ast.Decl, wanted map[string]bool, receiver, method string) boo
 	return false
 }
 
+// receiverName returns the type of a method's receiver, without type parameters, or "" for a function.
 func receiverName(f *ast.FuncDecl) string {
-	for node := range ast.Preorder(f.Recv.List[0].Type) {
-		if ident, ok := node.(*ast.Ident); ok {
-			return ident.Name
-		}
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return ""
+	}
+	for ident := range nodesOf[*ast.Ident](f.Recv.List[0].Type) {
+		return ident.Name
 	}
 	return ""
 }
@@ -162,9 +151,7 @@ func (i *Inspection) String() string {
 		fmt.Fprintf(&out, ", test in %s", i.TestFile)
 	}
 	out.WriteString("\n")
-	for _, d := range i.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", d)
-	}
+	writeLines(&out, "warning: ", i.Warnings)
 	if i.Source == "" {
 		fmt.Fprintf(&out, "\n%s\n", i.Declarations)
 		return out.String()
@@ -275,7 +262,7 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 	}
 	var dirs []string
 	for _, dir := range e.before.Dirs() {
-		if top, _, _ := strings.Cut(dir, "/"); !slices.Contains(PetrockFolders(), top) {
+		if !isPetrockPath(dir) {
 			dirs = append(dirs, dir)
 			packages = append(packages, e.checker.ImportPath(dir))
 		}
@@ -287,14 +274,8 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 
 // WithSource adds source lines to diagnostics in Go files of the project, as they were last read.
 func (e *Engine) WithSource(found []typecheck.Diagnostic) []typecheck.Diagnostic {
-	texts := map[string][]byte{}
-	for _, d := range found {
-		if e.before == nil {
-			break
-		}
-		if file := e.before.File(d.File); file != nil {
-			texts[d.File] = file.Text
-		}
+	if e.before == nil {
+		return found
 	}
-	return withLines(found, texts)
+	return withSource(found, e.before)
 }

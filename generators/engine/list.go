@@ -119,14 +119,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	if err := e.checkKind(ctx, kind); err != nil {
 		return nil, err
 	}
-	var places []derive.Place
-	for _, place := range e.existingPlaces() {
-		isListed := place.Wired || place.Kind == derive.Generator
-		if isListed && (kind == "" || slices.Contains(place.Kinds(), derive.Kind(kind))) {
-			places = append(places, place)
-		}
-	}
-	c, pkg, err := e.lookUp(ctx, places, derive.Kind(kind), name)
+	c, pkg, err := e.lookUp(ctx, derive.Kind(kind), name)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +140,11 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 
 func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
 
-// lookUp finds a component in places by its client name or Go name, and its package. An empty kind means any.
-func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+// lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
+func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+	places := slices.DeleteFunc(e.existingPlaces(), func(place derive.Place) bool {
+		return kind != "" && !slices.Contains(place.Kinds(), kind)
+	})
 	packages, err := e.deriver.Packages(ctx, e.before, places)
 	if err != nil {
 		return c, nil, err
@@ -166,12 +162,12 @@ func (e *Engine) lookUp(ctx context.Context, places []derive.Place, kind derive.
 	for _, pkg := range append(packages, made...) {
 		if len(pkg.Problems) > 0 && kind != "" {
 			if pkg.Kind != derive.Feature || mayBelongTo(pkg, name) {
-				return c, nil, e.deriveRefusal(newPlan(""), pkg)
+				return c, nil, deriveRefusal(pkg, nil)
 			}
 			continue
 		}
 		for _, c := range pkg.Components {
-			if kind != "" && !isMadeBy(c, kind, own) {
+			if kind != "" && !isMadeBy(c, kind, own.Components) {
 				continue
 			}
 			shown := c.Name

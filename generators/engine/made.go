@@ -18,17 +18,17 @@ import (
 // Components of the project's own generators are files that match the generator's directive makes, so they
 // are found in every clone, and also if they were written by hand.
 
-// ownGenerators returns the project's own generators as components.
-func (e *Engine) ownGenerators(ctx context.Context) ([]derive.Component, error) {
+// ownGenerators returns the package of the project's own generators. It is empty if there are none.
+func (e *Engine) ownGenerators(ctx context.Context) (*derive.Package, error) {
 	place, _ := derive.PlaceOf(derive.Generator)
 	if len(e.before.Files(place.Dir)) == 0 {
-		return nil, nil
+		return &derive.Package{}, nil
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
 	if err != nil {
-		return nil, err
+		return &derive.Package{}, err
 	}
-	return packages[0].Components, nil
+	return packages[0], nil
 }
 
 // madePackages returns the packages with components of own generators of a kind. An empty kind means all that
@@ -42,7 +42,7 @@ func (e *Engine) madePackages(ctx context.Context, kind derive.Kind) ([]*derive.
 		return nil, err
 	}
 	var packages []*derive.Package
-	for _, g := range own {
+	for _, g := range own.Components {
 		if kind != "" && g.Name != string(kind) || len(g.Makes) == 0 {
 			continue
 		}
@@ -112,15 +112,8 @@ func (e *Engine) describeMade(c *derive.Component, file *typecheck.File) {
 		if !ast.IsExported(name) {
 			continue
 		}
-		var doc *ast.CommentGroup
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			doc = decl.Doc
-		case *ast.GenDecl:
-			doc = decl.Doc
-		}
 		c.Func, c.Line = name, e.before.Fset().PositionFor(decl.Pos(), false).Line
-		c.Description, _, _ = strings.Cut(doc.Text(), "\n")
+		c.Description, _, _ = strings.Cut(docOf(decl).Text(), "\n")
 		return
 	}
 }
@@ -132,7 +125,7 @@ func (e *Engine) madeFiles(ctx context.Context, c derive.Component) ([]string, e
 		return nil, err
 	}
 	var files []string
-	for _, g := range own {
+	for _, g := range own.Components {
 		if g.Name != string(c.Kind) {
 			continue
 		}
@@ -159,7 +152,7 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	for _, g := range own {
+	for _, g := range own.Components {
 		if g.Name != kind {
 			kinds = append(kinds, g.Name)
 		} else if len(g.Makes) > 0 {
@@ -177,7 +170,7 @@ func (e *Engine) noteUnlisted(ctx context.Context, g gen.Generator, draft *gen.D
 		return nil
 	}
 	own, err := e.ownGenerators(ctx)
-	at := slices.IndexFunc(own, func(c derive.Component) bool { return c.Name == g.Name })
+	at := slices.IndexFunc(own.Components, func(c derive.Component) bool { return c.Name == g.Name })
 	if err != nil || at < 0 || len(draft.Files) == 0 {
 		return err
 	}
@@ -185,12 +178,12 @@ func (e *Engine) noteUnlisted(ctx context.Context, g gen.Generator, draft *gen.D
 	if _, isPlace := derive.PlaceAt(path.Dir(file)); isPlace {
 		return nil
 	}
-	for _, pattern := range own[at].Makes {
+	for _, pattern := range own.Components[at].Makes {
 		if matches, _ := path.Match(pattern, file); matches {
 			return nil
 		}
 	}
-	draft.Notices = append(draft.Notices, fmt.Sprintf("petrock will not find this %s again; add //petrock:makes %s/*%s to the doc comment of %s in %s", g.Name, path.Dir(file), path.Ext(file), own[at].Func, own[at].File))
+	draft.Notices = append(draft.Notices, fmt.Sprintf("petrock will not find this %s again; add //petrock:makes %s/*%s to the doc comment of %s in %s", g.Name, path.Dir(file), path.Ext(file), own.Components[at].Func, own.Components[at].File))
 	return nil
 }
 
@@ -201,11 +194,11 @@ func (e *Engine) correctable(ctx context.Context, p *plan, source string) string
 		return source
 	}
 	own, err := e.ownGenerators(ctx)
-	at := slices.IndexFunc(own, func(c derive.Component) bool { return c.Name == p.generator })
+	at := slices.IndexFunc(own.Components, func(c derive.Component) bool { return c.Name == p.generator })
 	if err != nil || at < 0 {
 		return source
 	}
-	return fmt.Sprintf("the input of %s or its template (%s)", p.generator, own[at].File)
+	return fmt.Sprintf("the input of %s or its template (%s)", p.generator, own.Components[at].File)
 }
 
 // noteOrphans adds a notice to the plan that destroys a generator whose components remain.

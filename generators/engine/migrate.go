@@ -22,23 +22,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A migration edits the source for a new version of a command. With url renamed to href,
-//
-//	// Create adds a link.
-//	type Create struct {
-//		URL string `json:"url"`
-//	}
-//
-// becomes
-//
-//	// Create adds a link.
-//	//
-//	//petrock:version 2
-//	type Create struct {
-//		Href string `json:"href"`
-//	}
-//
-// and all uses of the field are renamed. The generator then writes CreateV1 with the recorded fields.
+// A migration edits the source for a new version of a command: it renames and removes fields with all
+// their uses, and sets //petrock:version. The generator then writes CreateV1 with the recorded fields.
 type migration struct {
 	*rewrite
 	engine *Engine
@@ -76,12 +61,9 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 		Old:       recorded.Versions[recorded.Version],
 		Declared:  e.feature(ctx, component.Feature).Declared,
 	}
-	dirs := e.checker.Importers(e.before, m.result.Dir)
-	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	if err != nil {
+	if m.rewrite, err = e.newRewrite(ctx, m.result.Dir); err != nil {
 		return nil, err
 	}
-	m.rewrite = newRewrite(e.before, pass, dirs)
 	if err := m.plan(edit); err != nil {
 		return nil, err
 	}
@@ -99,7 +81,7 @@ func (e *Engine) findCommand(ctx context.Context, command string) (derive.Compon
 		return derive.Component{}, err
 	}
 	if len(packages[0].Problems) > 0 {
-		return derive.Component{}, e.deriveRefusal(newPlan(actionGenerate), packages[0])
+		return derive.Component{}, deriveRefusal(packages[0], nil)
 	}
 	var names []string
 	for _, c := range packages[0].Components {
@@ -114,15 +96,8 @@ func (e *Engine) findCommand(ctx context.Context, command string) (derive.Compon
 }
 
 func (m *migration) plan(edit gen.Edit) error {
-	pkg, _ := m.pass.Package(m.result.Dir)
-	if pkg == nil {
-		return fmt.Errorf("no package in %s", m.result.Dir)
-	}
-	object := pkg.Scope().Lookup(m.result.Type)
-	if object == nil {
-		return fmt.Errorf("no type %s in %s", m.result.Type, m.result.Dir)
-	}
-	m.named, _ = object.Type().(*types.Named)
+	pkg, _ := m.pass.Package(m.result.Dir) // findCommand has found the type
+	m.named = pkg.Scope().Lookup(m.result.Type).Type().(*types.Named)
 	for _, old := range slices.Sorted(maps.Keys(edit.Rename)) {
 		if err := m.renameField(m.named, old, edit.Rename[old]); err != nil {
 			return err
@@ -147,7 +122,7 @@ func (m *migration) plan(edit gen.Edit) error {
 func (m *migration) setVersion() {
 	file := m.engine.before.File(m.result.File)
 	line := fmt.Sprintf("//petrock:version %d", m.result.Version+1)
-	doc, at := typeDoc(file, m.named.Obj().Pos())
+	doc, at := docAt(file, m.named.Obj().Pos())
 	if doc == nil {
 		m.replace(file, at, at, line+"\n")
 		return
@@ -174,9 +149,7 @@ func (m *migration) finish(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(packages[0].Components, func(c derive.Component) bool { return c.EventType == m.result.EventType })
 	if at < 0 {
-		p := newPlan(actionGenerate)
-		p.texts = texts
-		return m.engine.deriveRefusal(p, packages[0])
+		return deriveRefusal(packages[0], texts)
 	}
 	component := packages[0].Components[at]
 	m.result.New = component.Stored()
@@ -208,22 +181,13 @@ func defaultsOf(schema json.RawMessage) map[string]string {
 }
 
 // redirectUpgrades makes CreateV1.Upgrade return CreateV2, the new type for the recorded fields, instead of
-// Create. In create_v1.go,
-//
-//	func (old CreateV1) Upgrade() Create { return Create{Href: old.URL} }
-//
-// becomes
-//
-//	func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }
+// Create: func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }.
 func (m *migration) redirectUpgrades() {
 	if m.result.Version < 2 {
 		return
 	}
 	m.chainCalls()
 	inspected := m.pass.Inspect(m.result.Dir)
-	if inspected == nil {
-		return
-	}
 	names := map[string]string{m.result.Type: m.result.OldType("")}
 	for name := range m.result.Old.Types {
 		names[name] = m.result.OldType(name)
@@ -240,19 +204,13 @@ func (m *migration) redirectUpgrades() {
 // chainCalls adds one more Upgrade to calls outside older versions, such as those of tests: old.Upgrade()
 // becomes old.Upgrade().Upgrade().
 func (m *migration) chainCalls() {
-	for _, dir := range m.dirs {
-		for _, inspected := range m.inspect(dir) {
-			for _, file := range inspected.Files {
-				if file.IsDerived() {
+	for inspected := range m.packages() {
+		for _, file := range inspected.Files {
+			for call := range nodesOf[*ast.CallExpr](file.Syntax) {
+				if file.IsDerived() || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
 					continue
 				}
-				for node := range ast.Preorder(file.Syntax) {
-					call, ok := node.(*ast.CallExpr)
-					if !ok || m.isInOlder(file, call.Pos()) || !m.upgradesToCommand(call, inspected.Info) || m.isPlanned(file, call.End()-1) {
-						continue
-					}
-					m.replace(file, call.End()-1, call.End(), ").Upgrade()")
-				}
+				m.replace(file, call.End()-1, call.End(), ").Upgrade()")
 			}
 		}
 	}
@@ -358,11 +316,7 @@ func (m *migration) isInOlder(file *typecheck.File, pos token.Pos) bool {
 
 func (m *migration) isOlderMethod(decl ast.Decl) bool {
 	function, ok := decl.(*ast.FuncDecl)
-	if !ok || function.Recv == nil || len(function.Recv.List) != 1 {
-		return false
-	}
-	receiver, ok := function.Recv.List[0].Type.(*ast.Ident)
-	return ok && m.isOlder(receiver.Name)
+	return ok && m.isOlder(receiverName(function))
 }
 
 // isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.
@@ -379,11 +333,9 @@ func withoutUnused(text []byte, packages []string) []byte {
 		return text
 	}
 	used := map[string]bool{}
-	for node := range ast.Preorder(file) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if pkg, ok := selector.X.(*ast.Ident); ok {
-				used[pkg.Name] = true
-			}
+	for selector := range nodesOf[*ast.SelectorExpr](file) {
+		if pkg, ok := selector.X.(*ast.Ident); ok {
+			used[pkg.Name] = true
 		}
 	}
 	for _, spec := range slices.Backward(file.Imports) {

@@ -19,9 +19,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-func importPaths(view *typecheck.View) []string {
+func importPaths(files ...*typecheck.File) []string {
 	var all []string
-	for _, file := range view.All() {
+	for _, file := range files {
 		for _, i := range file.Imports() {
 			all = append(all, i.Path)
 		}
@@ -32,17 +32,9 @@ func importPaths(view *typecheck.View) []string {
 
 // plannedModules returns the planned go.mod and go.sum, or else those on disk.
 func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
-	if p.plans("go.mod") {
-		return p.texts["go.mod"], p.texts["go.sum"], nil
-	}
-	if goMod, err = e.root.ReadFile("go.mod"); err != nil {
-		return nil, nil, err
-	}
-	goSum, err = e.root.ReadFile("go.sum")
-	if isMissing(err) {
-		err = nil
-	}
-	return goMod, goSum, err
+	goMod, modErr := e.textOf(p, "go.mod")
+	goSum, sumErr := e.textOf(p, "go.sum")
+	return goMod, goSum, errors.Join(modErr, sumErr)
 }
 
 // compareModules returns the paths of modules that only one of two go.mod files requires, and describes
@@ -67,15 +59,6 @@ func compareModules(old, now []byte) (different, versions []string) {
 		}
 	}
 	return different, versions
-}
-
-// tidy computes go.mod and go.sum with go mod tidy. It keeps unused requirements of the user.
-func (e *Engine) tidy(ctx context.Context, p *plan, goMod, goSum []byte, before, after []string) (newMod, newSum []byte, err error) {
-	tidyMod, tidySum, err := e.runTidy(ctx, p, goMod, goSum, after)
-	if err != nil {
-		return nil, nil, err
-	}
-	return parts.MergeTidied(goMod, goSum, tidyMod, tidySum, before, after)
 }
 
 // runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must stay.
@@ -133,11 +116,9 @@ func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := withoutExisting(after.Diagnostics, before.Diagnostics)
-	if len(fresh) == 0 {
-		return nil
-	}
-	return &Refusal{Reason: "the project would not compile with the new go.mod:", Diagnostics: fresh, Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: "the project would not compile with the new go.mod:", Remedy: "Nothing was changed."}
+	refusal.Diagnostics = withoutExisting(after.Diagnostics, before.Diagnostics)
+	return refusal.orNil()
 }
 
 // overlay writes an overlay with the planned Go files, go.mod and go.sum.
@@ -181,20 +162,15 @@ func withParts(goMod []byte, names []string) ([]byte, error) {
 // checkDownloaded refuses a plan whose part imports packages of modules that are not downloaded.
 func (e *Engine) checkDownloaded(ctx context.Context, p *plan, part parts.Part, files map[string][]byte) error {
 	view := e.before.With(p.texts)
-	var imported []string
+	var code []*typecheck.File
 	for name := range files {
-		file := view.File(name)
-		if file == nil {
-			continue // not a Go file
-		}
-		for _, i := range file.Imports() {
-			if !strings.HasPrefix(i.Path, e.checker.Module().Path+"/") {
-				imported = append(imported, i.Path)
-			}
+		if file := view.File(name); file != nil {
+			code = append(code, file)
 		}
 	}
-	slices.Sort(imported)
-	imported = slices.Compact(imported)
+	imported := slices.DeleteFunc(importPaths(code...), func(i string) bool {
+		return i == "unsafe" || strings.HasPrefix(i, e.checker.Module().Path+"/")
+	})
 	e.step("compiling the modules of the part " + part.Name)
 	exports, err := e.cache.Find(ctx, imported)
 	if err != nil {
@@ -202,7 +178,7 @@ func (e *Engine) checkDownloaded(ctx context.Context, p *plan, part parts.Part, 
 	}
 	var reasons []string
 	for _, i := range imported {
-		if !exports.Has(i) && i != "unsafe" {
+		if !exports.Has(i) {
 			reasons = append(reasons, exports.Reason(i))
 		}
 	}

@@ -155,14 +155,10 @@ func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
 	var users []string
 	for _, file := range view.All() {
-		if folder, _, _ := strings.Cut(file.Path, "/"); slices.Contains(PetrockFolders(), folder) {
+		if isPetrockPath(file.Path) || file.IsDerived() {
 			continue
 		}
-		var imported []string
-		for _, i := range file.Imports() {
-			imported = append(imported, i.Path)
-		}
-		if !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, imported) {
+		if part.IsUsedBy(file.Path, e.checker.Module().Path, importPaths(file)) {
 			users = append(users, file.Path)
 		}
 	}
@@ -307,10 +303,12 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	}
 	view := e.before.With(p.texts)
 	after := presentParts(view)
-	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view))
+	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view.All()...))
 	if err == nil && !ok {
 		p.tidied = true
-		newMod, newSum, err = e.tidy(ctx, p, goMod, goSum, before, after)
+		if newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after); err == nil {
+			newMod, newSum, err = parts.MergeTidied(goMod, goSum, newMod, newSum, before, after)
+		}
 	}
 	if err != nil {
 		return err

@@ -3,8 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,6 +79,18 @@ func newPlan(action string) *plan {
 	}
 }
 
+// textOf returns the planned text of a file, or else its text on disk; nil if it does not exist.
+func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
+	if text, planned := p.texts[file]; planned {
+		return text, nil
+	}
+	text, err := e.root.ReadFile(file)
+	if isMissing(err) {
+		return nil, nil
+	}
+	return text, err
+}
+
 func (p *plan) plans(file string) bool {
 	_, planned := p.texts[file]
 	return planned
@@ -115,7 +125,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	e.step("deriving")
 	unread := e.unreadPackages()
 	if len(unread) > 0 && strict {
-		return e.deriveRefusal(p, unread[0])
+		return deriveRefusal(unread[0], p.texts)
 	}
 	var err error
 	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
@@ -127,7 +137,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
-			refusal := e.deriveRefusal(p, pkg)
+			refusal := deriveRefusal(pkg, p.texts)
 			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
 			if err == nil && len(before[0].Problems) == 0 {
 				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
@@ -167,12 +177,9 @@ func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Pl
 		return nil
 	}
 	view := e.before.With(p.texts)
-	var others []derive.Place
-	for _, place := range derive.Places(view) {
-		if place.HasTools() && !slices.Contains(places, place) && len(view.Files(place.Dir)) > 0 {
-			others = append(others, place)
-		}
-	}
+	others := slices.DeleteFunc(derive.Places(view), func(place derive.Place) bool {
+		return !place.HasTools() || slices.Contains(places, place) || len(view.Files(place.Dir)) == 0
+	})
 	if len(others) > 0 {
 		var err error
 		if p.otherTools, err = e.deriver.Packages(ctx, view, others); err != nil {
@@ -205,10 +212,11 @@ func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	p.recomputed[file] = true
 }
 
-func (e *Engine) deriveRefusal(p *plan, pkg *derive.Package) *Refusal {
+// deriveRefusal refuses to derive from a package with problems. Some of its files may be planned.
+func deriveRefusal(pkg *derive.Package, planned map[string][]byte) *Refusal {
 	return &Refusal{
 		Reason:        fmt.Sprintf("cannot derive from %s:", pkg.Dir),
-		Diagnostics:   withLines(pkg.Problems, p.texts),
+		Diagnostics:   withLines(pkg.Problems, planned),
 		Remedy:        "Fix these errors first. Changes that do not involve this package still work.",
 		existedBefore: true,
 	}
@@ -235,7 +243,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		p.explainMissing(verdict.New)
 		return &Refusal{
 			Reason:      wouldNotCompile,
-			Diagnostics: e.withLines(verdict.New, p),
+			Diagnostics: withSource(verdict.New, p.after),
 			Declares:    p.declares(verdict.New),
 			Remedy:      e.compileRemedy(ctx, p),
 		}
@@ -256,7 +264,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if p.files, err = e.changes(p); err != nil {
 		return err
 	}
-	p.recordFiles()
 	if err := p.verifySaved(); err != nil {
 		return err
 	}
@@ -316,16 +323,10 @@ type savedPlan struct {
 	Kind          string            `json:"kind"`
 	Input         string            `json:"input"` // JSON input of the generator
 	ProjectHashes map[string]string `json:"made"`  // see projectHashes
-	Files         []savedFile       `json:"files"` // the files that it would write
+	Files         []journal.Record  `json:"files"` // the files that it would write
 	Trial         *Trial            `json:"trial"` // the result of its examples
 
 	id string // set when the plan is read
-}
-
-type savedFile struct {
-	Path   string `json:"path"`
-	Before string `json:"before"` // hash; empty if the file does not exist
-	After  string `json:"after"`
 }
 
 // projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, go.mod,
@@ -343,10 +344,7 @@ func (e *Engine) projectHashes() map[string]string {
 	return hashes
 }
 
-func planID(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
-}
+func planID(text []byte) string { return journal.Hash(text)[:16] }
 
 // verifyUnchanged refuses to apply a saved plan if the project has changed since.
 func (p *plan) verifyUnchanged() error {
@@ -364,36 +362,31 @@ func (p *plan) verifyUnchanged() error {
 			names = append(names, name+" (removed)")
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
 	slices.Sort(names)
-	return &Refusal{
+	refusal := &Refusal{
 		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
 		Conflicts: names,
 		Remedy:    "Nothing was changed. Run the dry run again and review the new plan.",
 	}
+	return refusal.orNil()
 }
 
-// recordFiles adds the changed files to the plan to save, if there is one.
-func (p *plan) recordFiles() {
+// verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved
+// plan if the generator now writes different files.
+func (p *plan) verifySaved() error {
 	if p.saved == nil {
-		return
+		return nil
 	}
 	for _, f := range p.files {
-		p.saved.Files = append(p.saved.Files, savedFile{f.Path, journal.Hash(f.Before), journal.Hash(f.After)})
+		p.saved.Files = append(p.saved.Files, journal.Record{Path: f.Path, Before: journal.Hash(f.Before), After: journal.Hash(f.After)})
 	}
-}
-
-// verifySaved refuses to apply a saved plan if the generator now writes different files.
-func (p *plan) verifySaved() error {
-	if p.applying != nil && !slices.Equal(p.saved.Files, p.applying.Files) {
-		return &Refusal{
-			Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
-			Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
-		}
+	if p.applying == nil || slices.Equal(p.saved.Files, p.applying.Files) {
+		return nil
 	}
-	return nil
+	return &Refusal{
+		Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
+		Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
+	}
 }
 
 // savePlan saves the plan of a dry run of a generator. Other dry runs are not saved.

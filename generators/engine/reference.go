@@ -288,11 +288,7 @@ func whyInaccessible(name *types.TypeName, importer string) string {
 
 // doc returns the doc comment of a declaration of the project, without directives.
 func (e *Engine) doc(object types.Object) string {
-	place := e.before.Fset().File(object.Pos())
-	if place == nil {
-		return ""
-	}
-	file := e.before.File(place.Name())
+	file := fileAt(e.before, object.Pos())
 	if file == nil {
 		return ""
 	}

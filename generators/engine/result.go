@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -48,22 +47,14 @@ type Result struct {
 // String formats the result as text, without diffs.
 func (r *Result) String() string {
 	var out strings.Builder
-	for _, notice := range r.Notices {
-		fmt.Fprintf(&out, "notice: %s\n", notice)
-	}
+	writeLines(&out, "notice: ", r.Notices)
 	fmt.Fprintf(&out, "%s\n", r.Headline())
 	if r.isRefused() {
-		for _, d := range r.Refused {
-			fmt.Fprintf(&out, "  %s\n", d)
-		}
+		writeLines(&out, "  ", r.Refused)
 		return out.String()
 	}
-	for _, change := range r.Parts {
-		fmt.Fprintf(&out, "  %s\n", change)
-	}
-	for _, f := range r.Files {
-		fmt.Fprintf(&out, "  %s\n", f)
-	}
+	writeLines(&out, "  ", r.Parts)
+	writeLines(&out, "  ", r.Files)
 	if r.ToolsList != nil {
 		fmt.Fprintln(&out, r.ToolsList)
 	}
@@ -73,28 +64,27 @@ func (r *Result) String() string {
 	if r.Tests != nil {
 		fmt.Fprint(&out, r.Tests)
 	}
-	for _, d := range r.Refused {
-		fmt.Fprintf(&out, "refused: %s\n", d)
-	}
-	for _, d := range append(slices.Clone(r.Impure), r.Warnings...) {
-		fmt.Fprintf(&out, "warning: %s\n", d)
-	}
+	writeLines(&out, "refused: ", r.Refused)
+	writeLines(&out, "warning: ", append(slices.Clone(r.Impure), r.Warnings...))
 	if len(r.Diagnostics) > 0 {
 		fmt.Fprintf(&out, "Errors that existed before:\n")
-		for _, d := range r.Diagnostics {
-			fmt.Fprintf(&out, "  %s\n", d)
-		}
+		writeLines(&out, "  ", r.Diagnostics)
 	}
 	if len(r.Next) > 0 {
 		fmt.Fprintf(&out, "Next:\n")
-		for _, next := range r.Next {
-			fmt.Fprintf(&out, "  %s\n", next)
-		}
+		writeLines(&out, "  ", r.Next)
 	}
 	if r.LeftOut != "" {
 		fmt.Fprintln(&out, r.LeftOut)
 	}
 	return out.String()
+}
+
+// writeLines writes the entries of a list, one a line.
+func writeLines[T any](out *strings.Builder, prefix string, list []T) {
+	for _, entry := range list {
+		fmt.Fprintf(out, "%s%v\n", prefix, entry)
+	}
 }
 
 // isRefused reports whether a sync changed nothing because of errors.
@@ -140,28 +130,21 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// staleSuffix follows the path of a stale file in [Result.Stale].
-const staleSuffix = " is stale; run petrock sync"
-
 // Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
 func (r *Result) Stale() string {
-	text := ""
+	var out strings.Builder
 	for _, f := range r.Files {
-		text += f.Path + staleSuffix + "\n"
+		fmt.Fprintf(&out, "%s is stale; run petrock sync\n", f.Path)
 	}
-	for _, d := range r.Refused {
-		text += d.String() + "\n"
-	}
-	return text
+	writeLines(&out, "", r.Refused)
+	return out.String()
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each.
+// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call it.
 func (r *Result) Impurities() string {
-	text := ""
-	for _, d := range r.Impure {
-		text += d.String() + "\n"
-	}
-	return text
+	var out strings.Builder
+	writeLines(&out, "", r.Impure)
+	return out.String()
 }
 
 // A FileChange is the change to one file.
@@ -300,6 +283,14 @@ type Failure struct {
 	Lines   string `json:"lines,omitempty"` // Numbered source lines around a panic, if another example does not show them
 }
 
+// orNil returns the refusal, or nil if it lists nothing.
+func (r *Refusal) orNil() error {
+	if len(r.Conflicts)+len(r.Diagnostics)+len(r.Tests)+len(r.Files) == 0 {
+		return nil
+	}
+	return r
+}
+
 // Error formats the refusal as text.
 func (r *Refusal) Error() string {
 	var out strings.Builder
@@ -347,11 +338,11 @@ func (r *Refusal) Error() string {
 	return out.String()
 }
 
-// withLines adds source lines to diagnostics in planned files and in files on disk.
-func (e *Engine) withLines(found []typecheck.Diagnostic, p *plan) []typecheck.Diagnostic {
-	texts := maps.Clone(p.texts)
+// withSource adds source lines to diagnostics in files of a view.
+func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
+	texts := map[string][]byte{}
 	for _, d := range found {
-		if file := e.before.File(d.File); file != nil && !p.plans(d.File) {
+		if file := view.File(d.File); file != nil {
 			texts[d.File] = file.Text
 		}
 	}

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -39,11 +41,27 @@ type textEdit struct {
 	text       string
 }
 
-func newRewrite(view *typecheck.View, pass *typecheck.Pass, dirs []string) *rewrite {
+// newRewrite returns a rewrite of declarations in a folder.
+func (e *Engine) newRewrite(ctx context.Context, dir string) (*rewrite, error) {
+	dirs := e.checker.Importers(e.before, dir)
+	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
 	return &rewrite{
-		view: view, pass: pass, dirs: dirs,
+		view: e.before, pass: pass, dirs: dirs,
 		edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{},
 		inspected: map[string][]*typecheck.InspectedPackage{},
+	}, err
+}
+
+// packages returns the packages whose files may use the edited declarations.
+func (r *rewrite) packages() iter.Seq[*typecheck.InspectedPackage] {
+	return func(yield func(*typecheck.InspectedPackage) bool) {
+		for _, dir := range r.dirs {
+			for _, inspected := range r.inspect(dir) {
+				if !yield(inspected) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -56,15 +74,14 @@ func (r *rewrite) inspect(dir string) []*typecheck.InspectedPackage {
 }
 
 func (r *rewrite) replace(file *typecheck.File, start, end token.Pos, text string) {
-	at := r.view.Fset().File(start)
-	edit := textEdit{at.Offset(start), at.Offset(end), text}
+	edit := textEdit{r.offset(start), r.offset(end), text}
 	if !slices.Contains(r.edits[file.Path], edit) { // a field may have two paths
 		r.edits[file.Path] = append(r.edits[file.Path], edit)
 	}
 }
 
 func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
-	at := r.view.Fset().File(pos).Offset(pos)
+	at := r.offset(pos)
 	return slices.ContainsFunc(r.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
@@ -88,15 +105,11 @@ func (r *rewrite) renameUses(skip func(file *typecheck.File, pos token.Pos) bool
 				if file.IsDerived() {
 					continue
 				}
-				for node := range ast.Preorder(file.Syntax) {
-					ident, ok := node.(*ast.Ident)
-					if !ok || r.isPlanned(file, ident.Pos()) {
+				for ident := range nodesOf[*ast.Ident](file.Syntax) {
+					if r.isPlanned(file, ident.Pos()) {
 						continue
 					}
-					object := inspected.Info.Uses[ident]
-					if object == nil {
-						object = inspected.Info.Defs[ident]
-					}
+					object := inspected.Info.ObjectOf(ident)
 					if object == nil || object.Name() != ident.Name { // another name of an import
 						continue
 					}
@@ -112,14 +125,12 @@ func (r *rewrite) renameUses(skip func(file *typecheck.File, pos token.Pos) bool
 
 // renameEmbedded renames the fields of structs that embed a renamed type.
 func (r *rewrite) renameEmbedded() {
-	for _, dir := range r.dirs {
-		for _, inspected := range r.inspect(dir) {
-			for ident, defined := range inspected.Info.Defs {
-				field, ok := defined.(*types.Var)
-				used := inspected.Info.Uses[ident]
-				if ok && field.Embedded() && used != nil && r.renamed[used.Pos()] != "" {
-					r.renamed[field.Pos()] = r.renamed[used.Pos()]
-				}
+	for inspected := range r.packages() {
+		for ident, defined := range inspected.Info.Defs {
+			field, ok := defined.(*types.Var)
+			used := inspected.Info.Uses[ident]
+			if ok && field.Embedded() && used != nil && r.renamed[used.Pos()] != "" {
+				r.renamed[field.Pos()] = r.renamed[used.Pos()]
 			}
 		}
 	}
@@ -139,8 +150,8 @@ func origin(object types.Object) types.Object {
 // noteUnbuilt notes files that are not built for this system and use names of renamed declarations.
 func (r *rewrite) noteUnbuilt(files []*typecheck.File) {
 	for _, file := range files {
-		for node := range ast.Preorder(file.Syntax) {
-			if ident, ok := node.(*ast.Ident); ok && slices.Contains(r.oldNames, ident.Name) {
+		for ident := range nodesOf[*ast.Ident](file.Syntax) {
+			if slices.Contains(r.oldNames, ident.Name) {
 				r.unbuilt = append(r.unbuilt, file.Path)
 				break
 			}
@@ -206,10 +217,7 @@ func structIn(t types.Type) (*types.Struct, bool) {
 // renameField plans a new name for a field of a type, in JSON and in Go, unless the source already has it.
 // Names are JSON paths.
 func (r *rewrite) renameField(t *types.Named, old, name string) error {
-	prefix := ""
-	if at := strings.LastIndex(old, "."); at >= 0 {
-		prefix = old[:at+1]
-	}
+	prefix := old[:strings.LastIndex(old, ".")+1]
 	if !strings.Contains(name, ".") {
 		name = prefix + name
 	}
@@ -252,42 +260,31 @@ func (r *rewrite) recomment(file *typecheck.File, field *ast.Field, old, name st
 }
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
-	if at := r.view.Fset().File(v.Pos()); at != nil && r.view.File(at.Name()) != nil {
-		file := r.view.File(at.Name())
-		nodes, _ := astutil.PathEnclosingInterval(file.Syntax, v.Pos(), v.Pos())
-		for _, node := range nodes {
-			field, ok := node.(*ast.Field)
-			if !ok || len(field.Names) == 0 {
-				continue
-			}
-			if len(field.Names) > 1 {
-				return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
-			}
-			return file, field, nil
-		}
+	var field *ast.Field
+	file := fileAt(r.view, v.Pos())
+	if file != nil {
+		field = enclosing[*ast.Field](file, v.Pos())
 	}
-	return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
+	switch {
+	case field == nil || len(field.Names) == 0:
+		return nil, nil, fmt.Errorf("the field %s is not declared in a struct of the project", v.Name())
+	case len(field.Names) > 1:
+		return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
+	}
+	return file, field, nil
 }
 
 func (r *rewrite) retag(file *typecheck.File, field *ast.Field, name string) {
-	if field.Tag == nil {
-		r.replace(file, field.Type.End(), field.Type.End(), " `json:"+strconv.Quote(name)+"`")
-		return
-	}
-	text, err := strconv.Unquote(field.Tag.Value)
-	if err != nil {
+	text, ok := unquote(field.Tag)
+	if !ok && field.Tag != nil {
 		return // verify reports the error
 	}
-	value := reflect.StructTag(text).Get("json")
-	_, options, more := strings.Cut(value, ",")
-	if more {
-		options = "," + options
+	_, options, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
+	start, end := field.Type.End(), field.Type.End()
+	if field.Tag != nil {
+		start, end = field.Tag.Pos(), field.Tag.End()
 	}
-	tag := strings.Replace(text, "json:"+strconv.Quote(value), "json:"+strconv.Quote(name+options), 1)
-	if tag == text { // it had no JSON name
-		tag = "json:" + strconv.Quote(name) + " " + text
-	}
-	r.replace(file, field.Tag.Pos(), field.Tag.End(), "`"+tag+"`")
+	r.replace(file, start, end, " `"+replaceTag(text, "json", strings.TrimSuffix(name+","+options, ","))+"`")
 }
 
 // removeField plans to remove the declaration of a field with its comments.
@@ -316,29 +313,34 @@ func fieldExtent(field *ast.Field) (start, end token.Pos) {
 
 // noteRemoved notes the packages that removed code uses, which the file may no longer use.
 func (r *rewrite) noteRemoved(file *typecheck.File, removed ast.Node) {
-	for node := range ast.Preorder(removed) {
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			if pkg, ok := selector.X.(*ast.Ident); ok {
-				r.tidy[file.Path] = append(r.tidy[file.Path], pkg.Name)
-			}
+	for selector := range nodesOf[*ast.SelectorExpr](removed) {
+		if pkg, ok := selector.X.(*ast.Ident); ok {
+			r.tidy[file.Path] = append(r.tidy[file.Path], pkg.Name)
 		}
 	}
 }
 
-// typeDoc returns the doc comment of a type and the position of its declaration.
-func typeDoc(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		switch node := node.(type) {
-		case *ast.TypeSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.GenDecl:
-			if doc == nil && len(node.Specs) == 1 {
-				doc, at = node.Doc, node.Pos()
+// docAt returns the doc comment of a function or type and the position of its declaration.
+func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
+	if decl := enclosing[*ast.FuncDecl](file, pos); decl != nil {
+		return decl.Doc, decl.Pos()
+	}
+	spec, group := enclosing[*ast.TypeSpec](file, pos), enclosing[*ast.GenDecl](file, pos)
+	if spec.Doc == nil && len(group.Specs) == 1 {
+		return group.Doc, group.Pos()
+	}
+	return spec.Doc, spec.Pos()
+}
+
+// nodesOf returns the nodes of a type in a syntax tree, in depth-first order.
+func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for node := range ast.Preorder(root) {
+			if found, ok := node.(N); ok && !yield(found) {
+				return
 			}
 		}
 	}
-	return doc, at
 }
 
 // enclosing returns the innermost node of a type at a position, or the zero value.
@@ -352,8 +354,9 @@ func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
 	return none
 }
 
-// unquote returns the value of a string literal.
-func unquote(literal *ast.BasicLit) (string, bool) {
+// unquote returns the value of an expression that is a string literal.
+func unquote(e ast.Node) (string, bool) {
+	literal, _ := e.(*ast.BasicLit)
 	if literal == nil || literal.Kind != token.STRING {
 		return "", false
 	}

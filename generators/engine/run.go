@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,10 +43,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		}()
 		r.draft, r.err = g.Make(known, input)
 	}()
-	limit := e.Limits.Time
-	if limit <= 0 {
-		limit = trial.DefaultTime
-	}
+	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
@@ -74,21 +72,15 @@ func (e *Engine) generatorProject(ctx context.Context, l *lease) gen.Project {
 			p.Packages[dir] = pkg.Name
 		}
 	}
-	p.Function = func(ref string) (found *gen.Function, err error) {
-		if ended := l.use(func() { found, err = e.function(ctx, ref) }); ended != nil {
-			return nil, ended
-		}
-		return found, err
+	p.Function = func(ref string) (*gen.Function, error) {
+		return leased(l, func() (*gen.Function, error) { return e.function(ctx, ref) })
 	}
-	p.Feature = func(name string) (found *gen.Feature) {
-		l.use(func() { found = e.feature(ctx, name) }) // nil after the lease ends
-		return found
+	p.Feature = func(name string) *gen.Feature {
+		feature, _ := leased(l, func() (*gen.Feature, error) { return e.feature(ctx, name), nil })
+		return feature
 	}
-	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
-		if ended := l.use(func() { migration, err = e.migrate(ctx, command, edit) }); ended != nil {
-			return nil, ended
-		}
-		return migration, err
+	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
+		return leased(l, func() (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
 	}
 	return p
 }
@@ -160,9 +152,7 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 		}
 		for _, field := range list.Fields.List {
 			f := gen.StructField{Type: types.ExprString(field.Type)}
-			if field.Tag != nil {
-				f.Tag, _ = strconv.Unquote(field.Tag.Value)
-			}
+			f.Tag, _ = unquote(field.Tag)
 			if len(field.Names) == 0 {
 				fields = append(fields, f)
 			}
@@ -187,17 +177,17 @@ type lease struct {
 	spent time.Duration // time spent in the engine
 }
 
-// use runs a function of the engine. It fails after end.
-func (l *lease) use(do func()) error {
+// leased runs a function of the engine. It fails after the lease has ended.
+func leased[T any](l *lease, do func() (T, error)) (result T, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
-		return nonUsageError{context.Canceled}
+		return result, nonUsageError{context.Canceled}
 	}
 	begin := time.Now()
-	do()
+	result, err = do()
 	l.spent += time.Since(begin)
-	return nil
+	return result, err
 }
 
 // takeSpent waits until the engine is not in use, and returns the time spent in it since the last call.

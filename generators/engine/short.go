@@ -191,9 +191,7 @@ func (l *Listing) String() string {
 		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, name, c.File, c.Line, c.Description)
 	}
 	writePage(&out, len(l.Components), l.Offset, l.Total, "component", l.cut)
-	for _, d := range l.Refused {
-		fmt.Fprintf(&out, "error: %s\n", d)
-	}
+	writeLines(&out, "error: ", l.Refused)
 	if l.ToolsList != nil {
 		fmt.Fprintln(&out, l.ToolsList)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
@@ -29,13 +30,7 @@ func (e *Engine) planSync(ctx context.Context, accept []string, saved bool) (*pl
 }
 
 func (e *Engine) existingPlaces() []derive.Place {
-	var places []derive.Place
-	for _, place := range derive.Places(e.before) {
-		if len(e.before.Files(place.Dir)) > 0 {
-			places = append(places, place)
-		}
-	}
-	return places
+	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
 }
 
 // Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay

@@ -59,38 +59,28 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 // findPackages returns the folders that patterns name. Without patterns, it returns the folders with tests,
 // except petrock's.
 func (e *Engine) findPackages(patterns []string) ([]string, error) {
-	all := e.before.Dirs()
-	var dirs []string
 	if len(patterns) == 0 {
-		for _, dir := range all {
-			if !isPetrockPath(dir) && hasTests(e.before, dir) {
-				dirs = append(dirs, dir)
-			}
-		}
-		return dirs, nil
+		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil
 	}
+	var dirs []string
 	for _, pattern := range patterns {
 		name, below := strings.CutSuffix(strings.ReplaceAll(pattern, `\`, "/"), "...")
 		name = path.Clean(name)
 		if inside, ok := strings.CutPrefix(name+"/", e.checker.Module().Path+"/"); ok {
 			name = path.Clean(inside)
 		}
-		found := slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
+		found := slices.DeleteFunc(e.before.Dirs(), func(dir string) bool {
 			isBelow := below && !(name == "." && isPetrockPath(dir)) && (name == "." || strings.HasPrefix(dir, name+"/"))
 			return dir != name && !isBelow
 		})
 		if len(found) == 0 {
-			return nil, terminal.Usagef("package %q does not exist; the folders with tests are %s", pattern, e.foldersWithTests())
+			tested, _ := e.findPackages(nil) // without patterns, it does not fail
+			return nil, terminal.Usagef("package %q does not exist; the folders with tests are %s", pattern, cmp.Or(joinFew(tested), "none"))
 		}
 		dirs = append(dirs, found...)
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), nil
-}
-
-func (e *Engine) foldersWithTests() string {
-	dirs, _ := e.findPackages(nil) // without patterns, it does not fail
-	return cmp.Or(joinFew(dirs), "none")
 }
 
 func isPetrockPath(name string) bool {
@@ -125,13 +115,7 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 			result.Failures[i].Message = fmt.Sprintf("%s:%d: %s", path.Base(f.File), f.Line, f.Message)
 		}
 	}
-	texts := map[string][]byte{}
-	for _, d := range summary.Diagnostics {
-		if file := view.File(d.File); file != nil {
-			texts[d.File] = file.Text
-		}
-	}
-	result.Diagnostics = withLines(summary.Diagnostics, texts)
+	result.Diagnostics = withSource(summary.Diagnostics, view)
 	result.OK = len(result.Failures)+len(result.Diagnostics) == 0
 	return result, nil
 }
@@ -225,15 +209,12 @@ func (e *Engine) testPlan(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	fresh := *after
-	fresh.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
-	fresh.Failures = slices.DeleteFunc(slices.Clone(after.Failures), func(f trial.TestFailure) bool {
+	refusal := &Refusal{Reason: "tests would fail:", Remedy: "Nothing was changed. Correct the change or the tests and retry."}
+	refusal.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
+	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), func(f trial.TestFailure) bool {
 		return slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool { return old.Package == f.Package && old.Test == f.Test })
 	})
-	if len(fresh.Failures)+len(fresh.Diagnostics) == 0 {
-		return nil
-	}
-	return &Refusal{Reason: "tests would fail:", Diagnostics: fresh.Diagnostics, Tests: fresh.Failures, Remedy: "Nothing was changed. Correct the change or the tests and retry."}
+	return refusal.orNil()
 }
 
 // packagesToTest returns the folders with tests of changed packages and their importers, and the changed

@@ -71,8 +71,8 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 	applying = !o.DryRun
 	if o.DryRun {
 		err = e.savePlan(p)
-	} else if err = e.apply(j, p); err == nil {
-		err = e.record(j, p)
+	} else {
+		err = e.apply(j, p)
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
 	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
 }
 
-// apply writes the files of a plan: all of them, or none.
+// apply writes the files of a plan, all of them or none, and adds the operation to the history.
 func (e *Engine) apply(j *journal.Journal, p *plan) error {
 	if len(p.files) == 0 {
 		return nil
@@ -96,14 +96,8 @@ func (e *Engine) apply(j *journal.Journal, p *plan) error {
 		op.Action = "" // derived files need no history; the contract does
 	}
 	var err error
-	p.operation, err = j.Apply(op, p.files)
-	return err
-}
-
-// record adds an applied plan to the history, and deletes the saved plan that it was made from.
-func (e *Engine) record(j *journal.Journal, p *plan) error {
-	if len(p.files) == 0 {
-		return nil
+	if p.operation, err = j.Apply(op, p.files); err != nil {
+		return err
 	}
 	if err := j.Record(p.operation); err != nil {
 		return err

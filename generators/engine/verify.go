@@ -142,10 +142,8 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 			if decl.Tok == token.IMPORT {
 				continue
 			}
-			for node := range ast.Preorder(decl) {
-				if field, ok := node.(*ast.Field); ok {
-					field.Tag = nil
-				}
+			for field := range nodesOf[*ast.Field](decl) {
+				field.Tag = nil
 			}
 		}
 		var out bytes.Buffer
@@ -200,11 +198,16 @@ func (p *plan) example(c trial.Case) gen.Example {
 }
 
 // checkPurity checks that replay of features is deterministic. If changed is not nil, it checks only
-// features that depend on packages in these folders.
+// features that depend on packages in these folders, except core.
 func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
-	var dirs []string
+	var dirs, affected []string
+	for _, dir := range changed {
+		if !isPetrockPath(dir) {
+			affected = append(affected, e.checker.Importers(view, dir)...)
+		}
+	}
 	for _, place := range derive.Places(view) {
-		if place.Kind == derive.Feature && (changed == nil || e.reaches(view, place.Dir, changed, map[string]bool{})) {
+		if place.Kind == derive.Feature && (changed == nil || slices.Contains(affected, place.Dir)) {
 			dirs = append(dirs, place.Dir)
 		}
 	}
@@ -212,27 +215,6 @@ func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed 
 		e.step("checking that replay is deterministic")
 	}
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
-}
-
-// reaches reports whether the package in a folder is one of others, or imports one, directly or
-// indirectly, but not through core.
-func (e *Engine) reaches(view *typecheck.View, dir string, others []string, seen map[string]bool) bool {
-	if seen[dir] || dir == "core" || strings.HasPrefix(dir, "core/") {
-		return false
-	}
-	seen[dir] = true
-	if slices.Contains(others, dir) {
-		return true
-	}
-	for _, file := range view.Files(dir) {
-		for _, i := range file.Imports() {
-			inside, ours := strings.CutPrefix(i.Path, e.checker.Module().Path+"/")
-			if ours && !file.IsTest() && !file.IsDerived() && e.reaches(view, inside, others, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
@@ -246,15 +228,13 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 		return err
 	}
 	fresh := withoutExisting(after.Impure, before.Impure)
-	if len(fresh) == 0 {
-		return nil
-	}
-	return &Refusal{
+	refusal := &Refusal{
 		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withLines(fresh, p.texts),
 		Declares:    p.declares(fresh),
 		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
+	return refusal.orNil()
 }
 
 // withoutExisting removes from after the diagnostics that before has: same file, same message.
@@ -277,12 +257,7 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 // unreadPackages returns the packages that exist but are not read: symbolic links and nested modules. If they
 // were treated as missing, their components would be unregistered.
 func (e *Engine) unreadPackages() []*derive.Package {
-	var places []derive.Place
-	for _, place := range derive.Places(e.before) {
-		if place.Wired && place.Kind != derive.Feature {
-			places = append(places, place)
-		}
-	}
+	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
 	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeaturePlace(derive.Features))
 	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
@@ -352,14 +327,11 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
 		return !p.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
 	})
-	if len(fresh) == 0 {
-		return nil
-	}
-	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: e.withLines(fresh, p), Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
 	if p.bodyFile != "" {
 		refusal.Remedy += " Correct the body and retry."
 	}
-	return refusal
+	return refusal.orNil()
 }
 
 func isVetFinding(d typecheck.Diagnostic) bool {

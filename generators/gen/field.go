@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -302,44 +303,34 @@ func parseType(text string, depth int) (FieldType, error) {
 
 // suggestType suggests a type for the name of a type in another language.
 func suggestType(text string) string {
-	better, name := "", text
+	lower, name := strings.ToLower(text), text
 	if !token.IsExported(text) { // else it may be a Go type
-		name = strings.ToLower(text)
+		name = lower
 	}
-	switch name {
-	case "str", "text", "char", "uuid", "url", "email":
-		better = "string"
-	case "integer", "int8", "int16", "int32", "uint", "uint8", "uint16", "uint32", "uint64", "long":
-		better = "int"
-	case "double", "float32", "decimal":
-		better = "float"
-	case "boolean":
-		better = "bool"
-	case "time.time", "date", "datetime", "date-time", "timestamp":
-		better = "time"
-	case "time.duration":
-		better = "duration"
-	case "byte", "[]byte", "blob", "binary", "base64":
-		better = "bytes"
-	case "interface{}", "json", "json.rawmessage":
-		better = "any"
-	case "object", "map", "dict":
-		better = "map[string]any"
-	case "array", "list", "slice":
-		better = "[]string"
-	case "enum":
-		better = "enum(a,b)"
-	default:
-		lower := strings.ToLower(text) // String, Int
-		if lower == text {
-			return ""
+	for better, names := range map[string]string{
+		"string":         "str text char uuid url email",
+		"int":            "integer int8 int16 int32 uint uint8 uint16 uint32 uint64 long",
+		"float":          "double float32 decimal",
+		"bool":           "boolean",
+		"time":           "time.time date datetime date-time timestamp",
+		"duration":       "time.duration",
+		"bytes":          "byte []byte blob binary base64",
+		"any":            "interface{} json json.rawmessage",
+		"map[string]any": "object map dict",
+		"[]string":       "array list slice",
+		"enum(a,b)":      "enum",
+	} {
+		if slices.Contains(strings.Fields(names), name) {
+			return "; try " + better
 		}
-		if _, err := parseType(lower, maxDepth); err != nil {
-			return ""
-		}
-		better = Shorten(lower)
 	}
-	return "; try " + better
+	if lower == text { // else String, Int
+		return ""
+	}
+	if _, err := parseType(lower, maxDepth); err != nil {
+		return ""
+	}
+	return "; try " + Shorten(lower)
 }
 
 // OtherSample returns a valid value of the field that differs from [Field.Sample], for generated tests.
@@ -422,10 +413,7 @@ func parseQuoted(text string) (string, error) {
 // scripts and emoji need them.
 func IsText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
-	if r == nonJoiner || r == joiner {
-		return true
-	}
-	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return r == nonJoiner || r == joiner || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 func printable(r rune) rune {

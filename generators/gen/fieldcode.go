@@ -36,35 +36,28 @@ func (t FieldType) Enum() (FieldType, bool) {
 
 func (s StructCode) typeOf(f Field, t FieldType) string {
 	switch t.Kind {
-	case KindInt:
-		return "int"
-	case KindInt64:
-		return "int64"
+	case "":
+		return "string"
 	case KindFloat:
 		return "float64"
-	case KindBool:
-		return "bool"
 	case KindTime:
 		return "time.Time"
 	case KindDuration:
 		return "time.Duration"
 	case KindBytes:
 		return "[]byte"
-	case KindAny:
-		if s.Logged { // decoding into any would change the value
-			return "json.RawMessage"
-		}
-		return "any"
 	case KindEnum:
 		return s.Prefix + f.Go
 	case KindGo:
 		return t.Name
-	case KindList:
-		return "[]" + s.typeOf(f, *t.Elem)
-	case KindMap:
-		return "map[string]" + s.typeOf(f, *t.Elem)
+	case KindList, KindMap:
+		return string(t.Kind) + s.typeOf(f, *t.Elem)
+	case KindAny:
+		if s.Logged { // decoding into any would change the value
+			return "json.RawMessage"
+		}
 	}
-	return "string"
+	return string(t.Kind) // the same in Go
 }
 
 // Tag returns the struct tag of a field, without its quotes. settings are further settings of the tag

@@ -291,27 +291,19 @@ func (t FieldType) many(n int) any {
 
 func (t FieldType) sample() any {
 	switch t.Kind {
-	case KindInt, KindInt64:
-		return int64(1)
-	case KindFloat:
-		return 1.5
-	case KindBool:
-		return true
-	case KindTime:
-		return "2026-01-02T15:04:05Z"
-	case KindDuration:
-		return int64(1_000_000_000)
-	case KindBytes:
-		return "ZXhhbXBsZQ==" // example
-	case KindEnum:
-		return t.Values[0].Text
-	case KindGo:
+	case KindEnum, KindGo:
 		if t.Values != nil {
 			return t.Values[0].Text
 		}
 		return map[string]any{}
 	case KindList, KindMap:
 		return t.many(1)
+	}
+	if value, ok := map[FieldKind]any{
+		KindInt: int64(1), KindInt64: int64(1), KindFloat: 1.5, KindBool: true,
+		KindTime: "2026-01-02T15:04:05Z", KindDuration: int64(1_000_000_000), KindBytes: "ZXhhbXBsZQ==", // example
+	}[t.Kind]; ok {
+		return value
 	}
 	return word
 }

@@ -9,6 +9,7 @@
 package gen
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,10 +46,7 @@ func (p Project) Import(dir string) string { return path.Join(p.Module, dir) }
 
 // Package returns the name of the package in a folder: the folder's name if it has no package yet.
 func (p Project) Package(dir string) string {
-	if name := p.Packages[dir]; name != "" {
-		return name
-	}
-	return path.Base(dir)
+	return cmp.Or(p.Packages[dir], path.Base(dir))
 }
 
 // A Draft is the result of a generator.

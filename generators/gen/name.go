@@ -3,7 +3,10 @@ package gen
 import (
 	"errors"
 	"fmt"
+	"go/build"
 	"go/token"
+	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,15 +52,8 @@ func (n Name) Human() string {
 	})
 }
 
-func (n Name) words() []string {
-	if n.wire == "" {
-		return nil
-	}
-	return strings.Split(n.wire, "_")
-}
-
 func (n Name) join(separator string, form func(word string) string) string {
-	words := n.words()
+	words := strings.Split(n.wire, "_")
 	for i, word := range words {
 		words[i] = form(word)
 	}
@@ -116,36 +112,17 @@ func isSpecial(name string) bool {
 // x_arm64.go, x_test.go.
 func HasBuildSuffix(file string) bool {
 	name := strings.TrimSuffix(file, ".go")
-	underscore := strings.LastIndexByte(name, '_')
-	if underscore < 0 {
-		return false
-	}
-	switch name[underscore+1:] {
-	case "test",
-		// GOOS; unix is only a build constraint
-		"aix", "android", "darwin", "dragonfly", "freebsd", "hurd", "illumos", "ios", "js", "linux",
-		"nacl", "netbsd", "openbsd", "plan9", "solaris", "wasip1", "windows", "zos",
-		// GOARCH
-		"386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64",
-		"mips64le", "mips64p32", "mips64p32le", "mipsle", "ppc", "ppc64", "ppc64le", "riscv", "riscv64",
-		"s390", "s390x", "sparc", "sparc64", "wasm":
-		return true
-	}
-	return false
+	nowhere := build.Context{OpenFile: func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("package p\n")), nil
+	}}
+	built, err := nowhere.MatchFile("", name+".go")
+	return strings.HasSuffix(name, "_test") || !built && err == nil
 }
 
 // IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules
 // with such files.
 func IsDevice(name string) bool {
-	switch name {
-	case "aux", "con", "nul", "prn":
-		return true
-	}
-	port, numbered := strings.CutPrefix(name, "com")
-	if !numbered {
-		port, numbered = strings.CutPrefix(name, "lpt")
-	}
-	return numbered && len(port) == 1 && IsDigit(rune(port[0]))
+	return regexp.MustCompile(`^(aux|con|nul|prn|(com|lpt)[0-9])$`).MatchString(name)
 }
 
 // Maximum lengths of names, as typed.

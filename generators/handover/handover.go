@@ -81,7 +81,7 @@ func Build(ctx context.Context, root, program string) (string, error) {
 		executable += ".exe"
 	}
 	if err := os.MkdirAll(filepath.Dir(executable), 0o755); err != nil {
-		return "", err
+		return "", fmt.Errorf("build %s: %w", program, err)
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
 	var errOut bytes.Buffer

@@ -181,11 +181,12 @@ func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.Fil
 			delete(wanted, name)
 		}
 	}
-	var unnamed []string
 	for _, spec := range syntax.Imports {
 		switch i := importOf(spec); i.Name {
 		case "":
-			unnamed = append(unnamed, i.Path)
+			if err := s.removeImported(ctx, p, i.Path, wanted); err != nil {
+				return err
+			}
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
@@ -194,11 +195,6 @@ func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.Fil
 			}
 		default:
 			delete(wanted, i.Name)
-		}
-	}
-	for _, path := range unnamed {
-		if err := s.removeImported(ctx, p, path, wanted); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -329,15 +325,11 @@ func (c *candidate) compare(other *candidate, name string) int {
 //   - template: text/template, unless the file uses a name that only html/template has, such as HTML.
 //   - json: encoding/json, because version 2 behaves differently under the same names.
 func preference(name, path string) int {
-	var order []string
-	switch name {
-	case "rand":
-		order = []string{"math/rand/v2", "crypto/rand", "math/rand"}
-	case "template":
-		order = []string{"text/template", "html/template"}
-	case "json":
-		order = []string{"encoding/json", "encoding/json/v2"}
-	}
+	order := map[string][]string{
+		"rand":     {"math/rand/v2", "crypto/rand", "math/rand"},
+		"template": {"text/template", "html/template"},
+		"json":     {"encoding/json", "encoding/json/v2"},
+	}[name]
 	if at := slices.Index(order, path); at >= 0 {
 		return at
 	}

@@ -24,12 +24,8 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 	var out bytes.Buffer
 	last := 0
 	for _, spec := range file.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: import %s: %w", name, spec.Path.Value, err)
-		}
-		moved := move(moves, path)
-		if moved == path {
+		moved := move(moves, pathOf(spec))
+		if moved == pathOf(spec) {
 			continue
 		}
 		out.Write(src[last:fset.Position(spec.Path.Pos()).Offset])

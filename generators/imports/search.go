@@ -272,26 +272,11 @@ func (l *standard) exports(imported string) map[string]bool {
 	known, ok := l.scanned[imported]
 	if !ok {
 		dir := filepath.Join(l.src, filepath.FromSlash(imported))
-		known = exportedNames(dir, l.files(dir))
+		pkg, _ := l.context.ImportDir(dir, 0)
+		known = exportedNames(dir, slices.Concat(pkg.GoFiles, pkg.CgoFiles))
 		l.scanned[imported] = known
 	}
 	return known
-}
-
-// files returns the Go files of a folder that a build includes, without tests.
-func (l *standard) files(dir string) []string {
-	entries, _ := os.ReadDir(dir)
-	var files []string
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		if matches, err := l.context.MatchFile(dir, name); matches && err == nil {
-			files = append(files, name)
-		}
-	}
-	return files
 }
 
 func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]*candidate, error) {

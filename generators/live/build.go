@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -65,7 +66,11 @@ func newBuilder(root string) (*builder, error) {
 		cache = os.TempDir()
 	}
 	host, _ := os.Hostname() // process ids are those of a host, which may share the folder with others
-	return newBuilderIn(root, filepath.Join(cache, "petrock", "dev", "host-"+host))
+	b, err := newBuilderIn(root, filepath.Join(cache, "petrock", "dev", "host-"+host))
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; set XDG_CACHE_HOME, or HOME on macOS, to a folder that can be written", err)
+	}
+	return b, err
 }
 
 // newBuilderIn is newBuilder with a folder for the folders of builders.

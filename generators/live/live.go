@@ -16,8 +16,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,8 +62,12 @@ type Supervisor struct {
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
 	sessions map[*session]struct{}
+	begun    int           // looks at the files so far
+	looked   chan struct{} // closed when the next look ends
+	ended    int           // the last look that has ended
 
-	mustDerive bool // a dev server has started since the last look
+	mustDerive bool // a dev server has started, or was busy, since the last look
+	isDeriving bool // a call of the dev server from an earlier look is still running
 }
 
 // files are what a [Supervisor] watches and builds.
@@ -72,6 +78,7 @@ type files struct {
 	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
 	release  func(program)                             // removes an executable
 	close    func() error
+	patience time.Duration // how long builds wait for a dev server that is busy
 }
 
 // A buildResult is the last build of a server.
@@ -89,6 +96,8 @@ func New(o Options) (*Supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := newLogQueue(o.Log)
+	o.Log = log
 	w, err := newWatcher(o.Root, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
@@ -99,7 +108,8 @@ func New(o Options) (*Supervisor, error) {
 		build:    b.build,
 		features: b.fingerprints,
 		release:  b.release,
-		close:    func() error { w.close(); return b.close() },
+		close:    func() error { w.close(); log.close(); return b.close() },
+		patience: 10 * time.Second,
 	}), nil
 }
 
@@ -107,7 +117,7 @@ func start(o Options, f files) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
 		o: o, files: f, cancel: cancel, env: map[string]string{},
-		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), looked: make(chan struct{}), sessions: map[*session]struct{}{},
 	}
 	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
 		name, value, _ := strings.Cut(setting, "=")
@@ -129,6 +139,50 @@ func (s *Supervisor) Close() error {
 	s.cancel()
 	<-s.done
 	return s.files.close()
+}
+
+// A logQueue writes lines to a writer that may block, such as standard error that the client does
+// not read. While the queue is full, it drops lines.
+type logQueue struct {
+	lines        chan []byte
+	stop, closed chan struct{}
+}
+
+func newLogQueue(to io.Writer) *logQueue {
+	q := &logQueue{lines: make(chan []byte, 256), stop: make(chan struct{}), closed: make(chan struct{})}
+	go func() {
+		defer close(q.closed)
+		for {
+			select {
+			case line := <-q.lines:
+				_, _ = to.Write(line)
+			case <-q.stop:
+				for len(q.lines) > 0 {
+					_, _ = to.Write(<-q.lines)
+				}
+				return
+			}
+		}
+	}()
+	return q
+}
+
+// Write never blocks and never fails.
+func (q *logQueue) Write(p []byte) (int, error) {
+	select {
+	case q.lines <- slices.Clone(p):
+	default:
+	}
+	return len(p), nil
+}
+
+// close writes the remaining lines, for a second at most.
+func (q *logQueue) close() {
+	close(q.stop)
+	select {
+	case <-q.closed:
+	case <-time.After(time.Second):
+	}
 }
 
 func (s *Supervisor) logf(format string, args ...any) {
@@ -168,13 +222,22 @@ func (s *Supervisor) run(ctx context.Context) {
 
 // look compares the files with those of the last build, and builds if they differ.
 func (s *Supervisor) look(ctx context.Context) error {
+	s.mu.Lock()
+	s.begun++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended = s.begun
+		close(s.looked)
+		s.looked = make(chan struct{})
+	}()
 	now, err := s.files.snapshot()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	before := s.handled
-	mustDerive := s.mustDerive
+	before, mustDerive := s.handled, s.mustDerive
 	s.mustDerive = false
 	s.mu.Unlock()
 	isFirst := before == nil
@@ -268,13 +331,38 @@ func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, 
 	return built, nil
 }
 
-// derive runs the dev server's tool build, which writes derived files. Without a dev server it does
-// nothing.
+// derive writes derived files with a dev server, if one runs. A dev server does one call at a time,
+// and tests can take long. If it is busy, derive returns, and another look follows.
 func (s *Supervisor) derive(ctx context.Context) error {
+	s.mu.Lock()
+	isDeriving := s.isDeriving
+	s.mu.Unlock()
 	p := s.devServer()
-	if p == nil {
+	if p == nil || isDeriving {
 		return nil
 	}
+	derived := make(chan error, 1)
+	go func() { derived <- p.derive(ctx) }()
+	select {
+	case err := <-derived:
+		return err
+	case <-time.After(s.files.patience):
+	}
+	s.mu.Lock()
+	s.isDeriving = true
+	s.mu.Unlock()
+	go func() {
+		<-derived // the next look reports an error
+		s.mu.Lock()
+		s.isDeriving, s.mustDerive = false, true
+		s.mu.Unlock()
+		s.lookSoon()
+	}()
+	return nil
+}
+
+// derive calls the dev server's tool build.
+func (p *peer) derive(ctx context.Context) error {
 	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
 	if err == nil && string(member(result, "isError")) == "true" {
@@ -314,22 +402,25 @@ func (s *Supervisor) lookSoon() {
 	}
 }
 
-// settle waits until the files as they are now have been built.
+// settle waits until the files as they are now have been built, or do not compile.
 func (s *Supervisor) settle(ctx context.Context) error {
+	s.mu.Lock()
+	next := s.begun + 1
+	s.mu.Unlock()
 	for {
 		now, err := s.files.snapshot()
 		if err != nil {
 			return err
 		}
 		s.mu.Lock()
-		handled, changed := s.handled, s.changed
+		handled, ended, looked := s.handled, s.ended, s.looked
 		s.mu.Unlock()
-		if handled != nil && len(now.changed(handled)) == 0 {
+		if ended >= next || handled != nil && len(now.changed(handled)) == 0 {
 			return nil
 		}
 		s.lookSoon()
 		select {
-		case <-changed:
+		case <-looked:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.done:
@@ -342,8 +433,9 @@ func (s *Supervisor) settle(ctx context.Context) error {
 func (s *Supervisor) say(level, text string) {
 	s.logf("%s", text)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for session := range s.sessions {
+	sessions := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	for _, session := range sessions {
 		session.notice(level, text)
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +55,12 @@ func serveTest() error {
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
 				NoCompile bool `json:"no_compile,omitempty"`
 			}) (string, error) {
-				return "derived", nil
+				for {
+					if _, err := os.Stat(".busy"); err != nil {
+						return "derived", nil
+					}
+					time.Sleep(time.Millisecond)
+				}
 			}),
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_add"}, func(_ context.Context, in struct{ Name string }) (string, error) {
 				f, err := os.OpenFile("tools", os.O_APPEND|os.O_WRONLY, 0)
@@ -71,8 +79,11 @@ func serveTest() error {
 		return err
 	}
 	for _, name := range strings.Fields(string(listed)) {
-		if name == "refuse" {
+		switch name {
+		case "refuse":
 			return errors.New("this server does not start")
+		case "hang":
+			select {}
 		}
 		err = errors.Join(err, mcp.AddTool(server, mcp.Tool{Name: name}, func(context.Context, none) (string, error) {
 			return fmt.Sprintf("%s of process %d", name, os.Getpid()), nil
@@ -83,6 +94,7 @@ func serveTest() error {
 			go func() { panic("boom") }()
 			select {}
 		}),
+		mcp.AddTool(server, mcp.Tool{Name: "panic"}, func(context.Context, none) (string, error) { panic("not so bad") }),
 		mcp.AddTool(server, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ none) (string, error) {
 			mcp.Progress(ctx, 1, 2, "waiting")
 			for {
@@ -172,6 +184,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		patience: 200 * time.Millisecond,
 	})
 	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {
@@ -486,11 +499,38 @@ func TestPetrockCallSettles(t *testing.T) {
 func TestCrash(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(client.Options{})
-	_, err := c.CallTool(t.Context(), "crash", nil)
-	if err == nil || !strings.Contains(err.Error(), "crashed: panic: boom") {
-		t.Errorf("crash: %v", err)
+	for range 3 {
+		result, err := c.CallTool(t.Context(), "crash", nil)
+		if err != nil || !result.IsError || !strings.Contains(result.Text(), "crashed: panic: boom") {
+			t.Errorf("crash: %v, %v", result, err)
+		}
+		call(t, c, "one")
 	}
-	call(t, c, "one")
+	result, err := c.CallTool(t.Context(), "panic", nil)
+	if err != nil || !result.IsError || result.Text() != "internal error in tools/call: panic: not so bad" {
+		t.Errorf("panic: %v, %v", result, err)
+	}
+}
+
+// A client that does not read standard error holds up nothing.
+func TestLogQueue(t *testing.T) {
+	t.Parallel()
+	var all lockedBuffer
+	q := newLogQueue(&all)
+	fmt.Fprint(q, "one ")
+	fmt.Fprint(q, "two")
+	q.close()
+	if all.String() != "one two" {
+		t.Errorf("%q", all.String())
+	}
+	r, unread := io.Pipe()
+	q = newLogQueue(unread)
+	for range 1000 {
+		fmt.Fprint(q, "line")
+	}
+	q.close()
+	r.Close()
+	<-q.closed
 }
 
 func TestPanicOf(t *testing.T) {
@@ -510,6 +550,18 @@ created by example.com/hello/tools.Boom
 	}
 	if got := panicOf("all is well\n", "/"); got != "" {
 		t.Errorf("%q", got)
+	}
+	_, trace, _ := strings.Cut(said, "boom\n")
+	for _, id := range []string{`7`, `"a b"`} {
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Error("handler panicked", "method", "tools/call", "request", id, "panic", errors.New("no luck"), "stack", trace)
+		m, _ := parse([]byte(`{"id":` + id + `,"method":"tools/call"}`))
+		if got := loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello"); got != "panic: no luck at tools/boom.go:12" {
+			t.Errorf("%q", got)
+		}
+		if got := loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello"); got != "" {
+			t.Errorf("of an incomplete line: %q", got)
+		}
 	}
 }
 
@@ -537,6 +589,56 @@ func TestFailures(t *testing.T) {
 	call(t, c, "one")
 	w.change("tools", "one\nthree\n")
 	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// A server that hangs when it starts is replaced after the next change.
+func TestHangsAtStart(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, "one")
+	w.change("tools", "hang\n")
+	waitFor(t, func() bool { return strings.Count(w.log.String(), "built cmd/hello") == 2 }, "no build")
+	call(t, c, "one")
+	w.change("tools", "one\nthree\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+}
+
+// Builds do not wait long for a dev server that is busy.
+func TestBusyDevServer(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, Prefix+"build")
+	w.write(".busy", "")
+	w.change("tools", "one\ntwo\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
+	w.change("tools", "one\nthree\n")
+	waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "three") }, "no tool three")
+	if err := os.Remove(filepath.Join(w.root, ".busy")); err != nil {
+		t.Fatal(err)
+	}
+	call(t, c, Prefix+"build")
+}
+
+// A file that changes all the time does not hold up petrock's tools.
+func TestSettleDuringChanges(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, "one")
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				w.change("busy", strconv.Itoa(i))
+			}
+		}
+	})
+	call(t, c, Prefix+"build")
+	close(stop)
+	writing.Wait()
 }
 
 // Before the first build, the handshake and the lists are answered from contract.json and the manifest.
@@ -605,10 +707,38 @@ func TestBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw, err := wire.Receive()
+		for err == nil && strings.Contains(string(raw), "list_changed") {
+			raw, err = wire.Receive()
+		}
 		for _, want := range test.want {
 			if err != nil || !strings.Contains(string(raw), want) {
 				t.Errorf("%s: %s, %v; want %s", test.send, raw, err, want)
 			}
+		}
+	}
+}
+
+// A cancelled request does not hold up the answers to the others of its batch.
+func TestBatchCancelled(t *testing.T) {
+	w := newWorld(t)
+	wire := w.serve()
+	for _, send := range []string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}]`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+	} {
+		if err := wire.Send([]byte(send)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		raw, err := wire.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "one of process") {
+			return
 		}
 	}
 }

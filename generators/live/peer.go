@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
@@ -79,10 +81,11 @@ func (p *peer) read() {
 	}
 }
 
-// forward sends a message of the client. It reports false if the connection has ended.
+// forward sends a message of the client. It reports false if the connection has ended, or the server
+// was replaced.
 func (p *peer) forward(m message) bool {
 	p.mu.Lock()
-	if p.ended {
+	if p.ended || p.retiring {
 		p.mu.Unlock()
 		return false
 	}
@@ -119,9 +122,25 @@ func (p *peer) answer(m message, raw []byte) {
 		own <- m
 		return
 	}
-	if call, ok := p.take(m.id); ok {
+	switch call, ok := p.take(m.id); {
+	case !ok:
+	case m.err != nil && p.process != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
+		go p.explain(call, raw)
+	default:
 		p.s.answered(p, call, raw)
 	}
+}
+
+// explain answers a call that panicked, with the panic that the server logged.
+func (p *peer) explain(call message, raw []byte) {
+	for range 20 { // the answer may arrive before the log
+		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
+			raw = failed(call, fmt.Errorf("internal error in %s: %s", call.name(), cause))
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.s.answered(p, call, raw)
 }
 
 // call sends a request of the session and returns its result.
@@ -155,6 +174,16 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 		p.mu.Unlock()
 		p.send(notification("notifications/cancelled", object(nil).with("requestId", id).json()))
 		return nil, context.Cause(ctx)
+	}
+}
+
+// hasEnded reports whether the connection has ended and its calls have been answered.
+func (p *peer) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -203,7 +232,7 @@ func (p *peer) end() {
 	}
 	p.s.ended(p)
 	for _, m := range calls {
-		p.s.answered(p, m, failure(m.id, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
+		p.s.answered(p, m, failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
 	}
 }
 
@@ -224,6 +253,29 @@ func (p *peer) whyEnded() error {
 		said = ": " + said
 	}
 	return fmt.Errorf("%s exited (%s)%s", p.slot.folder(), state, said)
+}
+
+// loggedPanic returns the panic of a call that the server caught and logged, like panicOf.
+func loggedPanic(stderr string, call message, root string) string {
+	id := string(call.id)
+	if id[0] == '"' {
+		id = strconv.Quote(id)
+	}
+	key := " method=" + call.name() + " request=" + id + " panic="
+	at := strings.LastIndex(stderr, key)
+	if at < 0 {
+		return ""
+	}
+	value, trace, _ := strings.Cut(stderr[at+len(key):], " stack=")
+	if unquoted, err := strconv.Unquote(value); err == nil {
+		value = unquoted
+	}
+	trace, err := strconv.QuotedPrefix(trace)
+	if err != nil {
+		return "" // the rest of the line follows
+	}
+	trace, _ = strconv.Unquote(trace) // it is quoted
+	return panicOf("panic: "+value+"\n"+trace, root)
 }
 
 // panicOf returns the panic or fatal error in the standard error of a Go program, with the innermost

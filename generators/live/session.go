@@ -79,13 +79,19 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	s.mu.Unlock()
 	c.drain()
 	cancel()
+	// A client that does not read holds up the last answers, and so the end of the servers.
+	unread := time.AfterFunc(closeGrace, func() { _ = client.Close() })
 	servers.Wait()
+	unread.Stop()
 	return errors.Join(err, client.Close())
 }
 
 // grace is how long calls may take when the client has closed the connection. A signal ends them
 // earlier.
 const grace = 30 * time.Second
+
+// closeGrace is how long the client has to read the last answers of the servers.
+const closeGrace = 5 * time.Second
 
 // drain waits until the requests of the client have been answered.
 func (c *session) drain() {
@@ -124,22 +130,25 @@ func (c *session) read() error {
 
 func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
 
-// reply sends the answer to a request of the client, or adds it to the answers of its batch.
+// reply sends the answer to a request of the client, or adds it to the answers of its batch. raw is
+// nil if the client has cancelled the request.
 func (c *session) reply(id, raw []byte) {
 	defer c.open.Add(-1)
 	c.mu.Lock()
-	b := c.batches[string(id)]
-	delete(c.batches, string(id))
-	if b != nil {
-		b.answers = append(b.answers, raw)
-		if b.open--; b.open > 0 {
-			c.mu.Unlock()
-			return
+	if b := c.batches[string(id)]; b != nil {
+		delete(c.batches, string(id))
+		if raw != nil {
+			b.answers = append(b.answers, raw)
 		}
-		raw = array(b.answers)
+		raw = nil
+		if b.open--; b.open == 0 && len(b.answers) > 0 {
+			raw = array(b.answers)
+		}
 	}
 	c.mu.Unlock()
-	c.send(raw)
+	if raw != nil {
+		c.send(raw)
+	}
 }
 
 // A batch is an array of messages. Its answers are sent together.
@@ -279,22 +288,25 @@ func (c *session) cancelled(m message) {
 	id := string(m.param("requestId"))
 	c.mu.Lock()
 	cancel, l := c.waiting[id], c.listens[id]
-	delete(c.waiting, id)
 	delete(c.listens, id)
 	c.mu.Unlock()
 	switch {
 	case cancel != nil:
-		c.open.Add(-1)
 		cancel()
 	case l != nil:
 		l.stop()
 	default:
-		for _, sl := range c.slots {
-			for _, p := range sl.all() {
-				if _, ok := p.take([]byte(id)); ok {
-					c.open.Add(-1)
-					p.send(m.raw)
-				}
+		c.cancelForwarded(m.param("requestId"), m.raw)
+	}
+}
+
+// cancelForwarded passes a notifications/cancelled to the server of a request.
+func (c *session) cancelForwarded(id, raw []byte) {
+	for _, sl := range c.slots {
+		for _, p := range sl.all() {
+			if _, ok := p.take(id); ok {
+				p.send(raw)
+				c.reply(id, nil)
 			}
 		}
 	}
@@ -317,8 +329,14 @@ func (c *session) forward(k kind, m message) {
 		c.mu.Lock()
 		delete(c.waiting, string(m.id))
 		c.mu.Unlock()
-		if err != nil && m.isRequest() && ctx.Err() == nil {
-			c.fail(m, err)
+		switch {
+		case !m.isRequest():
+		case err != nil && ctx.Err() != nil:
+			c.reply(m.id, nil)
+		case err != nil:
+			c.reply(m.id, failed(m, err))
+		case ctx.Err() != nil: // the server got it at the same time
+			c.cancelForwarded(m.id, notification("notifications/cancelled", object(nil).with("requestId", m.id).json()))
 		}
 	}()
 }
@@ -335,7 +353,9 @@ func (c *session) forwardLater(ctx context.Context, k kind, m message) error {
 		if err != nil || p.forward(m) {
 			return err
 		}
-		<-p.done
+		if c.slots[k].current.Load() == p { // otherwise it was replaced
+			<-p.done
+		}
 	}
 }
 
@@ -356,18 +376,18 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 	}
 }
 
-// fail answers a request with an error. A tool call gets a result, which the model sees.
-func (c *session) fail(m message, err error) {
+// failed returns the answer to a request that failed. For a tool call it is a result, which the
+// model sees.
+func failed(m message, err error) []byte {
 	if m.name() != "tools/call" {
-		c.reply(m.id, failure(m.id, err))
-		return
+		return failure(m.id, err)
 	}
 	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
 	result := object(nil).with("content", content).with("isError", []byte("true"))
 	if isStateless(m) {
 		result = result.with("resultType", quote("complete"))
 	}
-	c.reply(m.id, response(m.id, result.json()))
+	return response(m.id, result.json())
 }
 
 // fromPeer handles a message of a server.

@@ -83,8 +83,11 @@ func (sl *slot) await(ctx context.Context) (*peer, error) {
 		sl.mu.Lock()
 		p, down, changed := sl.current.Load(), sl.down, sl.changed
 		sl.mu.Unlock()
-		if p != nil || down != nil {
-			return p, down
+		switch {
+		case p != nil && !p.hasEnded():
+			return p, nil
+		case down != nil:
+			return nil, down
 		}
 		select {
 		case <-changed:
@@ -94,7 +97,7 @@ func (sl *slot) await(ctx context.Context) (*peer, error) {
 	}
 }
 
-// awaitProgram waits until the slot has tried to start the newest build.
+// awaitProgram waits until the slot has started the newest build, or has failed to.
 func (sl *slot) awaitProgram(ctx context.Context) {
 	for {
 		sl.mu.Lock()
@@ -114,7 +117,9 @@ func (sl *slot) awaitProgram(ctx context.Context) {
 const (
 	firstDelay = 100 * time.Millisecond // before the first restart after a crash
 	maxDelay   = 10 * time.Second
+	holdDelay  = time.Second      // calls wait for a restart that is so near
 	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
+	slowStart  = 10 * time.Second // calls do not wait longer for a server that has been started
 )
 
 // run keeps the server running until ctx ends.
@@ -130,7 +135,8 @@ func (sl *slot) run(ctx context.Context) {
 				delay = firstDelay
 			}
 			since = time.Now()
-			if err := sl.replace(ctx, b.program); err != nil && ctx.Err() == nil {
+			err := sl.replace(ctx, b.program) // fails if there is a newer build
+			if latest, _ := sl.s.sup.build(sl.kind); err != nil && ctx.Err() == nil && latest.program == b.program {
 				retry = sl.crashed(err, &delay)
 			}
 			continue
@@ -182,23 +188,29 @@ func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
 	sl.s.say("error", fmt.Sprintf("%v. It is started again in %v.", err, wait))
 	sl.update(func() {
 		sl.down = fmt.Errorf("%w. Petrock starts it again in %v, or after the next change of a file", err, wait)
-		if wait == firstDelay {
+		if wait <= holdDelay {
 			sl.down = nil // calls wait for the restart
 		}
 	})
 	return time.After(wait)
 }
 
-// replace starts a program and makes it the server. Calls in flight finish on the old one.
+// replace starts a program and makes it the server. Calls in flight finish on the old one. It fails
+// if there is a newer build before the server answers.
 func (sl *slot) replace(ctx context.Context, prog program) error {
 	began := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		sl.awaitNewer(ctx, prog)
+		cancel()
+	}()
+	late := time.AfterFunc(slowStart, func() { sl.late(prog) })
+	defer late.Stop()
 	p, err := sl.connect(ctx, prog)
 	if err == nil {
 		if err = sl.s.install(ctx, sl, p); err != nil {
 			p.close()
-			if p.process != nil && ctx.Err() == nil {
-				err = p.whyEnded()
-			}
 		}
 	}
 	sl.update(func() { sl.tried = prog })
@@ -208,18 +220,40 @@ func (sl *slot) replace(ctx context.Context, prog program) error {
 	return err
 }
 
-// swap makes a server the current one and retires the one before. It returns that one, or nil.
-func (sl *slot) swap(p *peer) *peer {
+// awaitNewer waits until there is another build than prog.
+func (sl *slot) awaitNewer(ctx context.Context, prog program) {
+	for {
+		b, changed := sl.s.sup.build(sl.kind)
+		if b.program != prog {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// late reports that a server takes long to start. Calls that wait for it fail.
+func (sl *slot) late(prog program) {
+	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), slowStart)
+	sl.s.say("warning", err.Error()+". Calls are still answered by the server from before, if there is one.")
+	sl.update(func() { sl.tried, sl.down = prog, err })
+}
+
+// swap makes a server the current one and retires the one before.
+func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
 	sl.update(func() {
 		before = sl.current.Swap(p)
 		sl.down = nil
-		sl.old = deleteEnded(sl.old)
+		sl.old = slices.DeleteFunc(slices.Clone(sl.old), (*peer).hasEnded)
 		if before != nil {
 			sl.old = append(sl.old, before)
 		}
-		if len(sl.old) > maxOld {
-			oldest, sl.old = sl.old[0], sl.old[1:]
+		if over := len(sl.old) - maxOld; over > 0 {
+			oldest = sl.old[over-1] // those before it are being closed
 		}
 	})
 	if before != nil {
@@ -228,19 +262,6 @@ func (sl *slot) swap(p *peer) *peer {
 	if oldest != nil {
 		go oldest.close() // its calls get an error
 	}
-	return before
-}
-
-func deleteEnded(all []*peer) []*peer {
-	var left []*peer
-	for _, p := range all {
-		select {
-		case <-p.done:
-		default:
-			left = append(left, p)
-		}
-	}
-	return left
 }
 
 // all returns the running servers: the current one and those before it.

@@ -70,7 +70,7 @@ func walkProject(root string, visit func(folder string)) (snapshot, error) {
 		full := filepath.Join(root, filepath.FromSlash(name))
 		switch {
 		case err != nil && name == ".":
-			return err
+			return fmt.Errorf("read the project in %s: %w", root, err)
 		case err != nil:
 			return nil // it vanished, or it cannot be read
 		case entry.IsDir() && name != "." && isIgnoredFolder(entry.Name()):

@@ -83,7 +83,10 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	whole := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	out := &testEvents{limits: l, stop: stop, packages: map[string]*testedPackage{}, builds: map[string]string{}}
+	out := &testEvents{
+		limits: l, stop: stop, packages: map[string]*testedPackage{}, builds: map[string]string{},
+		frame: regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`),
+	}
 	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = b.root, append(cmd.Environ(), b.options(nil).Env...)
@@ -118,6 +121,7 @@ func (e *limitError) Error() string { return e.pkg + " " + e.message }
 type testEvents struct {
 	limits Limits
 	stop   context.CancelCauseFunc
+	frame  *regexp.Regexp // lines of the testing package or the go command, not of a test
 
 	mu       sync.Mutex
 	partial  []byte // a line that is not complete yet
@@ -179,7 +183,7 @@ func (t *testEvents) read(line []byte) {
 		exceeded := &limitError{event.Package, "did not end within " + formatDuration(t.limits.Time)}
 		pkg.timer = time.AfterFunc(t.limits.Time+timeoutMargin, func() { t.stop(exceeded) })
 	case "output":
-		if isTestFrame(event.Output) {
+		if t.frame.MatchString(event.Output) {
 			return
 		}
 		test.output = append(test.output, event.Output[:min(len(event.Output), t.limits.Output-len(test.output))]...)
@@ -211,17 +215,6 @@ func (p *testedPackage) test(name string) *testedTest {
 		}
 	}
 	return test
-}
-
-// isTestFrame reports whether a line is one of the testing package or the go command, and not of a test.
-func isTestFrame(line string) bool {
-	trimmed := strings.TrimLeft(line, " ")
-	for _, prefix := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- FAIL: ", "--- SKIP: ", "FAIL\t", "ok  \t", "?   \t", "PASS\n", "FAIL\n", "exit status "} {
-		if strings.HasPrefix(trimmed, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // summarize returns the summary. exceeded is the limit for which the tests were killed; nil if none.
@@ -288,18 +281,15 @@ func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackag
 		s.Skipped++
 	case test.result == "fail", test.result == "" && crashLine(test.output) != "":
 		failure := test.failure(b, dir, t.limits)
-		if failure.Test = name; failure.Message == "" && pkg.hasFailedSubtest(name) {
+		isFailedSubtest := func(other string) bool {
+			return strings.HasPrefix(other, name+"/") && pkg.tests[other].result == "fail"
+		}
+		if failure.Test = name; failure.Message == "" && slices.ContainsFunc(pkg.order, isFailedSubtest) {
 			return
 		}
 		failure.Message = cmp.Or(failure.Message, "failed without a message")
 		s.Failures = append(s.Failures, failure)
 	}
-}
-
-func (p *testedPackage) hasFailedSubtest(name string) bool {
-	return slices.ContainsFunc(p.order, func(other string) bool {
-		return strings.HasPrefix(other, name+"/") && p.tests[other].result == "fail"
-	})
 }
 
 // failure separates the messages of a test from its other output. A crash replaces both.

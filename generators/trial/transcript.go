@@ -72,6 +72,7 @@ type transcript struct {
 	final        string // the final line of the testing package, PASS or FAIL
 	crash        string // the first line of the last crash: "panic: …"
 	message      *regexp.Regexp
+	report       *regexp.Regexp
 }
 
 // A record is the result of a test or a subtest.
@@ -88,6 +89,7 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 	t := &transcript{
 		test: test, limit: limit, byName: map[string]*record{},
 		message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: `),
+		report:  regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`), // --- PASS: TestX/y (0.00s)
 	}
 	for len(text) > 0 && (!t.over || t.crash != "") { // after too much output, read on only if the test crashed
 		end := len(text)
@@ -179,8 +181,8 @@ func (t *transcript) readFrame(line []byte) bool {
 		t.final, t.current, t.lastFailed = text, nil, nil
 		return true
 	}
-	if verdict, name, ok := cutReport(text); ok {
-		t.setVerdict(verdict, name)
+	if report := t.report.FindStringSubmatch(text); report != nil {
+		t.setVerdict(report[1], report[2])
 		return true
 	}
 	if !strings.HasPrefix(text, "=== ") {
@@ -198,17 +200,6 @@ func (t *transcript) readFrame(line []byte) bool {
 		t.current = t.parent(name)
 	}
 	return true
-}
-
-// cutReport splits "    --- PASS: TestX/y (0.00s)".
-func cutReport(text string) (verdict, name string, ok bool) {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- ")
-	if !ok {
-		return "", "", false
-	}
-	verdict, rest, _ = strings.Cut(rest, ": ")
-	name, _, ok = strings.Cut(rest, " (") // a name has no spaces
-	return verdict, name, ok && (verdict == "PASS" || verdict == "FAIL" || verdict == "SKIP")
 }
 
 // setVerdict records the verdict of a test. A panic ends its parent tests too.

@@ -15,8 +15,8 @@
 package trial
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -133,16 +133,9 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.Time <= 0 {
-		l.Time = DefaultTime
-	}
-	if l.Memory <= 0 {
-		l.Memory = defaultMemory
-	}
-	if l.Output <= 0 {
-		l.Output = defaultOutput
-	}
-	l.Output = min(l.Output, maxOutput)
+	l.Time = cmp.Or(max(l.Time, 0), DefaultTime)
+	l.Memory = cmp.Or(max(l.Memory, 0), defaultMemory)
+	l.Output = min(cmp.Or(max(l.Output, 0), defaultOutput), maxOutput)
 	return l
 }
 
@@ -228,7 +221,7 @@ func newBuildDir(o Options, pkg string) (b buildDir, err error) {
 		b.dir, err = realPath(temp)
 	}
 	if err == nil {
-		err = b.write(o.Planned)
+		_, err = typecheck.WriteOverlay(b.dir, b.root, o.Planned)
 	}
 	if err != nil {
 		err = fmt.Errorf("write the planned files: %w", errors.Join(err, remove(temp)))
@@ -263,30 +256,6 @@ func realPath(name string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(name)
-}
-
-func (b buildDir) write(planned map[string][]byte) error {
-	replace := map[string]string{}
-	for name, text := range planned {
-		name = filepath.FromSlash(name)
-		inProject, file := filepath.Join(b.root, name), filepath.Join(b.files(), name)
-		if text == nil {
-			replace[inProject] = "" // deleted
-			continue
-		}
-		replace[inProject] = file
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			return err
-		}
-	}
-	text, err := json.Marshal(struct{ Replace map[string]string }{replace})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(b.overlayFile(), text, 0o600)
 }
 
 func (b buildDir) files() string       { return filepath.Join(b.dir, "files") }

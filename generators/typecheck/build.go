@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -128,20 +129,21 @@ func DecodeList[T any](out []byte) ([]T, error) {
 	}
 }
 
-// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes the
-// overlay and the files to the folder dir, and returns the path of the overlay. A nil text removes a file.
+// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes
+// overlay.json and the folder files to dir, and returns the path of the overlay. A nil text removes a file.
 func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
 	replace := map[string]string{}
 	for name, text := range files {
-		at := filepath.Join(root, filepath.FromSlash(name))
+		name = filepath.FromSlash(name)
+		at, written := filepath.Join(root, name), filepath.Join(dir, "files", name)
 		if replace[at] = ""; text != nil {
-			replace[at] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(at)))
-			err = errors.Join(err, os.WriteFile(replace[at], text, 0o644))
+			replace[at] = written
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(written), 0o700), os.WriteFile(written, text, 0o600))
 		}
 	}
 	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
 	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o644))
+	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o600))
 }
 
 // A listedPackage is what go list prints for a package.
@@ -261,6 +263,11 @@ type Diagnostic struct {
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
 	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, for results that show them
+}
+
+func diagnosticAt(fset *token.FileSet, pos token.Pos, pkg, message string) Diagnostic {
+	at := fset.PositionFor(pos, false)
+	return Diagnostic{Package: pkg, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
 }
 
 // LinesAround returns the numbered lines around a line of a text, with a mark at that line.

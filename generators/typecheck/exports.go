@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -82,7 +83,7 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		overlay, err := WriteOverlay(dir, c.root.Name(), map[string][]byte{"go.mod": c.planned.mod, "go.sum": c.planned.sum})
+		overlay, err := WriteOverlay(dir, c.root.Name(), c.planned)
 		if err != nil {
 			return err
 		}
@@ -158,18 +159,16 @@ const (
 // the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
 type ExportCache struct {
 	root    *os.Root
-	known   *answers     // nil before the first call
-	planned *moduleFiles // used instead of the files on disk, if not nil
+	known   *answers          // nil before the first call
+	planned map[string][]byte // go.mod and go.sum to use instead of the files on disk, if not nil
 }
-
-type moduleFiles struct{ mod, sum []byte }
 
 // PlanModules makes the cache use planned module files instead of those on disk. A nil goMod means
 // the files on disk. Answers stay valid when the planned files are written.
 func (c *ExportCache) PlanModules(goMod, goSum []byte) {
 	c.planned = nil
 	if goMod != nil {
-		c.planned = &moduleFiles{goMod, goSum}
+		c.planned = map[string][]byte{"go.mod": goMod, "go.sum": goSum}
 	}
 }
 
@@ -270,10 +269,7 @@ func (f Exports) Has(path string) bool { return f.files[path] != "" }
 
 // Reason explains why a package cannot be imported.
 func (f Exports) Reason(path string) string {
-	if reason := f.missing[path]; reason != "" {
-		return reason
-	}
-	return "package " + path + " is not in this project, its modules or the standard library"
+	return cmp.Or(f.missing[path], "package "+path+" is not in this project, its modules or the standard library")
 }
 
 // refresh loads saved answers, and drops those that are no longer valid. If only the modules have changed,
@@ -362,12 +358,8 @@ func goKey() string {
 	}
 	addText(hash, "format", []byte("4"))
 	addStat(hash, program)
-	var settings []string
-	for _, setting := range os.Environ() {
-		if strings.HasPrefix(setting, "GO") || strings.HasPrefix(setting, "CGO_") || strings.HasPrefix(setting, "HOME=") || strings.HasPrefix(setting, "XDG_") {
-			settings = append(settings, setting)
-		}
-	}
+	relevant := regexp.MustCompile(`^(GO|CGO_|HOME=|XDG_)`)
+	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !relevant.MatchString(setting) })
 	slices.Sort(settings)
 	addText(hash, "environment", []byte(strings.Join(settings, "\n")))
 	if config, err := os.UserConfigDir(); err == nil {
@@ -380,15 +372,12 @@ func goKey() string {
 }
 
 // modulesKey identifies the modules of a project. Planned files replace those on disk.
-func modulesKey(dir string, planned *moduleFiles) string {
+func modulesKey(dir string, planned map[string][]byte) string {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
-		text, _ := os.ReadFile(filepath.Join(dir, name))
-		switch {
-		case planned != nil && name == "go.mod":
-			text = planned.mod
-		case planned != nil && name == "go.sum":
-			text = planned.sum
+		text, isPlanned := planned[name]
+		if !isPlanned {
+			text, _ = os.ReadFile(filepath.Join(dir, name))
 		}
 		addText(hash, name, text)
 	}

@@ -158,22 +158,18 @@ func (f *finder) followRoot(object *types.Func, name string) {
 // isReplayMethod reports whether replay calls a method: Apply of a command, or Upgrade of an older version.
 func (f *finder) isReplayMethod(method *types.Func) bool {
 	s := method.Signature()
-	switch method.Name() {
-	case "Apply":
-		return f.takesEvent(s)
-	case "Upgrade":
-		return s.Params().Len() == 0 && s.Results().Len() == 1
-	}
-	return false
-}
-
-func (f *finder) takesEvent(s *types.Signature) bool {
 	for v := range s.Params().Variables() {
-		if named, ok := types.Unalias(v.Type()).(*types.Named); ok && named.Obj().Name() == "Event" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == f.Core+"/app" {
+		if method.Name() == "Apply" && IsType(v.Type(), f.Core+"/app", "Event") {
 			return true
 		}
 	}
-	return false
+	return method.Name() == "Upgrade" && s.Params().Len() == 0 && s.Results().Len() == 1
+}
+
+// IsType reports whether t is the named type of the package with an import path.
+func IsType(t types.Type, path, name string) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
 func receiverType(method *types.Func) string {
@@ -243,8 +239,7 @@ func (f *finder) message(what, remedy string) string {
 }
 
 func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
-	at := f.fset.PositionFor(pos, false)
-	return Diagnostic{Package: f.feature, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
+	return diagnosticAt(f.fset, pos, f.feature, message)
 }
 
 func shortName(object types.Object) string {

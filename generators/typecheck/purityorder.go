@@ -54,7 +54,7 @@ func (w walker) orderDependence(loop *ast.RangeStmt) string {
 	element := map[types.Object]bool{} // variables that hold the current key or value
 	for _, e := range []ast.Expr{loop.Key, loop.Value} {
 		if name, ok := e.(*ast.Ident); ok {
-			element[w.object(name)] = true
+			element[w.info.ObjectOf(name)] = true
 		}
 	}
 	delete(element, nil)
@@ -76,7 +76,7 @@ func (w walker) orderDependence(loop *ast.RangeStmt) string {
 				value := n.Rhs[min(i, len(n.Rhs)-1)]
 				if n.Tok == token.DEFINE {
 					if name, ok := target.(*ast.Ident); ok && w.mentions(value, element) {
-						element[w.object(name)] = true
+						element[w.info.ObjectOf(name)] = true
 					}
 					continue
 				}
@@ -94,13 +94,6 @@ func (w walker) orderDependence(loop *ast.RangeStmt) string {
 	return what
 }
 
-func (w walker) object(name *ast.Ident) types.Object {
-	if object := w.info.Defs[name]; object != nil {
-		return object
-	}
-	return w.info.Uses[name]
-}
-
 func (w walker) mentions(e ast.Expr, objects map[types.Object]bool) bool {
 	for n := range ast.Preorder(e) {
 		if name, ok := n.(*ast.Ident); ok && objects[w.info.Uses[name]] {
@@ -116,7 +109,7 @@ func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	object := w.object(name)
+	object := w.info.ObjectOf(name)
 	return object != nil && loop.Body.Pos() <= object.Pos() && object.Pos() < loop.Body.End()
 }
 

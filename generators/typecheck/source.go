@@ -100,15 +100,8 @@ func IsDerived(file string, text []byte) bool {
 	if !strings.HasSuffix(file, "_gen.go") {
 		return false
 	}
-	for line := range bytes.Lines(text) {
-		switch {
-		case bytes.HasPrefix(line, []byte(DerivedMark)):
-			return true
-		case bytes.HasPrefix(line, []byte("package ")):
-			return false
-		}
-	}
-	return false
+	head, _, _ := strings.Cut("\n"+string(text), "\npackage ")
+	return strings.Contains(head, "\n"+DerivedMark)
 }
 
 // DerivedMark begins a line of every derived file.

@@ -211,8 +211,7 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 		}
 		for _, i := range file.Imports() {
 			if !MayImport(path, i.Path) { // go/types allows it
-				at := p.checker.fset.PositionFor(i.Pos, false)
-				found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: "use of internal package " + i.Path + " not allowed"})
+				found = append(found, diagnosticAt(p.checker.fset, i.Pos, path, "use of internal package "+i.Path+" not allowed"))
 			}
 		}
 	}
@@ -221,18 +220,18 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 		if !errors.As(err, &e) {
 			continue
 		}
-		at := p.checker.fset.PositionFor(e.Pos, false)
-		if !at.IsValid() && len(found) > 0 {
+		d := diagnosticAt(p.checker.fset, e.Pos, path, e.Msg)
+		if d.Line == 0 && len(found) > 0 {
 			continue // follows from a syntax error
 		}
 		if more, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(found) > 0 { // continues the last error
-			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, at.Filename) // without the line, which may change
+			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, d.File) // without the line, which may change
 			continue
 		}
-		if file := p.view.File(at.Filename); (file == nil || !p.checksBodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
+		if file := p.view.File(d.File); (file == nil || !p.checksBodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
 			continue // bodies that may use it are not checked
 		}
-		found = append(found, Diagnostic{Package: path, File: at.Filename, Line: at.Line, Column: at.Column, Message: e.Msg})
+		found = append(found, d)
 	}
 	slices.SortFunc(found, Diagnostic.Compare)
 	return slices.Compact(found)

@@ -320,8 +320,9 @@ type InspectedPackage struct {
 	Files []*File
 	Info  *types.Info // incomplete if the package does not compile
 
-	types *types.Package
-	err   error // the first type error
+	syntax []*ast.File
+	types  *types.Package
+	err    error // the first type error
 }
 
 // Inspect type-checks the package in a folder, without its tests, with full type information. It returns
@@ -370,12 +371,11 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 		Scopes:       map[ast.Node]*types.Scope{},
 		FileVersions: map[*ast.File]string{},
 	}}
-	var syntax []*ast.File
 	for _, file := range files {
-		syntax = append(syntax, file.Syntax)
+		inspected.syntax = append(inspected.syntax, file.Syntax)
 	}
 	var errs []error
-	inspected.types, inspected.err = p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, syntax, inspected.Info) // Verify reports type errors
+	inspected.types, inspected.err = p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, inspected.syntax, inspected.Info) // Verify reports type errors
 	return inspected
 }
 

@@ -3,7 +3,6 @@ package typecheck
 import (
 	"context"
 	"fmt"
-	"go/ast"
 	"go/types"
 	"reflect"
 	"runtime"
@@ -83,13 +82,12 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 		}
 		results[required] = result
 	}
-	var syntax []*ast.File
-	for _, file := range v.pkg.Files {
-		syntax = append(syntax, file.Syntax)
-	}
 	result, err := a.Run(&analysis.Pass{
-		Analyzer: a, Fset: v.checker.fset, Files: syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
-		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results, Report: v.report,
+		Analyzer: a, Fset: v.checker.fset, Files: v.pkg.syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
+		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
+		Report: func(d analysis.Diagnostic) {
+			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
+		},
 		ImportObjectFact: v.importFact,
 		ExportObjectFact: func(object types.Object, fact analysis.Fact) { v.facts[factKey{object, reflect.TypeOf(fact)}] = fact },
 	})
@@ -103,9 +101,4 @@ func (v *vetting) importFact(object types.Object, fact analysis.Fact) bool {
 		reflect.ValueOf(fact).Elem().Set(reflect.ValueOf(known).Elem())
 	}
 	return ok
-}
-
-func (v *vetting) report(d analysis.Diagnostic) {
-	at := v.checker.fset.PositionFor(d.Pos, false)
-	v.found = append(v.found, Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: VetMark + d.Message})
 }

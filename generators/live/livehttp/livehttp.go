@@ -60,6 +60,7 @@ func Serve(ctx context.Context, addr string, connect Connect, log io.Writer) err
 	err := mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
 		Addr:   addr,
 		Logger: logger,
+		Grace:  2 * time.Second, // a person waits
 		Ready:  func(addr net.Addr) { fmt.Fprintf(log, "petrock: serving http://%s/mcp\n", addr) },
 	})
 	if err != nil {
