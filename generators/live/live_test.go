@@ -144,7 +144,6 @@ type world struct {
 	log  *lockedBuffer
 
 	mu      sync.Mutex
-	version int           // of the program
 	blocked chan struct{} // closed when builds may go on; nil if they may
 	failure error         // of builds
 	changes chan struct{}

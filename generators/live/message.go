@@ -3,7 +3,6 @@ package live
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -100,5 +99,3 @@ func failure(id []byte, err error) []byte {
 	parsed, _ := jsonrpc.ParseID(id) // it was valid in the request
 	return jsonrpc.AppendError(nil, parsed, e)
 }
-
-func number(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
