@@ -142,7 +142,7 @@ func (c *session) describe(result json.RawMessage) json.RawMessage {
 	return out.json()
 }
 
-// members of the results of lists, by method.
+// listMember returns the member of a result that holds the list.
 func listMember(method string) string {
 	switch method {
 	case "tools/list":

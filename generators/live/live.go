@@ -100,6 +100,7 @@ func New(o Options) (*Supervisor, error) {
 	o.Log = log
 	w, err := newWatcher(o.Root, o.Log)
 	if err != nil {
+		log.close()
 		return nil, errors.Join(err, b.close())
 	}
 	return start(o, files{
