@@ -248,7 +248,7 @@ type Older struct {
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 func OlderOf[Old Upgrader[New], New any](version int) Older {
-	decoder := strictjson.NewExactDecoder(reflect.TypeFor[Old]())
+	decoder := &strictjson.Decoder{Exact: true}
 	return Older{
 		version: version,
 		kind:    reflect.TypeFor[Old](),

@@ -79,7 +79,7 @@ type Command struct {
 // can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
 // pointer, omitempty or omitzero) needs no new version.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
-	decoder := strictjson.NewExactDecoder(reflect.TypeFor[C]())
+	decoder := &strictjson.Decoder{Exact: true}
 	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
 		func(data []byte) (command, error) {
 			t := &typedCommand[C, S, Out]{}

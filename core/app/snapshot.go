@@ -106,7 +106,7 @@ func (a *App) readSnapshot(from View, f *feature) (head snapshotHead, state any,
 		return head, nil, err
 	}
 	state = reflect.New(f.State.kind).Interface()
-	if err := strictjson.NewExactDecoder(f.State.kind).Decode(text, state); err != nil {
+	if err := (&strictjson.Decoder{Exact: true}).Decode(text, state); err != nil {
 		return head, nil, fmt.Errorf("state does not fit %v: %w", f.State.kind, err)
 	}
 	return head, state, nil
@@ -125,7 +125,7 @@ func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, text []b
 		return head, nil, errors.New("wrong checksum; the snapshot was damaged or changed")
 	}
 	line, text, _ := bytes.Cut(document[:end], []byte("\n"))
-	if err := strictjson.NewExactDecoder(reflect.TypeFor[snapshotHead]()).Decode(line, &head); err != nil {
+	if err := (&strictjson.Decoder{Exact: true}).Decode(line, &head); err != nil {
 		return head, nil, err
 	}
 	for r, err := range from.Records(head.Seq - 1) {
@@ -279,7 +279,7 @@ func (a *App) encodeSnapshot(ctx context.Context, f *feature) (head snapshotHead
 // checkRoundTrip returns an error if a state changes when it is encoded and decoded.
 func checkRoundTrip(kind reflect.Type, text []byte) error {
 	state := reflect.New(kind).Interface()
-	if err := strictjson.NewExactDecoder(kind).Decode(text, state); err != nil {
+	if err := (&strictjson.Decoder{Exact: true}).Decode(text, state); err != nil {
 		return err
 	}
 	again, err := strictjson.Marshal(state)

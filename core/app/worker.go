@@ -54,7 +54,7 @@ func WorkerOf[W any](name string, create func(context.Context) (*W, error), opti
 		create: func(ctx context.Context) (any, error) { return create(ctx) },
 		on:     map[reflect.Type]eventMethod{},
 	}
-	decoder := strictjson.NewExactDecoder(reflect.TypeFor[W]())
+	decoder := &strictjson.Decoder{Exact: true}
 	w.fields = savedFields{reflect.TypeFor[W](), func(state []byte, w any) error { return decoder.Decode(state, w.(*W)) }}
 	for _, option := range options {
 		option(&w)

@@ -11,7 +11,8 @@
 //
 // Requests and notifications from the server call the functions of [Options], in all revisions. An
 // error response of the server is a [*jsonrpc.Error]. A failed connection or an invalid response is a
-// [*ConnectionError].
+// [*ConnectionError]. To use methods that Client has no function for, such as resources/subscribe,
+// see [Client.Request].
 package client
 
 import (
@@ -30,9 +31,6 @@ import (
 )
 
 // Options configure a [Client]. With the zero value, the client refuses requests from the server.
-//
-// Notifications are delivered in order. A slow function does not block the next notification, unless
-// 100 functions are running. All functions except Notification may call the client.
 //
 // The client limits the server to 64 MiB and a million JSON values in a message, 100,000 entries,
 // 32 MiB and 1000 pages in a list, and 100 requests at a time. Beyond a limit, the request fails with
@@ -63,15 +61,8 @@ type Options struct {
 	// Capabilities are declared in addition to those of the functions above.
 	Capabilities mcp.Capabilities
 
-	ToolsChanged     func(context.Context)
-	PromptsChanged   func(context.Context)
-	ResourcesChanged func(context.Context)
-	ResourceUpdated  func(ctx context.Context, uri string) // see [Client.Subscribe]
-	Log              func(context.Context, LogMessage)
-	LogLevel         mcp.Level // minimum level for Log (default: the server's)
-
-	// Notification receives every notification, before the functions above. It blocks all other
-	// messages, so it must return quickly, and must not call the client.
+	// Notification receives every notification, in order. It blocks all other messages, so it must
+	// return quickly, and must not call the client.
 	Notification func(ctx context.Context, method string, params json.RawMessage)
 
 	// Listed receives each complete list that the client has fetched, see [Client.Entries].
@@ -80,13 +71,6 @@ type Options struct {
 	MaxMessage       int          // size limit of a message, in bytes (default 64 MiB)
 	MaxNotifications int          // more than this close the connection; 0 means no limit
 	Logger           *slog.Logger // for problems that are not returned as errors (optional)
-}
-
-// A LogMessage is a log message of a server.
-type LogMessage struct {
-	Level  mcp.Level       `json:"level"`
-	Logger string          `json:"logger,omitempty"`
-	Data   json.RawMessage `json:"data"`
 }
 
 // A Client is connected to one server. Its methods may be called concurrently.
@@ -102,23 +86,15 @@ type Client struct {
 	life  context.Context // ends with Close
 	close func() error    // may be called repeatedly
 
-	session              atomic.Pointer[session]
-	isEcho               atomic.Bool  // the server has sent our own request back
-	notifications        atomic.Int64 // number of notifications, if limited
-	tooManyNotifications atomic.Bool
-	logLevel             atomic.Value           // an mcp.Level
-	renewLock            chan struct{}          // lock of renewSession
-	statelessMeta        func() ([]byte, error) // members of _meta that every stateless request has
+	session       atomic.Pointer[session]
+	notifications atomic.Int64           // number of notifications, if limited
+	inFlight      atomic.Int64           // size of the requests from the server that are being handled
+	renewLock     chan struct{}          // lock of renewSession
+	statelessMeta func() ([]byte, error) // members of _meta that every stateless request has
 
-	mu           sync.Mutex
-	held         int                 // number of server messages being handled
-	heldBytes    int                 // size of their params
-	inProgress   map[string]*request // requests with OnProgress, by progress token
-	lastToken    int64
-	subscribed   map[string]bool      // URIs of resources
-	listener     *listener            // nil in sessions
-	listenerLock chan struct{}        // lock for changing listener
-	listeners    map[string]*listener // with requests in flight, by request id
+	mu         sync.Mutex
+	inProgress map[string]*request // requests with OnProgress, by progress token
+	lastToken  int64
 }
 
 // A session is the result of the handshake or, in stateless revisions, of server/discover.
@@ -169,15 +145,7 @@ func newClient(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{
-		o:            o,
-		renewLock:    make(chan struct{}, 1),
-		listenerLock: make(chan struct{}, 1),
-		inProgress:   map[string]*request{},
-		subscribed:   map[string]bool{},
-		listeners:    map[string]*listener{},
-	}
-	c.logLevel.Store(o.LogLevel)
+	c := &Client{o: o, renewLock: make(chan struct{}, 1), inProgress: map[string]*request{}}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	life, endLife := context.WithCancel(context.Background())
 	c.life = life
@@ -196,7 +164,7 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 		}
 	}
 	c.transport = t
-	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxHeld, Logger: c.o.Logger, OnInvalid: onInvalid})
+	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxInFlight, Logger: c.o.Logger, OnInvalid: onInvalid})
 	err := t.Open(ctx, Link{Client: c, Conn: c.conn, Options: c.o, Life: c.life})
 	if err != nil {
 		err = &ConnectionError{t.Explain(err)}
@@ -215,13 +183,10 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 
 // wrapError wraps an error in a [*ConnectionError], unless the server answered with it.
 func (c *Client) wrapError(err error) error {
-	if err == nil || serverError(err) != nil && !c.isEcho.Load() {
+	if err == nil || serverError(err) != nil {
 		return err
 	}
-	switch {
-	case c.isEcho.Load():
-		err = errors.New("not an MCP server: it echoes every request")
-	case c.tooManyNotifications.Load():
+	if c.o.MaxNotifications > 0 && c.notifications.Load() > int64(c.o.MaxNotifications) {
 		err = limitf("more than %d notifications", c.o.MaxNotifications)
 	}
 	return &ConnectionError{c.transport.Explain(err)}
@@ -255,19 +220,8 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // server/discover.
 func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
 
-// Done returns a channel that is closed when the connection has ended. Over HTTP only [Client.Close]
-// ends it.
-func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
-
 // Close fails all requests in progress, ends the session, and stops the process that [Start] started.
 func (c *Client) Close() error { return c.close() }
 
 // short shortens a text from the server for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }
-
-func unmarshalParams(raw json.RawMessage, v any) error {
-	if raw == nil {
-		return nil
-	}
-	return strictjson.Unmarshal(raw, v)
-}

@@ -13,10 +13,12 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
+	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // ways are the ways to connect to a server.
@@ -172,10 +174,6 @@ func TestClientResources(t *testing.T) {
 		if _, err := c.ReadResource(t.Context(), "note://by-id/gone"); !errors.Is(err, missing) {
 			t.Errorf("reading what is not there gives %v", err)
 		}
-		values, err := c.CompleteResource(t.Context(), "note://by-id/{id}{?page}", "id", "14", nil)
-		if err != nil || len(values) != 11 {
-			t.Errorf("completing gives %v, %v", values, err)
-		}
 	})
 }
 
@@ -226,22 +224,22 @@ func TestClientProgress(t *testing.T) {
 
 func TestClientLogs(t *testing.T) {
 	logged := make(chan string, 10)
-	o := client.Options{LogLevel: mcp.LevelInfo, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Level) }}
+	o := client.Options{Notification: func(_ context.Context, _ string, params json.RawMessage) {
+		level, _ := strictjson.Unquote(strictjson.Member(params, "level"))
+		logged <- level
+	}}
 	everywhere(t, newServer, o, func(t *testing.T, c *client.Client) {
-		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil {
+		params := map[string]any{"name": "logs"}
+		if c.Revision() == mcp.Latest {
+			params["_meta"] = map[string]any{mcp.MetaLogLevel: "info"}
+		} else if err := c.Request(t.Context(), "logging/setLevel", map[string]any{"level": "info"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Request(t.Context(), "tools/call", params, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-logged + " " + <-logged; got != "info error" {
 			t.Errorf("it logs %s", got)
-		}
-		if err := c.SetLogLevel(t.Context(), mcp.LevelError); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.CallTool(t.Context(), "logs", nil); err != nil || <-logged != "error" {
-			t.Errorf("with another level: %v", err)
-		}
-		if err := c.SetLogLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), `unknown log level "loud"`) {
-			t.Errorf("an unknown level: %v", err)
 		}
 	})
 }
@@ -365,7 +363,7 @@ func TestInProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
-			c, err := client.InProcess(ctx, s, client.Options{Revision: revision, ToolsChanged: func(context.Context) {}})
+			c, err := client.InProcess(ctx, s, client.Options{Revision: revision})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -401,12 +399,9 @@ func TestClientIsToldOfChanges(t *testing.T) {
 		return server
 	}
 	told := make(chan string, 10)
-	say := func(what string) func(context.Context) { return func(context.Context) { told <- what } }
-	o := client.Options{
-		ToolsChanged: say("tools"), PromptsChanged: say("prompts"), ResourcesChanged: say("resources"),
-		ResourceUpdated: func(_ context.Context, uri string) { told <- uri },
-	}
-	everywhere(t, made, o, func(t *testing.T, c *client.Client) {
+	w := watch.New()
+	w.Changed, w.Updated = func(list string) { told <- list }, func(uri string) { told <- uri }
+	everywhere(t, made, client.Options{Notification: w.Notification}, func(t *testing.T, c *client.Client) {
 		next := func() string {
 			select {
 			case what := <-told:
@@ -415,28 +410,20 @@ func TestClientIsToldOfChanges(t *testing.T) {
 				return "nothing"
 			}
 		}
+		stop, err := w.Subscribe(t.Context(), c, "note://readme")
+		if err != nil {
+			t.Fatal(err)
+		}
 		server.RemoveTool("nothing")
 		if got := next(); got != "tools" {
 			t.Errorf("it is told of %s", got)
-		}
-		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
-			t.Fatal(err)
 		}
 		server.ResourceUpdated("note://readme")
 		if got := next(); got != "note://readme" {
 			t.Errorf("it is told of %s", got)
 		}
-		server.RemovePrompt("plain")
-		if got := next(); got != "prompts" {
-			t.Errorf("it is told of %s", got)
-		}
-		if err := c.Unsubscribe(t.Context(), "note://readme"); err != nil {
-			t.Fatal(err)
-		}
-		server.ResourceUpdated("note://readme")
-		server.RemoveTool("fails")
-		if got := next(); got != "tools" {
-			t.Errorf("it is told of %s", got)
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -485,9 +472,6 @@ func TestClientAnswers(t *testing.T) {
 			if err != nil || result.IsError || !strings.Contains(result.Text(), test.want) {
 				t.Errorf("%s gives %+v, %v", test.tool, result, err)
 			}
-		}
-		if err := c.RootsChanged(t.Context()); err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -556,25 +540,24 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 }
 
-// A server that declares listChanged but has no subscriptions/listen is still usable.
-func TestClientIsNotToldOfChanges(t *testing.T) {
+// An error of this client is not reported as one of the server.
+func TestClientCannotAnswer(t *testing.T) {
 	ours, theirs := jsonrpc.Pipe()
 	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
 		switch req.Method {
 		case "server/discover":
-			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`), nil
+			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`), nil
 		case "tools/call":
 			return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
 		}
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
 	}})
 	go conn.Run(t.Context())
-	c, err := client.Over(t.Context(), ours, client.Options{ToolsChanged: func(context.Context) {}})
+	c, err := client.Over(t.Context(), ours, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	// The error of this client is not reported as one of the server.
 	var answered *jsonrpc.Error
 	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "answer roots/list for tools/call: this client does not support roots/list") {
 		t.Errorf("a call that asks gives %v", err)
@@ -615,8 +598,7 @@ func TestClientOfAnEcho(t *testing.T) {
 			theirs.Send(msg)
 		}
 	}()
-	var connection *client.ConnectionError
-	if _, err := client.Over(t.Context(), ours, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not an MCP server: it echoes every request") {
+	if _, err := client.Over(t.Context(), ours, client.Options{}); err == nil || !strings.Contains(err.Error(), "this client does not support initialize") {
 		t.Errorf("it says: %v", err)
 	}
 }

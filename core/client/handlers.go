@@ -139,15 +139,13 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 	if req.IsNotification() {
 		return nil, c.handleNotification(ctx, req)
 	}
-	switch req.Method {
-	case "ping":
+	if req.Method == "ping" {
 		return struct{}{}, nil
-	case "initialize", "server/discover":
-		c.isEcho.Store(true)
 	}
-	defer c.addHeld(-1, req)
-	if !c.addHeld(1, req) {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight: the limit is %d requests and %d bytes", maxHeld, c.o.MaxMessage)
+	size := int64(len(req.Params))
+	defer c.inFlight.Add(-size)
+	if c.inFlight.Add(size) > int64(c.o.MaxMessage) {
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight: the limit is %d bytes", c.o.MaxMessage)
 	}
 	if err := checkValues(req.Method, req.Params); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%v", err)
@@ -157,17 +155,14 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) 
 }
 
 func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
-	c.countNotification()
+	if limit := int64(c.o.MaxNotifications); limit > 0 && c.notifications.Add(1) == limit+1 {
+		c.conn.FailCalls()
+	}
 	if err := checkValues(req.Method, req.Params); err != nil {
 		return err
 	}
 	if c.o.Notification != nil {
 		c.o.Notification(ctx, req.Method, req.Params)
-	}
-	call := func(f func(context.Context)) {
-		if f != nil {
-			c.callFunction(req, func() { f(ctx) })
-		}
 	}
 	switch req.Method {
 	case "notifications/progress":
@@ -176,60 +171,12 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 		var p struct {
 			RequestID jsonrpc.ID `json:"requestId"`
 		}
-		if err := unmarshalParams(req.Params, &p); err != nil {
+		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 			return err
 		}
-		if l := c.listenerOf(p.RequestID); !c.conn.Cancel(p.RequestID) && l != nil {
-			l.endRequest(errCancelledByServer)
-		}
-	case "notifications/subscriptions/acknowledged":
-		var p struct {
-			Meta struct {
-				ID jsonrpc.ID `json:"io.modelcontextprotocol/subscriptionId"`
-			} `json:"_meta"`
-		}
-		if err := unmarshalParams(req.Params, &p); err != nil {
-			return err
-		}
-		if l := c.listenerOf(p.Meta.ID); l != nil {
-			l.acknowledge()
-		}
-	case "notifications/tools/list_changed":
-		call(c.o.ToolsChanged)
-	case "notifications/prompts/list_changed":
-		call(c.o.PromptsChanged)
-	case "notifications/resources/list_changed":
-		call(c.o.ResourcesChanged)
-	case "notifications/resources/updated":
-		var p struct {
-			URI string `json:"uri"`
-		}
-		if err := unmarshalParams(req.Params, &p); err != nil {
-			return err
-		}
-		if c.o.ResourceUpdated != nil {
-			call(func(ctx context.Context) { c.o.ResourceUpdated(ctx, p.URI) })
-		}
-	case "notifications/message":
-		var m LogMessage
-		if err := unmarshalParams(req.Params, &m); err != nil {
-			return err
-		}
-		if c.o.Log != nil {
-			call(func(ctx context.Context) { c.o.Log(ctx, m) })
-		}
+		c.conn.Cancel(p.RequestID)
 	}
 	return nil
-}
-
-// callFunction calls a function of [Options] for a notification. It does not block other messages,
-// unless too many functions are running.
-func (c *Client) callFunction(req *jsonrpc.Request, f func()) {
-	if c.addHeld(1, req) {
-		c.transport.MayTakeLong(req)
-	}
-	defer c.addHeld(-1, req)
-	f()
 }
 
 // addProgress gives a request a new progress token, which is valid until remove is called.
@@ -262,7 +209,43 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	}
 	c.mu.Unlock()
 	if r != nil {
-		c.callFunction(req, func() { r.progress(p.Progress) })
+		r.progress(p.Progress)
+	}
+	return nil
+}
+
+// Limits for the server. [Options] has those that can be changed.
+const (
+	maxPages    = 1000      // per list
+	maxEntries  = 100_000   // per list
+	maxList     = 32 << 20  // bytes per list
+	maxValues   = 1_000_000 // JSON values in one message
+	maxInFlight = 100       // requests being handled
+)
+
+// limitf returns the error for a server that exceeds a limit.
+func limitf(format string, args ...any) error {
+	return fmt.Errorf("the server exceeds a limit of this client: "+format, args...)
+}
+
+// checkValues refuses a message with so many JSON values that decoding it would take much memory.
+func checkValues(name string, raw []byte) error {
+	if len(raw) <= maxValues {
+		return nil
+	}
+	n, quoted := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	if n > maxValues {
+		return limitf("%s has more than %d JSON values", short(name), maxValues)
 	}
 	return nil
 }

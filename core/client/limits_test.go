@@ -124,7 +124,7 @@ func TestLimitsOfRequests(t *testing.T) {
 	}
 }
 
-// MaxNotifications limits notifications. The number of concurrent functions is limited too.
+// MaxNotifications limits notifications.
 func TestLimitsOfNotifications(t *testing.T) {
 	flood := func(_ string, say func(string)) string {
 		for range 300 {
@@ -136,25 +136,6 @@ func TestLimitsOfNotifications(t *testing.T) {
 	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "more than 200 notifications") {
 		t.Errorf("the call ends with %v", err)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		var running atomic.Int32
-		stop := make(chan struct{})
-		c := hostileServer(t, client.Options{ToolsChanged: func(context.Context) {
-			running.Add(1)
-			<-stop
-		}}, flood, nil)
-		go func() { _, _ = c.CallTool(t.Context(), "floods", nil) }()
-		synctest.Wait()
-		if n := running.Load(); n > 101 {
-			t.Errorf("%d functions run", n)
-		}
-		close(stop)
-		synctest.Wait()
-		if n := running.Load(); n != 300 {
-			t.Errorf("%d notifications were delivered", n)
-		}
-		c.Close()
-	})
 }
 
 // The error about an unknown tool does not list everything that a server has.

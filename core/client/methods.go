@@ -15,16 +15,23 @@ import (
 // CallTool calls a tool. arguments must encode to a JSON object; nil omits them, and a
 // [json.RawMessage] is sent unchanged. A result with IsError set is not a Go error.
 func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...CallOption) (*mcp.ToolResult, error) {
-	encoded, err := encodeArguments(arguments)
+	encoded, err := encodeObject(arguments)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("invalid arguments: %w", err)
 	}
-	r := &request{method: "tools/call", name: name, arguments: encoded}
-	raw, err := c.do(ctx, r, options)
+	call := func() (json.RawMessage, error) {
+		r := &request{method: "tools/call"}
+		r.setParam("name", strictjson.AppendString(nil, name))
+		if encoded != nil {
+			r.setParam("arguments", encoded)
+		}
+		return c.do(ctx, r, options)
+	}
+	raw, err := call()
 	if errors.Is(err, mcp.HeaderMismatch) {
 		// The tool repeats arguments in headers. Tools fetches which ones.
 		if _, listErr := c.Tools(ctx); listErr == nil {
-			raw, err = c.do(ctx, &request{method: r.method, name: name, arguments: encoded}, options)
+			raw, err = call()
 		}
 	}
 	if err != nil {
@@ -95,48 +102,33 @@ func (c *Client) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
 
 // ReadResource reads a resource.
 func (c *Client) ReadResource(ctx context.Context, uri string, options ...CallOption) ([]mcp.ResourceContents, error) {
-	raw, err := c.do(ctx, &request{method: "resources/read", name: uri}, options)
-	if err != nil {
-		return nil, err
-	}
 	var result struct {
 		Contents []mcp.ResourceContents `json:"contents"`
 	}
-	err = decodeResult("resources/read", raw, &result)
+	err := c.Request(ctx, "resources/read", map[string]string{"uri": uri}, &result, options...)
 	return result.Contents, err
 }
 
 // GetPrompt returns a prompt with its arguments filled in.
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...CallOption) (*mcp.PromptResult, error) {
-	r := &request{method: "prompts/get", name: name}
+	params := map[string]any{"name": name}
 	if arguments != nil {
-		var err error
-		if r.arguments, err = encodeArguments(arguments); err != nil {
-			return nil, err
-		}
-	}
-	raw, err := c.do(ctx, r, options)
-	if err != nil {
-		return nil, err
+		params["arguments"] = arguments
 	}
 	result := new(mcp.PromptResult)
-	return result, decodeResult("prompts/get", raw, result)
+	if err := c.Request(ctx, "prompts/get", params, result, options...); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // CompletePrompt returns completions of prefix for an argument of a prompt. known has the values of
 // other arguments.
 func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
-	return c.complete(ctx, map[string]string{"type": "ref/prompt", "name": prompt}, argument, prefix, known)
-}
-
-// CompleteResource returns completions of prefix for a variable of a resource template. known has the
-// values of other variables.
-func (c *Client) CompleteResource(ctx context.Context, uriTemplate, variable, prefix string, known map[string]string) ([]string, error) {
-	return c.complete(ctx, map[string]string{"type": "ref/resource", "uri": uriTemplate}, variable, prefix, known)
-}
-
-func (c *Client) complete(ctx context.Context, ref map[string]string, argument, prefix string, known map[string]string) ([]string, error) {
-	params := map[string]any{"ref": ref, "argument": map[string]string{"name": argument, "value": prefix}}
+	params := map[string]any{
+		"ref":      map[string]string{"type": "ref/prompt", "name": prompt},
+		"argument": map[string]string{"name": argument, "value": prefix},
+	}
 	if len(known) > 0 && c.Revision() >= mcp.Revision20250618 {
 		params["context"] = map[string]any{"arguments": known}
 	}

@@ -45,12 +45,6 @@ func (c *Client) beginSession(ctx context.Context, s *session) error {
 	}
 	c.session.Store(s)
 	c.transport.Begin(ctx, &s.Session)
-	if err := c.sendLogLevel(ctx, s); err != nil {
-		c.o.Logger.Warn("set log level failed", "error", err)
-	}
-	if err := c.updateListener(ctx, s); err != nil {
-		c.o.Logger.Warn("subscribe to changes failed", "error", err)
-	}
 	return nil
 }
 
@@ -89,11 +83,8 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		if first.err == nil || ctx.Err() != nil || !mayBeOldServer(first.err) {
 			return first.session, first.err
 		}
-		s, err := c.initialize(ctx)
-		if err != nil {
-			return nil, joinAttempts(first.err, err)
-		}
-		return s, nil
+		c.o.Logger.Info("server/discover failed; sending initialize", "error", first.err)
+		return c.initialize(ctx)
 	case <-time.After(discoverTimeout):
 	}
 	go try(c.initialize)
@@ -104,16 +95,6 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 		}
 	}
 	return first.session, first.err
-}
-
-// joinAttempts joins the errors of server/discover and initialize. It omits the first if both have the
-// same cause.
-func joinAttempts(discover, initialize error) error {
-	before, after := errors.Unwrap(discover), errors.Unwrap(initialize) // without the method
-	if before != nil && after != nil && before.Error() == after.Error() {
-		return initialize
-	}
-	return fmt.Errorf("%w (first attempt: %v)", initialize, discover)
 }
 
 // mayBeOldServer reports whether an error of server/discover may come from a server that does not
@@ -199,13 +180,9 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	if isHandshake(c.o.Revision) {
 		wanted = c.o.Revision
 	}
-	capabilities, err := c.capabilities(wanted)
+	capabilities, info, err := c.identity(wanted)
 	if err != nil {
 		return nil, err
-	}
-	info, err := strictjson.Marshal(c.o.Info.ForRevision(wanted))
-	if err != nil {
-		return nil, fmt.Errorf("encode client info: %w", err)
 	}
 	r := &request{method: "initialize"}
 	r.setParam("protocolVersion", strictjson.AppendString(nil, string(wanted)))
@@ -237,7 +214,8 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	}, nil
 }
 
-func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
+// identity returns the capabilities, name and version of the client as JSON.
+func (c *Client) identity(r mcp.Revision) (capabilities, info []byte, err error) {
 	all := map[string]any{}
 	for name, value := range c.o.Capabilities {
 		all[name] = value
@@ -266,29 +244,19 @@ func (c *Client) capabilities(r mcp.Revision) ([]byte, error) {
 		}
 		all["roots"] = roots
 	}
-	return strictjson.Marshal(all)
+	if capabilities, err = strictjson.Marshal(all); err == nil {
+		info, err = strictjson.Marshal(c.o.Info.ForRevision(r))
+	}
+	return capabilities, info, err
 }
 
 // newStatelessMeta returns the members of _meta that every stateless request has.
 func (c *Client) newStatelessMeta() ([]byte, error) {
-	capabilities, err := c.capabilities(mcp.Latest)
+	capabilities, info, err := c.identity(mcp.Latest)
 	if err != nil {
 		return nil, err
-	}
-	info, err := strictjson.Marshal(c.o.Info)
-	if err != nil {
-		return nil, fmt.Errorf("encode client info: %w", err)
 	}
 	meta := strictjson.AppendMember(nil, mcp.MetaVersion, strictjson.AppendString(nil, string(mcp.Latest)))
 	meta = strictjson.AppendMember(meta, mcp.MetaCapabilities, capabilities)
 	return strictjson.AppendMember(meta, mcp.MetaClientInfo, info), nil
-}
-
-// RootsChanged notifies the server that [Options].Roots returns different roots now. In stateless
-// revisions it does nothing, because servers request the roots each time.
-func (c *Client) RootsChanged(ctx context.Context) error {
-	if c.session.Load().IsStateless() {
-		return nil
-	}
-	return c.Notify(ctx, "notifications/roots/list_changed", nil)
 }

@@ -15,15 +15,14 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// Closing a client that is subscribed to changes logs no warning.
+// Closing a client logs no warning.
 func TestClientClosesQuietly(t *testing.T) {
 	for _, revision := range mcp.Revisions() {
 		t.Run(string(revision), func(t *testing.T) {
 			complaints := &lockedBuffer{}
 			o := client.Options{
-				Revision:     revision,
-				Logger:       slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
-				ToolsChanged: func(context.Context) {},
+				Revision: revision,
+				Logger:   slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			}
 			client, err := client.Start(t.Context(), testServer(t, "good"), o)
 			if err != nil {

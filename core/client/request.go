@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -19,8 +19,9 @@ const maxRounds = 20
 // A CallOption configures one request.
 type CallOption func(*request)
 
-// OnProgress calls f with each progress notification of the request. Calls of f end before the request
-// returns, unless f is slow. Each notification restarts [Options].Timeout.
+// OnProgress calls f with each progress notification of the request, before the request returns. f
+// blocks all other messages, so it must return quickly, and must not call the client. Each notification
+// restarts [Options].Timeout.
 func OnProgress(f func(Progress)) CallOption { return func(r *request) { r.progress = f } }
 
 // WithTimeouts overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the
@@ -44,7 +45,7 @@ type request struct {
 	method    string
 	name      string          // tool, prompt or resource; repeated in a header over HTTP
 	arguments json.RawMessage // of a tool or prompt; may be nil
-	params    []byte          // members of other params
+	params    []byte          // members
 	meta      []byte          // members of _meta given by the caller
 
 	progress            func(Progress)
@@ -58,11 +59,16 @@ type request struct {
 	client        *Client
 	session       *session
 	progressToken string
-	onID          func(jsonrpc.ID) // receives the id before the request is sent; optional
 	out           jsonrpc.Outgoing
 }
 
 func (r *request) setParam(key string, value []byte) {
+	switch key {
+	case nameParam(r.method):
+		r.name, _ = strictjson.Unquote(value)
+	case "arguments":
+		r.arguments = value
+	}
 	r.params = strictjson.AppendMember(r.params, key, value)
 }
 
@@ -71,16 +77,21 @@ func (r *request) setParam(key string, value []byte) {
 // [Options] answer input requests of the server.
 func (c *Client) Request(ctx context.Context, method string, params, result any, options ...CallOption) error {
 	r := &request{method: method}
-	if params != nil {
-		if err := r.setParams(params); err != nil {
-			return fmt.Errorf("encode the params of %s: %w", method, err)
-		}
+	encoded, err := encodeObject(params)
+	if err != nil {
+		return fmt.Errorf("encode the params of %s: %w", method, err)
+	}
+	if encoded != nil {
+		r.setParams(encoded)
 	}
 	raw, err := c.do(ctx, r, options)
-	if err != nil {
+	if err != nil || result == nil {
 		return err
 	}
-	return decodeResult(method, raw, result)
+	if err := strictjson.Unmarshal(raw, result); err != nil {
+		return &ConnectionError{fmt.Errorf("read the result of %s: %w", method, err)}
+	}
+	return nil
 }
 
 // Notify sends a notification. The client sends the notifications of the protocol itself.
@@ -88,23 +99,14 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return c.wrapError(c.transport.Notify(ctx, &c.session.Load().Session, method, params))
 }
 
-func (r *request) setParams(params any) error {
-	raw, err := strictjson.Marshal(params)
-	if err != nil {
-		return err
-	}
-	if strictjson.First(raw) != '{' {
-		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
-	}
-	return strictjson.Object(raw, func(key, value []byte) error {
-		switch {
-		case string(key) == "_meta" && strictjson.First(value) == '{':
-			return strictjson.Object(value, func(key, value []byte) error {
+// setParams sets the params to an object, which is valid JSON.
+func (r *request) setParams(params []byte) {
+	_ = strictjson.Members(params, func(key, value []byte) error {
+		if string(key) == "_meta" && strictjson.First(value) == '{' {
+			return strictjson.Members(value, func(key, value []byte) error {
 				r.meta = strictjson.AppendMember(r.meta, string(key), value)
 				return nil
 			})
-		case string(key) == nameParam(r.method):
-			r.name, _ = strictjson.Unquote(value)
 		}
 		r.setParam(string(key), value)
 		return nil
@@ -120,20 +122,6 @@ func nameParam(method string) string {
 		return "uri"
 	}
 	return ""
-}
-
-func decodeResult(method string, raw json.RawMessage, result any) error {
-	switch to := result.(type) {
-	case nil:
-		return nil
-	case *json.RawMessage:
-		*to = raw
-		return nil
-	}
-	if err := strictjson.Unmarshal(raw, result); err != nil {
-		return &ConnectionError{fmt.Errorf("read the result of %s: %w", method, err)}
-	}
-	return nil
 }
 
 // do sends a request and returns its result, which is valid JSON. It answers input requests of the
@@ -182,15 +170,15 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Via: via, OnID: r.onID}
-	if r.method != "subscriptions/listen" {
+	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Via: via}
+	if r.method != "subscriptions/listen" { // the server answers it when the subscription ends
 		r.out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
 		r.out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, r.out.IdleTimeout))
 	}
 	if r.progress != nil {
 		defer c.addProgress(r)()
 	}
-	if r.hasNoParams() {
+	if !s.IsStateless() && r.progressToken == "" && r.params == nil && r.meta == nil {
 		r.out.Params = nil
 	}
 	id, raw, err := c.conn.Do(ctx, &r.out)
@@ -209,7 +197,7 @@ const cancelDelay = 200 * time.Millisecond
 // cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
 	timeout, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
-	if !timedOut && ctx.Err() == nil || errors.Is(err, errCancelledByServer) || s.Revision == "" || c.life.Err() != nil {
+	if !timedOut && ctx.Err() == nil || s.Revision == "" || c.life.Err() != nil {
 		return
 	}
 	reason := "cancelled by the caller"
@@ -235,78 +223,48 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 	}
 }
 
-func (r *request) hasNoParams() bool {
-	return !r.session.IsStateless() && r.progressToken == "" && r.params == nil && r.name == "" && r.meta == nil
-}
-
 // AppendJSON appends the params as JSON.
 func (r *request) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, '{')
-	switch {
-	case r.params != nil:
-		dst = append(dst, r.params...)
-	case r.name != "":
-		dst = strictjson.AppendMember(dst, nameParam(r.method), strictjson.AppendString(nil, r.name))
-		if r.arguments != nil {
-			dst = strictjson.AppendMember(dst, "arguments", r.arguments)
-		}
-	}
+	dst = append(append(dst, '{'), r.params...)
 	if r.inputResponses != nil {
 		dst = strictjson.AppendMember(dst, "inputResponses", r.inputResponses)
 	}
 	if r.requestState != nil {
 		dst = strictjson.AppendMember(dst, "requestState", r.requestState)
 	}
-	if r.session.IsStateless() || r.progressToken != "" || r.meta != nil {
-		meta, err := r.fullMeta()
+	meta := slices.Clip(r.meta)
+	if r.session.IsStateless() {
+		identity, err := r.client.statelessMeta()
 		if err != nil {
 			return nil, err
 		}
+		if meta != nil {
+			meta = append(meta, ',')
+		}
+		meta = append(meta, identity...)
+	}
+	if r.progressToken != "" {
+		meta = strictjson.AppendMember(meta, "progressToken", []byte(r.progressToken))
+	}
+	if meta != nil {
 		dst = append(strictjson.AppendMember(dst, "_meta", []byte{'{'}), meta...)
 		dst = append(dst, '}')
 	}
 	return append(dst, '}'), nil
 }
 
-func (r *request) fullMeta() ([]byte, error) {
-	var meta []byte
-	if r.session.IsStateless() {
-		identity, err := r.client.statelessMeta()
-		if err != nil {
-			return nil, err
-		}
-		meta = append(meta, identity...)
-		if level := r.client.logLevel.Load().(mcp.Level); level != "" {
-			meta = strictjson.AppendMember(meta, mcp.MetaLogLevel, strictjson.AppendString(nil, string(level)))
-		}
-	}
-	if r.meta != nil {
-		if meta != nil {
-			meta = append(meta, ',')
-		}
-		meta = append(meta, r.meta...)
-	}
-	if r.progressToken != "" {
-		meta = strictjson.AppendMember(meta, "progressToken", []byte(r.progressToken))
-	}
-	return meta, nil
-}
-
-// encodeArguments returns the arguments of a tool or prompt as JSON, or nil.
-func encodeArguments(arguments any) (raw json.RawMessage, err error) {
-	switch given := arguments.(type) {
+// encodeObject returns a value as JSON, which must be an object. It returns nil for nil.
+func encodeObject(v any) (raw json.RawMessage, err error) {
+	switch given := v.(type) {
 	case nil:
 		return nil, nil
 	case json.RawMessage:
 		raw, err = given, strictjson.Check(given)
 	default:
-		raw, err = strictjson.Marshal(arguments)
+		raw, err = strictjson.Marshal(v)
 	}
 	if err == nil && strictjson.First(raw) != '{' {
 		err = fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("invalid arguments: %w", err)
-	}
-	return raw, nil
+	return raw, err
 }

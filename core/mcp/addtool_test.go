@@ -56,7 +56,7 @@ func TestTypedAddRefuses(t *testing.T) {
 		}, `add tool list: listInput has "label", its input schema has "tag"`},
 		{"output", func(s *mcp.Server) error {
 			return mcp.AddTool(s, mcp.Tool{Name: "list", OutputSchema: json.RawMessage(`{"type":"object","properties":{"items":{"type":"string"}}}`)}, list)
-		}, `add tool list: listOutput.items is []string, its output schema says a string`},
+		}, `add tool list: listOutput.items is an array, its output schema says a string`},
 		{"encoded output", func(s *mcp.Server) error {
 			return mcp.AddTool(s, mcp.Tool{Name: "list", OutputSchema: json.RawMessage(`{"type":"object","properties":{"entries":{}}}`)},
 				func(context.Context, struct{}) (mcp.Encoded[listOutput], error) {

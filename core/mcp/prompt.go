@@ -249,7 +249,7 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 // textDecoder returns a function that decodes text values into an In. what names the values in
 // errors.
 func textDecoder[In any](what string) func(map[string]string) (In, error) {
-	decoder := strictjson.NewDecoder(reflect.TypeFor[In]())
+	decoder := new(strictjson.Decoder)
 	return func(values map[string]string) (in In, err error) {
 		if err := decoder.Decode(textObject(values), &in); err != nil {
 			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -280,7 +279,7 @@ func (s *Server) methodTable() map[string]method {
 
 // withParams returns a method that decodes its params for f.
 func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
-	decoder := strictjson.NewDecoder(reflect.TypeFor[P]())
+	decoder := new(strictjson.Decoder)
 	return func(ctx context.Context, c *Call) (any, error) {
 		p := new(P)
 		if c.Params != nil {

@@ -31,8 +31,7 @@ func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, e
 
 // AddDerivedTool is [AddTool] for derived code. It requires schemas that match the function's types
 // exactly, unless OwnSchema is set. Otherwise the derived file is stale, and AddDerivedTool returns an
-// error. A program that adds all its tools this way does not link the code that infers schemas, which
-// makes it about 1 % smaller.
+// error.
 func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
 	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, nil)
 }
@@ -170,7 +169,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
-	decoder := strictjson.NewDecoder(f.in)
+	decoder := new(strictjson.Decoder)
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		pointer := reflect.New(f.in)
 		pointer.Elem().Set(defaults)

@@ -26,7 +26,7 @@ func TestForm(t *testing.T) {
 	},"required":["name","size"]}`)
 	for _, test := range []struct{ in, action, content, says string }{
 		{"y\nAda\n\n\nM\nred, blue\n", "accept", `{"age":30,"colors":["red","blue"],"name":"Ada","size":"M"}`, "name, Your name (string): "},
-		{"\nA\nAda\nold\n31\nmaybe\ntrue\n\nXL\nS\ngreen\n\n", "accept", `{"age":31,"name":"Ada","size":"S","sure":true}`, "must be one of S, M"},
+		{"\nA\nAda\nold\n31\nmaybe\ntrue\n\nXL\nS\ngreen\n\n", "accept", `{"age":31,"name":"Ada","size":"S","sure":true}`, `must be one of "S", "M"`},
 		{"n\n", "decline", ``, "[Y/n]"},
 		{"what\nno\n", "decline", ``, "[Y/n]"},
 		{"", "cancel", ``, ""},

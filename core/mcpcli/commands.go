@@ -18,6 +18,119 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
+// A list is one of the lists of a server.
+type list struct {
+	method, field string
+	decode        func(json.RawMessage) (component, error)
+}
+
+// A component is an entry of a list.
+type component struct {
+	name        string // or URI
+	mimeType    string
+	description string
+	input       input
+}
+
+// newList returns the list of a method. describe converts its entries.
+func newList[T any](method, field string, describe func(T) component) list {
+	return list{method, field, func(raw json.RawMessage) (component, error) {
+		var entry T
+		err := json.Unmarshal(raw, &entry)
+		return describe(entry), err
+	}}
+}
+
+func toolList() list { return newList("tools/list", "tools", describeTool) }
+
+func describeTool(t mcp.Tool) component {
+	return component{name: t.Name, description: t.Description, input: readInput(t.InputSchema)}
+}
+
+func resourceList() list {
+	return newList("resources/list", "resources", func(r mcp.Resource) component {
+		return component{name: r.URI, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
+	})
+}
+
+func templateList() list {
+	return newList("resources/templates/list", "resourceTemplates", func(r mcp.ResourceTemplate) component {
+		return component{name: r.URITemplate, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
+	})
+}
+
+func promptList() list {
+	return newList("prompts/list", "prompts", func(p mcp.Prompt) component {
+		c := component{name: p.Name, description: p.Description}
+		for _, a := range p.Arguments { // their values are texts
+			c.input.properties = append(c.input.properties, &Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required})
+		}
+		return c
+	})
+}
+
+// components decodes the entries of a list, without those that are invalid.
+func (l list) components(entries []json.RawMessage) []component {
+	var all []component
+	for _, raw := range entries {
+		if c, err := l.decode(raw); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// usage returns the component as a user types it.
+func (c component) usage() string {
+	text := terminal.Line(c.name)
+	if c.mimeType != "" {
+		text += " (" + terminal.Line(c.mimeType) + ")"
+	}
+	return strings.TrimSpace(text + " " + c.input.arguments())
+}
+
+// entries returns the entries of a list, as the server sends them, without tools that must not be called.
+func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error) {
+	s.progress.Begin("listing " + l.field)
+	defer s.progress.End()
+	capability, _, _ := strings.Cut(l.method, "/")
+	entries, err := s.Entries(ctx, l.method, l.field, capability)
+	if l.field != "tools" {
+		return entries, err
+	}
+	return slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
+		name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
+		return s.server.refuse(name) != nil
+	}), err
+}
+
+// list prints lists as text, or as one JSON object with the entries as the server sends them.
+func (s *session) list(ctx context.Context, lists ...list) error {
+	object := map[string][]json.RawMessage{}
+	var all []component
+	for _, l := range lists {
+		entries, err := s.entries(ctx, l)
+		if err != nil {
+			return err
+		}
+		object[l.field] = append([]json.RawMessage{}, entries...)
+		all = append(all, l.components(entries)...)
+	}
+	switch {
+	case s.printer.asJSON:
+		return terminal.PrintJSON(s.printer.out, object)
+	case len(all) == 0:
+		return s.printer.Text(terminal.Plain(s.server.Name) + " has no " + lists[0].field + ".")
+	}
+	return s.printer.components("", all)
+}
+
+// newListCommand returns a command without arguments that prints lists.
+func newListCommand(env Env, name, short, long string, lists ...list) *cobra.Command {
+	return newCommand(env, &cobra.Command{Use: name, Short: short, Long: long, Example: name}, ExactArgs(),
+		func(ctx context.Context, s *session, _ []string) error { return s.list(ctx, lists...) })
+}
+
 func newCall(env Env) *cobra.Command {
 	return newCommand(env, &cobra.Command{
 		Use:   "call TOOL [name=value…|-]",
@@ -30,8 +143,12 @@ call.
 Text is printed. Images, audio and other files are written to the folder --out; existing files are not
 overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C cancels the call.`,
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
-	}, NameArgs, completeCall, func(ctx context.Context, s *session, args []string) error {
-		return s.call(ctx, env.In, args[0], args[1:])
+	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
+		err := s.call(ctx, env.In, args[0], args[1:])
+		if err != nil && s.asker == nil && strings.Contains(err.Error(), "elicitation") {
+			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
+		}
+		return err
 	})
 }
 
@@ -47,24 +164,22 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	if err != nil {
 		return err
 	}
-	s.progress.Begin("calling " + terminal.Plain(name))
+	title := "calling " + terminal.Plain(name)
+	s.progress.Begin(title)
 	var raw json.RawMessage
-	result, err := s.CallTool(ctx, name, arguments, client.KeepResult(&raw), client.OnProgress(func(r client.Progress) { s.progress.Begin(progressText(name, r)) }))
+	result, err := s.CallTool(ctx, name, arguments, client.KeepResult(&raw), client.OnProgress(func(p client.Progress) {
+		done := fmt.Sprint(p.Progress)
+		if p.Total > 0 {
+			done = fmt.Sprintf("%.0f %%", 100*p.Progress/p.Total)
+		}
+		s.progress.Begin(title + " " + done + " " + strictjson.Clip(terminal.Line(p.Message), 80))
+	}))
 	s.progress.End()
 	if err != nil {
-		return s.explainQuestion(serverError(ctx, err), err.Error())
+		return serverError(ctx, err)
 	}
 	s.printer.base = name
-	return s.explainQuestion(s.printer.result(result, raw), result.Text())
-}
-
-// explainQuestion adds the remedy to the error of a tool that asks the user a question without a
-// terminal. failure is the message of the tool or the server.
-func (s *session) explainQuestion(err error, failure string) error {
-	if err == nil || s.notTerminal == "" || !strings.Contains(failure, "elicitation") {
-		return err
-	}
-	return fmt.Errorf("%w; the tool asks you a question, and %s is not a terminal: run this command in a terminal to answer it", err, s.notTerminal)
+	return s.printer.result(result, raw)
 }
 
 // serverError adds a prefix to an error that the server returned. Other errors stay as they are.
@@ -73,19 +188,6 @@ func serverError(ctx context.Context, err error) error {
 		return fmt.Errorf("the server returned an error: %w", err)
 	}
 	return err
-}
-
-func progressText(name string, r client.Progress) string {
-	text := "calling " + terminal.Plain(name)
-	if r.Total > 0 {
-		text += fmt.Sprintf(" %.0f %%", 100*r.Progress/r.Total)
-	} else {
-		text += fmt.Sprintf(" %v", r.Progress)
-	}
-	if r.Message != "" {
-		text += " " + strictjson.Clip(terminal.Line(r.Message), maxShown)
-	}
-	return text
 }
 
 // result prints the result of a tool. raw is its JSON.
@@ -114,147 +216,6 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	return p.structured(r.StructuredContent)
 }
 
-func newTools(env Env) *cobra.Command {
-	return newCommand(env, &cobra.Command{
-		Use:     "tools",
-		Short:   "List the tools",
-		Long:    "List the tools with their arguments. Optional arguments are in brackets.",
-		Example: "tools",
-	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"tools/list", "tools", "tools", printEach(s.printer, func(t mcp.Tool) (string, string) {
-			return usage(t.Name, readInput(t.InputSchema)), t.Description
-		})})
-	})
-}
-
-// Args returns a check of the number of arguments. many allows a server before them. example is an
-// example of the first argument after the server.
-func (s Shape) Args(many bool, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		n, server := len(args), 0
-		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-			n = dash
-		} else if many {
-			server = 1
-		}
-		switch {
-		case s != NoArgs && n == 0:
-			return fmt.Errorf("%s needs %s, such as %s", cmd.Name(), firstRequired(cmd.Use), example)
-		case s != NameArgs && n > server+int(s):
-			return unexpectedArgument(cmd, args[n-1])
-		}
-		return nil
-	}
-}
-
-// firstRequired returns the first argument of a usage line that is not in brackets.
-func firstRequired(use string) string {
-	for _, word := range strings.Fields(use)[1:] {
-		if !strings.HasPrefix(word, "[") {
-			return word
-		}
-	}
-	return ""
-}
-
-// A list is one of the lists of a server.
-type list struct {
-	method, field, capability string
-	print                     func([]json.RawMessage) error // as text
-}
-
-// list prints lists as text, or as one JSON object with the entries as the server sends them.
-func (s *session) list(ctx context.Context, lists ...list) error {
-	object := map[string][]json.RawMessage{}
-	n := 0
-	for _, l := range lists {
-		s.progress.Begin("listing " + l.field)
-		entries, err := s.Entries(ctx, l.method, l.field, l.capability)
-		s.progress.End()
-		if err != nil {
-			return err
-		}
-		if l.field == "tools" {
-			entries = slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
-				name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
-				return s.server.refuse(name) != nil
-			})
-		}
-		object[l.field] = append([]json.RawMessage{}, entries...)
-		n += len(entries)
-	}
-	switch {
-	case s.printer.asJSON:
-		return terminal.PrintJSON(s.printer.out, object)
-	case n == 0:
-		return s.printer.Text(terminal.Plain(s.server.Name) + " has no " + lists[0].field + ".")
-	}
-	for _, l := range lists {
-		if err := l.print(object[l.field]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// printEach returns a function that prints the entries of a list. text returns their texts.
-func printEach[T any](p *Printer, text func(T) (head, description string)) func([]json.RawMessage) error {
-	return func(entries []json.RawMessage) error {
-		for _, one := range decode[T](entries) {
-			if err := p.entry(text(one)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// decode decodes the entries of a list, without those that are invalid.
-func decode[T any](entries []json.RawMessage) []T {
-	var all []T
-	for _, raw := range entries {
-		var one T
-		if json.Unmarshal(raw, &one) == nil {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-// Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
-func (p *Printer) Tools(server string, tools []mcp.Tool) error {
-	for _, t := range tools {
-		if err := p.entry(strings.TrimSpace(server+" "+usage(t.Name, readInput(t.InputSchema))), t.Description); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// usage returns the usage of a tool or prompt.
-func usage(name string, in input) string {
-	return strings.TrimSpace(terminal.Line(name) + " " + in.arguments())
-}
-
-func newResources(env Env) *cobra.Command {
-	return newCommand(env, &cobra.Command{
-		Use:     "resources",
-		Short:   "List the resources",
-		Long:    "List the resources and the resource templates. The URIs of templates have variables such as {id}.",
-		Example: "resources",
-	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		resources := printEach(s.printer, func(r mcp.Resource) (string, string) {
-			return address(r.URI, r.MIMEType), cmp.Or(r.Description, r.Name)
-		})
-		templates := printEach(s.printer, func(r mcp.ResourceTemplate) (string, string) {
-			return address(r.URITemplate, r.MIMEType), cmp.Or(r.Description, r.Name)
-		})
-		return s.list(ctx,
-			list{"resources/list", "resources", "resources", resources},
-			list{"resources/templates/list", "resourceTemplates", "resources", templates})
-	})
-}
-
 func newRead(env Env) *cobra.Command {
 	return newCommand(env, &cobra.Command{
 		Use:   "read URI",
@@ -262,7 +223,7 @@ func newRead(env Env) *cobra.Command {
 		Long: `Read a resource. Text is printed. Other contents are written to a file in the folder --out; existing
 files are not overwritten.`,
 		Example: "read note://1",
-	}, Name, completeRead, func(ctx context.Context, s *session, args []string) error {
+	}, ExactArgs("note://1"), func(ctx context.Context, s *session, args []string) error {
 		s.progress.Begin("reading " + terminal.Plain(args[0]))
 		var raw json.RawMessage
 		contents, err := s.ReadResource(ctx, args[0], client.KeepResult(&raw))
@@ -282,65 +243,33 @@ files are not overwritten.`,
 	})
 }
 
-func address(uri, mimeType string) string {
-	if mimeType == "" {
-		return terminal.Line(uri)
-	}
-	return terminal.Line(uri) + " (" + terminal.Line(mimeType) + ")"
-}
-
-func newPrompts(env Env) *cobra.Command {
-	return newCommand(env, &cobra.Command{
-		Use:     "prompts",
-		Short:   "List the prompts",
-		Long:    "List the prompts with their arguments. Optional arguments are in brackets.",
-		Example: "prompts",
-	}, NoArgs, nil, func(ctx context.Context, s *session, _ []string) error {
-		return s.list(ctx, list{"prompts/list", "prompts", "prompts", printEach(s.printer, func(p mcp.Prompt) (string, string) {
-			return usage(p.Name, promptInput(p)), p.Description
-		})})
-	})
-}
-
-// promptInput returns the arguments of a prompt, which are texts.
-func promptInput(p mcp.Prompt) (in input) {
-	for _, a := range p.Arguments {
-		p := property{name: a.Name, kinds: []string{"text"}, description: a.Description, required: a.Required}
-		in.properties = append(in.properties, p)
-	}
-	return in
-}
-
 func newPrompt(env Env) *cobra.Command {
 	return newCommand(env, &cobra.Command{
 		Use:     "prompt NAME [name=value…]",
 		Short:   "Get a prompt",
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
-	}, NameArgs, completePrompt, func(ctx context.Context, s *session, args []string) error {
+	}, MinimumArgs("review"), func(ctx context.Context, s *session, args []string) error {
 		return s.prompt(ctx, args[0], args[1:])
 	})
 }
 
-func listPrompts(ctx context.Context, c catalog) ([]mcp.Prompt, error) {
-	entries, err := c.Entries(ctx, "prompts/list", "prompts", "prompts")
-	return decode[mcp.Prompt](entries), err
-}
-
 func (s *session) prompt(ctx context.Context, name string, args []string) error {
-	all, err := listPrompts(ctx, s.Client)
+	entries, err := s.entries(ctx, promptList())
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(p mcp.Prompt) bool { return p.Name == name })
-	if at < 0 {
-		var names []string
-		for _, p := range all {
-			names = append(names, p.Name)
+	var names []string
+	var prompt *component
+	for _, c := range promptList().components(entries) {
+		if names = append(names, c.name); c.name == name {
+			prompt = &c
 		}
+	}
+	if prompt == nil {
 		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
-	arguments, err := parsePromptArguments(all[at], args)
+	arguments, err := prompt.parseTexts(args)
 	if err != nil {
 		return err
 	}
@@ -366,19 +295,22 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 	return nil
 }
 
-func parsePromptArguments(p mcp.Prompt, args []string) (map[string]string, error) {
-	in, given := promptInput(p), map[string]string{}
-	for _, arg := range args {
-		name, value, ok := strings.Cut(arg, "=")
-		switch _, repeated := given[name]; {
-		case !ok || name == "":
-			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
-		case repeated:
-			return nil, terminal.Usagef("%s is given twice", name)
-		case in.find(name) == nil:
-			return nil, terminal.Usagef("unknown argument %q; the prompt takes %s", name, cmp.Or(in.arguments(), "no arguments"))
-		}
-		given[name] = value
+// parseTexts parses the arguments of a prompt.
+func (c component) parseTexts(args []string) (map[string]string, error) {
+	texts, err := c.input.texts(args)
+	if err != nil {
+		return nil, err
 	}
-	return given, checkRequired(p.Name, in, given)
+	given := map[string]string{}
+	for _, p := range c.input.properties {
+		switch values := texts[p.Name]; {
+		case len(values) > 1:
+			return nil, terminal.Usagef("%s is given twice", p.Name)
+		case len(values) == 1:
+			given[p.Name] = values[0]
+		case p.Required:
+			return nil, terminal.Usagef("missing argument %s; usage: %s", terminal.Plain(p.Name), c.usage())
+		}
+	}
+	return given, nil
 }

@@ -91,8 +91,7 @@ type inProcess struct {
 }
 
 func (inProcess) Flags(*cobra.Command, *mcpcli.Flags) {}
-func (inProcess) Servers() []string                   { return nil }
-func (p inProcess) Find(words []string, _ int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
+func (p inProcess) Find(words []string, _ int) (*mcpcli.Server, []string, error) {
 	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		if p.failure != nil {
 			return nil, nil, p.failure
@@ -161,6 +160,9 @@ func TestCall(t *testing.T) {
 	}{
 		{"echo|text=hi", "", 0, `{"text":"hi"}`, ""},
 		{"echo|text=12", "", 0, `{"text":"12"}`, ""},
+		{`echo|text="q"`, "", 0, `{"text":"\"q\""}`, ""},
+		{`echo|text=x|tags="q"|tags=r`, "", 0, `"tags":["\"q\"","r"]`, ""},
+		{`echo|text=x|any="q"`, "", 0, `"any":"q"`, ""},
 		{"echo|text=a=b", "", 0, `{"text":"a=b"}`, ""},
 		{"echo|text=", "", 0, `{"text":""}`, ""},
 		{"echo|text=null", "", 0, `{"text":"null"}`, ""},
@@ -183,20 +185,20 @@ func TestCall(t *testing.T) {
 
 		{"", "", 2, "", "call needs TOOL, such as add"},
 		{"nothing", "", 2, "", "the server has echo, fail, image, none, open, refuse, refused, slow, structured"},
-		{"echo", "", 2, "", "text=string  What to say"},
-		{"echo|text=x|n=three", "", 2, "", "n: must be an integer, got \"three\""},
+		{"echo", "", 2, "", "text: required but missing\nusage: echo text=string [n=integer]"},
+		{"echo|text=x|n=three", "", 2, "", "n: must be an integer, got a string"},
 		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},
 		{"echo|text=x|n=1.5", "", 2, "", "n: "},
-		{"echo|text=x|on=yes", "", 2, "", "on: must be true or false"},
-		{"echo|text=x|pick=left", "", 2, "", "pick: must be one of up, down, 3"},
-		{"echo|text=x|level=middle", "", 2, "", "level: must be one of low, high"},
-		{"echo|text=x|more=[1]", "", 2, "", "more: must be a JSON object"},
-		{"echo|text=x|tags=[1", "", 2, "", "tags: must be a JSON list"},
+		{"echo|text=x|on=yes", "", 2, "", "on: must be a boolean"},
+		{"echo|text=x|pick=left", "", 2, "", `pick: must be one of "up", "down", 3`},
+		{"echo|text=x|level=middle", "", 2, "", `level: must be one of "low", "high"`},
+		{"echo|text=x|more=[1]", "", 2, "", "more: must be an object"},
+		{"echo|text=x|tags=[1", "", 2, "", "tags: must be an array"},
 		{"echo|text=x|tags=[1]", "", 2, "", "tags[0]: must be a string"},
-		{"echo|text=x|sizes=big", "", 2, "", "sizes: must be an integer"},
-		{"echo|text=x|text=y", "", 2, "", "text is given twice"},
-		{"echo|text=x|colour=red", "", 2, "", `unknown argument "colour"; the tool takes text=string [n=integer]`},
-		{"none|x=1", "", 2, "", "the tool takes no arguments"},
+		{"echo|text=x|sizes=big", "", 2, "", "sizes[0]: must be an integer"},
+		{"echo|text=x|text=y", "", 2, "", "text: must be a string, got an array"},
+		{"echo|text=x|colour=red", "", 2, "", "colour: is not a known property"},
+		{"none|x=1", "", 2, "", "no properties are allowed"},
 		{"echo|=x", "", 2, "", "write name=value"},
 		{"echo|-", `[1]`, 2, "", "must be a JSON object"},
 		{"echo|-", `{"text":"a","text":"b"}`, 2, "", "standard input"},
@@ -238,7 +240,7 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
-	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "two") {
+	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "one") {
 		t.Errorf("got %+v", got)
 	}
 }

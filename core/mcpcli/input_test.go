@@ -3,6 +3,7 @@ package mcpcli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,12 +23,12 @@ func TestInput(t *testing.T) {
 		{`{"properties":{"x":{"anyOf":[{"type":"number"},{"type":"null"}]}},"additionalProperties":{"type":"string"}}`, "[x=number]", true},
 		{`{"properties":{"x":{"oneOf":[{"const":"a"},{"const":1},{"type":"null"}]}}}`, "[x=a|1|null]", false},
 		{`{"properties":{"x":{"$ref":"#/definitions/a~1b"}},"definitions":{"a/b":{"enum":[true]}}}`, "[x=true]", false},
-		{`{"$ref":"#/$defs/in","$defs":{"in":{"properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"number"}}}}}}}`, "[x=number……]", false},
+		{`{"properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"number"}}}}}`, "[x=array…]", false},
 		{`{"properties":{"x":{"$ref":"#/properties/x"}}}`, "[x=any]", false},
 		{`{"properties":{"x":{"$ref":"https://example.com"},"y":true,"z":{"type":"string","enum":["1","2","3","4","5","6","7"]}}}`, "[x=any] [y=any] [z=1|2|3|4|5|…]", false},
 		{`{"allOf":[{"properties":{"x":{}}}]}`, "", true},
 		{`{"properties":[],"required":"x"}`, "", true},
-		{`{}`, "", true}, {`true`, "", true}, {`null`, "", true}, {``, "", true}, {`{"additionalProperties":false}`, "", false},
+		{`{}`, "", true}, {`true`, "", true}, {`null`, "", true}, {``, "", true}, {`{"additionalProperties":false}`, "", true},
 	} {
 		in := readInput(json.RawMessage(test.schema))
 		if got := in.arguments(); got != test.want || in.open != test.open {
@@ -41,6 +42,14 @@ func TestHostileInput(t *testing.T) {
 	branches := strings.Repeat(`{"$ref":"#/properties/x"},`, 50)
 	begin := time.Now()
 	readInput(json.RawMessage(`{"properties":{"x":{"anyOf":[` + strings.TrimSuffix(branches, ",") + `],"items":{"$ref":"#/properties/x"}}}}`))
+	many := `{"$defs":{"x":{"anyOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/x"}]}},"properties":{"p":{}`
+	var properties strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&properties, `,"p%d":{"$ref":"#/$defs/x"}`, i)
+	}
+	if in := readInput(json.RawMessage(many + properties.String() + "}}")); len(in.properties) != 1001 {
+		t.Errorf("there are %d properties", len(in.properties))
+	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("it takes %v", took)
 	}
@@ -62,6 +71,7 @@ func FuzzArguments(f *testing.F) {
 		if err := (&Printer{out: &out}).Tools("", []mcp.Tool{*tool}); err != nil {
 			t.Error(err)
 		}
-		suggestArguments(readInput(tool.InputSchema), []string{one}, two)
+		in := readInput(tool.InputSchema)
+		in.suggest([]string{one}, two)
 	})
 }

@@ -14,7 +14,6 @@ package mcpcli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -43,15 +42,6 @@ type Env struct {
 	// Target returns the target of a command. Each command has its own target, which holds the values
 	// of its flags.
 	Target func() Target
-
-	// Many allows command lines to name a server: SERVER as the first argument, or a command after --.
-	// Otherwise there is only one server.
-	Many bool
-
-	// About explains SERVER in help texts. Examples are further example lines by command. Both may be
-	// empty.
-	About    string
-	Examples map[string][]string
 }
 
 // A Target chooses the server that a command calls.
@@ -61,10 +51,7 @@ type Target interface {
 
 	// Find returns the server that a command line names, and the remaining arguments. dash is the
 	// number of arguments before --, or -1 without --.
-	Find(args []string, dash int, shape Shape) (*Server, []string, error)
-
-	// Servers returns the possible values of SERVER, for completion.
-	Servers() []string
+	Find(args []string, dash int) (*Server, []string, error)
 }
 
 // A Server is a server that a command calls.
@@ -77,16 +64,9 @@ type Server struct {
 	// Connect connects to the server. end closes the client and stops the server.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
-	// Known returns lists for completion without connecting to the server, because completion must not
-	// start programs. If Known is nil, completion connects, which is safe for a server in this process.
-	Known func() Lists
-
 	// Refuse returns an error for a tool that must not be called. If it is nil, all tools may be called.
 	Refuse func(tool string) error
 }
-
-// Lists are the entries of a server's lists, as it sends them, by method, such as tools/list.
-type Lists map[string][]json.RawMessage
 
 func (s *Server) refuse(tool string) error {
 	if s.Refuse == nil {
@@ -95,24 +75,17 @@ func (s *Server) refuse(tool string) error {
 	return s.Refuse(tool)
 }
 
-// A Shape is the arguments that a command takes after the server.
-type Shape int
-
-// The shapes of command lines.
-const (
-	NoArgs   Shape = iota
-	Name           // the name of a tool, resource or prompt
-	NameArgs       // a name, and arguments
-)
-
 // Commands returns the commands tools, call, resources, read, prompts and prompt.
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
-		newTools(env),
+		newListCommand(env, "tools", "List the tools",
+			"List the tools with their arguments. Optional arguments are in brackets.", toolList()),
 		newCall(env),
-		newResources(env),
+		newListCommand(env, "resources", "List the resources",
+			"List the resources and the resource templates. The URIs of templates have variables such as {id}.", resourceList(), templateList()),
 		newRead(env),
-		newPrompts(env),
+		newListCommand(env, "prompts", "List the prompts",
+			"List the prompts with their arguments. Optional arguments are in brackets.", promptList()),
 		newPrompt(env),
 	}
 }
@@ -156,33 +129,20 @@ type command struct {
 	Env
 	flags  Flags
 	target Target
-	shape  Shape
 	out    string // the folder for files
 }
 
-// newCommand completes cmd and makes it run do. The Use of cmd has the arguments after the server.
-// suggest completes those arguments; it may be nil.
-func newCommand(env Env, cmd *cobra.Command, shape Shape, suggest suggestion, do func(context.Context, *session, []string) error) *cobra.Command {
-	c := &command{Env: env, target: env.Target(), shape: shape}
-	name, rest, _ := strings.Cut(cmd.Use, " ")
-	cmd.Use = strings.TrimSpace(name + " " + rest)
-	if env.Many {
-		cmd.Use = strings.ReplaceAll(name+" [SERVER] "+rest+" [-- COMMAND…]", "  ", " ")
-	}
-	if env.About != "" {
-		cmd.Long += "\n\n" + env.About
-	}
+// newCommand completes cmd and makes it run do. args checks the arguments.
+func newCommand(env Env, cmd *cobra.Command, args cobra.PositionalArgs, do func(context.Context, *session, []string) error) *cobra.Command {
+	c := &command{Env: env, target: env.Target()}
 	cmd.Long += `
 
 Exit codes: 0 success; 1 the server or the tool reports an error, or the command was interrupted;
 2 usage error; 3 the server cannot be reached, or does not speak MCP.`
-	firstExample, _, _ := strings.Cut(strings.TrimPrefix(cmd.Example, name+" "), " ")
-	lines := append(strings.Split(cmd.Example, "\n"), env.Examples[name]...)
-	cmd.Example = "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
-	cmd.Args = shape.Args(env.Many, firstExample)
-	cmd.ValidArgsFunction = c.completer(suggest)
+	cmd.Example = "  " + env.Program + " " + strings.ReplaceAll(cmd.Example, "\n", "\n  "+env.Program+" ")
+	cmd.Args, cmd.ValidArgsFunction = args, c.complete
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }
-	if shape != NoArgs {
+	if cmd.Name() != cmd.Use { // it takes arguments, and may get files
 		cmd.Flags().StringVar(&c.out, "out", ".", "folder for images, audio and other files")
 		cmd.MarkFlagDirname("out")
 	}
@@ -194,10 +154,10 @@ Exit codes: 0 success; 1 the server or the tool reports an error, or the command
 // A session is a running command, connected to a server.
 type session struct {
 	*client.Client
-	server      *Server
-	printer     *Printer
-	progress    *terminal.Progress
-	notTerminal string // the stream that must be a terminal to ask the user, but is not; or ""
+	server   *Server
+	printer  *Printer
+	progress *terminal.Progress
+	asker    *Asker // nil without a terminal
 }
 
 // run connects to the server and calls do with the arguments after it. An interrupt cancels the request
@@ -207,7 +167,7 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		if err := c.flags.Check(); err != nil {
 			return err
 		}
-		server, rest, err := c.target.Find(args, cmd.ArgsLenAtDash(), c.shape)
+		server, rest, err := c.target.Find(args, cmd.ArgsLenAtDash())
 		if err != nil {
 			return err
 		}
@@ -225,13 +185,8 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
-		switch a := NewAsker(c.Env, s.progress); {
-		case a != nil:
-			options.Elicit, options.OpenURL = a.form, a.visit
-		case terminal.IsTerminal(c.In):
-			s.notTerminal = "standard error"
-		default:
-			s.notTerminal = "standard input"
+		if s.asker = NewAsker(c.Env, s.progress); s.asker != nil {
+			options.Elicit, options.OpenURL = s.asker.form, s.asker.visit
 		}
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {
@@ -263,8 +218,8 @@ func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
-	if missing, ok := errors.AsType[*client.NotFoundError](err); ok {
-		return terminal.Usagef("%w%s", err, Suggest(missing.Name, missing.Available))
+	if _, missing := errors.AsType[*client.NotFoundError](err); missing {
+		return &terminal.UsageError{Err: err}
 	}
 	if _, unreachable := errors.AsType[*client.ConnectionError](err); unreachable {
 		return &terminal.UnreachableError{Err: err}

@@ -42,12 +42,27 @@ func (p *Printer) Text(text string) error {
 	return err
 }
 
-// entry prints an entry of a list, and below it the first line of its description.
-func (p *Printer) entry(head, description string) error {
-	if about := terminal.Line(description); about != "" {
-		head += "\n    " + about
+// Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
+func (p *Printer) Tools(server string, tools []mcp.Tool) error {
+	var all []component
+	for _, t := range tools {
+		all = append(all, describeTool(t))
 	}
-	return p.Text(head)
+	return p.components(server, all)
+}
+
+// components prints the usage of components, and below it the first line of the description.
+func (p *Printer) components(server string, all []component) error {
+	for _, c := range all {
+		text := strings.TrimSpace(server + " " + c.usage())
+		if about := terminal.Line(c.description); about != "" {
+			text += "\n    " + about
+		}
+		if err := p.Text(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Printer) content(block mcp.Content) error {

@@ -3,7 +3,6 @@ package mcpcli
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,7 +25,7 @@ func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 // Finish completes a command line. Call it after all commands are added and the output of root is set. It
 // adds the commands help, completion and version, and the flags --version and --no-color. It makes
 // commands refuse unknown subcommands and arguments, for which cobra prints help and succeeds. Commands
-// without Args take no arguments. Errors for unknown commands and flags suggest similar ones.
+// without Args take no arguments. Errors for unknown commands suggest similar ones.
 func Finish(root *cobra.Command, version string) {
 	root.AddCommand(&cobra.Command{
 		Use:     "version",
@@ -38,7 +37,6 @@ func Finish(root *cobra.Command, version string) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
-	root.SetFlagErrorFunc(suggestFlag)
 
 	wanted := root.Flags().Bool("version", false, "print the version")
 	run := root.RunE
@@ -85,60 +83,28 @@ func checkTopic(help *cobra.Command, args []string) error {
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return fmt.Errorf("unknown command %q%s", strings.Join(args, " "), suggestCommand(found, rest[0]))
+	return unknownCommand(found, rest[0])
 }
 
 // noArgs refuses arguments, and unknown subcommands.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return nil
+	case cmd.HasSubCommands():
+		return unknownCommand(cmd, args[0])
 	}
-	if !cmd.HasSubCommands() {
-		return unexpectedArgument(cmd, args[0])
-	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestCommand(cmd, args[0]))
+	return unexpectedArgument(cmd, args[0])
 }
 
-// Suggest returns "; did you mean X?" for the candidates that resemble name, or "" if there are none.
-func Suggest(name string, candidates []string) string {
-	const longest = 100 // bytes; servers choose the names of their tools
-	if name == "" || len(name) > longest {
-		return ""
+// unknownCommand returns an error for an unknown subcommand of cmd. It suggests similar ones.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(word); len(similar) > 0 {
+		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	all := &cobra.Command{SuggestionsMinimumDistance: min(2, len(name)-1)}
-	for _, candidate := range candidates {
-		if len(candidate) <= longest {
-			all.AddCommand(&cobra.Command{Use: candidate, Run: func(*cobra.Command, []string) {}})
-		}
-	}
-	similar := all.SuggestionsFor(name)
-	if len(similar) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
-}
-
-func suggestCommand(cmd *cobra.Command, name string) string {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	return Suggest(name, names)
-}
-
-// suggestFlag adds similar flags of cmd to the error for an unknown flag.
-func suggestFlag(cmd *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: ")
-	if !unknown {
-		return err
-	}
-	var names []string
-	for _, match := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+)`).FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
-		names = append(names, match[1])
-	}
-	return fmt.Errorf("%w%s", err, Suggest(name, names))
+	return terminal.Usagef("unknown command %q for %q%s", word, cmd.CommandPath(), hint)
 }
 
 // ExactArgs returns a check that a command gets all arguments of its usage line, and no others. The

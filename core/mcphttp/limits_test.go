@@ -98,8 +98,10 @@ func TestCallsEach(t *testing.T) {
 	if a := s.post(session, callOf("9", "asks", ""), "X-Test-User: ann"); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(a.body, "2 calls in flight") {
 		t.Errorf("a third call gives %s %q", a.Status, a.body)
 	}
-	if a := s.post(session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`, "X-Test-User: ann"); a.StatusCode != 202 {
-		t.Errorf("cancelling one gives %s %q", a.Status, a.body)
+	for i := range 2 {
+		if a := s.post(session, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i), "X-Test-User: ann"); a.StatusCode != 202 {
+			t.Errorf("cancelling call %d gives %s %q", i, a.Status, a.body)
+		}
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
 }

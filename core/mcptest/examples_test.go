@@ -76,12 +76,11 @@ func TestExamples(t *testing.T) {
 func TestFirstDifference(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, test := range []struct{ got, want, why string }{
-		{`{"a":"` + long + `","b":[1,{"c":"one"}],"d":2}`, `{"a":"` + long + `","b":[1,{"c":"two"}],"d":3}`, `another result, first at b[1].c: got "one", want "two"` + "\nit returns {"},
-		{`{"a":"` + long + `"}`, `{"a":"` + long + `","b":null}`, "first at b: got nothing, want null\n"},
-		{`["` + long + `",1]`, `["` + long + `"]`, "first at [1]: got 1, want nothing\n"},
-		{`{"a":"` + long + `"}`, `{"a":"b` + long + `"}`, `got "xxx`},
-		{`{"a":"` + long + `end"}`, `{"a":"` + long + `END"}`, `xxxend", want … xxx`},
-		{long + "\n# One\nend", long + "\n# Two\nend", `first at line 2: got "# One", want "# Two"` + "\n"},
+		{`{"a":"` + long + `","b":[1,{"c":"one"}],"d":2}`, `{"a":"` + long + `","b":[1,{"c":"two"}],"d":3}`, `,"b":[1,{"c":"one"}],"d":2}, want … x`},
+		{`{"a":"` + long + `"}`, `{"b":null,"a":"` + long + `"}`, `xxx","b":null}` + "\nit returns {"},
+		{`{"a":"` + long + `"}`, `{"a":"b` + long + `"}`, `got {"a":"xxx`},
+		{`{"a":"` + long + `end"}`, `{"a":"` + long + `END"}`, `xxxend"}, want … xxx`},
+		{long + "\n# One\nend", long + "\n# Two\nend", "xxx\n# One\nend, want … xxx"},
 	} {
 		client := mcptest.Serve(t, func(s *mcp.Server) error {
 			return mcp.AddResource(s, mcp.Resource{URI: "note://long", Name: "long"}, func(context.Context) (string, error) { return test.got, nil })

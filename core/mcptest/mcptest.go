@@ -49,11 +49,13 @@ type Client struct {
 	Capabilities mcp.Capabilities // of the server
 	Instructions string
 
-	t             testing.TB
-	server        *mcp.Server
-	client        *client.Client
-	notifications *inbox
-	panics        *panicLog // empty unless Serve created the server
+	t      testing.TB
+	server *mcp.Server
+	client *client.Client
+	panics *panicLog // empty unless Serve created the server
+
+	mu       sync.Mutex
+	received []Notification // that Next has not returned
 }
 
 // Serve creates a server, calls each of register with it, and connects to it. An error of register
@@ -67,9 +69,7 @@ func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 			t.Fatal(err)
 		}
 	}
-	c := Connect(t, s)
-	c.panics = panics
-	return c
+	return connect(t.Context(), t, s, Options{}, panics)
 }
 
 // Connect connects to s.
@@ -82,37 +82,35 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 // since.
 func (c *Client) Reconnect() *Client {
 	c.t.Helper()
-	next := Connect(c.t, c.server)
-	next.panics = c.panics
-	return next
+	return connect(c.t.Context(), c.t, c.server, Options{}, c.panics)
 }
 
 // As returns another client of the same server, whose calls have an identity, like those of an
 // authenticated caller over HTTP: client.As(&auth.Identity{Subject: "ada", Scopes: []string{"notes:read"}}).
 func (c *Client) As(id *auth.Identity) *Client {
 	c.t.Helper()
-	next := connect(auth.With(c.t.Context(), id), c.t, c.server, Options{})
-	next.panics = c.panics
-	return next
+	return connect(auth.With(c.t.Context(), id), c.t, c.server, Options{}, c.panics)
 }
 
 // ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
-	return connect(t.Context(), t, s, o)
+	return connect(t.Context(), t, s, o, &panicLog{})
 }
 
-func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options) *Client {
+func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options, panics *panicLog) *Client {
 	t.Helper()
 	o.Revision = cmp.Or(o.Revision, mcp.LatestHandshake)
 	o.Timeout = cmp.Or(o.Timeout, time.Hour) // go test has its own timeout
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, server: s, notifications: &inbox{more: make(chan struct{})}, panics: &panicLog{}}
+	c := &Client{t: t, server: s, panics: panics}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
-		c.notifications.put(Notification{method, params})
+		c.mu.Lock()
+		c.received = append(c.received, Notification{method, params})
+		c.mu.Unlock()
 		if forward != nil {
 			forward(ctx, method, params)
 		}
@@ -222,53 +220,26 @@ type Notification struct {
 func (c *Client) Next(method string) Notification {
 	const timeout = 10 * time.Second
 	c.t.Helper()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	for {
-		n, more, ok := c.notifications.take(method)
-		if ok {
-			return n
+	for start := time.Now(); time.Since(start) < timeout; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		i := slices.IndexFunc(c.received, func(n Notification) bool { return n.Method == method })
+		if i >= 0 {
+			defer c.mu.Unlock()
+			next := c.received[i]
+			c.received = slices.Delete(c.received, i, i+1)
+			return next
 		}
-		select {
-		case <-more:
-		case <-timer.C:
-			c.t.Fatalf("the server sent no %s within %v", method, timeout)
-		}
+		c.mu.Unlock()
 	}
+	c.t.Fatalf("the server sent no %s within %v", method, timeout)
+	return Notification{}
 }
 
 // Received returns the notifications that Next has not returned.
 func (c *Client) Received() []Notification {
-	c.notifications.mu.Lock()
-	defer c.notifications.mu.Unlock()
-	return slices.Clone(c.notifications.list)
-}
-
-type inbox struct {
-	mu   sync.Mutex
-	list []Notification
-	more chan struct{} // closed by put
-}
-
-func (b *inbox) put(n Notification) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.list = append(b.list, n)
-	close(b.more)
-	b.more = make(chan struct{})
-}
-
-// take returns the first notification with this method. If there is none, the next put closes more.
-func (b *inbox) take(method string) (n Notification, more <-chan struct{}, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i, n := range b.list {
-		if n.Method == method {
-			b.list = slices.Delete(b.list, i, i+1)
-			return n, nil, true
-		}
-	}
-	return Notification{}, b.more, false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.received)
 }
 
 // A panicLog is a log handler that keeps the last panic, for the error of the call that panicked.

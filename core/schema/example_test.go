@@ -24,7 +24,7 @@ func ExampleSchema_Validate() {
 	fmt.Println(s.Validate([]byte(`{"Limit": 250, "status": "opne"}`)))
 	// Output:
 	// <nil>
-	// Limit: is not a known property; known: status, limit; did you mean "limit"?
+	// Limit: is not a known property; known: status, limit
 	// status: must be one of "open", "done", got "opne"
 	// limit: required but missing
 }

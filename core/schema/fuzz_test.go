@@ -2,7 +2,7 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,14 +54,9 @@ func checkInvariants(t *testing.T, s *Schema, data []byte) error {
 		}
 		return nil
 	}
-	var invalid *ValidationError
-	if !errors.As(err, &invalid) || len(invalid.Problems) == 0 || len(invalid.Problems) > maxProblems {
-		t.Fatalf("%q against %s: odd error %#v", data, s.root.part.raw, err)
-	}
-	for _, p := range invalid.Problems {
-		if p.Message == "" || strings.Contains(p.line(), "\n") {
-			t.Errorf("%q against %s: odd problem %+v", data, s.root.part.raw, p)
-		}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) > maxProblems+1 || slices.Contains(lines, "") {
+		t.Fatalf("%q against %s: odd error %q", data, s.root.part.raw, err)
 	}
 	if again := s.Validate(data); again == nil || again.Error() != err.Error() {
 		t.Errorf("%q against %s: first %q, then %v", data, s.root.part.raw, err, again)

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,11 +49,10 @@ func TestHostileValues(t *testing.T) {
 				}
 				return
 			}
-			var invalid *ValidationError
-			if !errors.As(err, &invalid) {
-				t.Fatalf("got %v, want a *ValidationError", err)
+			if err == nil {
+				t.Fatal("got no error")
 			}
-			got := strings.TrimPrefix(invalid.Error(), `["`)
+			got := strings.TrimPrefix(err.Error(), `["`)
 			if !strings.HasPrefix(got, test.want) {
 				t.Errorf("got %.200q, want %q", got, test.want)
 			}

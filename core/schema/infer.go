@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,26 +47,19 @@ func (d Direction) String() string {
 // A type that JSON cannot represent is an error, and so is a type with MarshalJSON or UnmarshalJSON
 // that is not a [Schemer].
 func Infer(t reflect.Type, d Direction) (string, error) {
-	inferred, err := InferFrom(reflected{t}, d)
+	text, _, err := InferFrom(reflected{t}, d)
 	if err != nil {
 		return "", fmt.Errorf("infer %v schema of %v: %w", d, t, err)
 	}
-	return inferred.Schema, nil
+	return text, nil
 }
 
-// An Inferred is the schema of a type.
-type Inferred struct {
-	Schema      string
-	HasDefaults bool // a field of the input has a default
-	HasHeaders  bool // a field of the input has a header
-}
-
-// InferFrom is [Infer] for another implementation of [Type]. Its error is a [*TypeError].
-func InferFrom(t Type, d Direction) (Inferred, error) {
-	in := &inference{output: d == Output, defs: map[string]string{}, names: map[string]any{}}
-	in.defaultAllowed, in.headerAllowed, in.headers = true, true, map[string]string{}
+// InferFrom is [Infer] for another implementation of [Type]. It also reports whether a field of the
+// input has a default. Its error is a [*TypeError].
+func InferFrom(t Type, d Direction) (text string, hasDefaults bool, err error) {
+	in := newInference(d)
 	document, err := in.document(t)
-	return Inferred{document.String(), in.hasDefaults, len(in.headers) > 0}, err
+	return document.String(), in.hasDefaults, err
 }
 
 // A TypeError means that a type has no schema.
@@ -89,7 +83,8 @@ func (e *TypeError) Error() string {
 func (e *TypeError) Unwrap() error { return e.Err }
 
 type inference struct {
-	output bool
+	output  bool
+	lenient bool // types without a schema, or with their own one, match every value
 
 	stack     []any             // IDs of declared types, from the root to the current one
 	recursive []any             // IDs of recursive types, which are in $defs
@@ -100,8 +95,10 @@ type inference struct {
 
 	defaultAllowed bool // the current field is not in a pointer, list or map
 	hasDefaults    bool
-	headerAllowed  bool              // the current field is not in a list or map
-	headers        map[string]string // fields with a header, by its name in lower case
+}
+
+func newInference(d Direction) *inference {
+	return &inference{output: d == Output, defs: map[string]string{}, names: map[string]any{}, defaultAllowed: true}
 }
 
 func (in *inference) document(t Type) (Keywords, error) {
@@ -127,7 +124,7 @@ func (in *inference) expand(t Type) (Keywords, error) {
 		t = t.Elem()
 	}
 	in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
-	in.stack, in.headers = nil, map[string]string{}
+	in.stack = nil
 	return in.inline(t)
 }
 
@@ -135,8 +132,16 @@ func (in *inference) fail(format string, args ...any) error {
 	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 }
 
-// schemaOf returns the schema of a type. For a recursive type it is a $ref to a definition.
 func (in *inference) schemaOf(t Type) (Keywords, error) {
+	keywords, err := in.typeSchema(t)
+	if err != nil && in.lenient {
+		return Keywords{}, nil
+	}
+	return keywords, err
+}
+
+// typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
+func (in *inference) typeSchema(t Type) (Keywords, error) {
 	const limit = 20_000
 	if in.size++; in.size > limit {
 		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
@@ -169,13 +174,13 @@ func (in *inference) reference(t Type) (Keywords, error) {
 	name := in.definitionName(t)
 	if _, ok := in.defs[name]; !ok {
 		in.defs[name] = "" // prevents endless recursion
-		direct, plain := in.defaultAllowed, in.headerAllowed
-		in.defaultAllowed, in.headerAllowed = false, false
+		direct := in.defaultAllowed
+		in.defaultAllowed = false
 		definition, err := in.inline(t)
-		if err != nil {
+		in.defaultAllowed = direct
+		if err != nil && !in.lenient {
 			return nil, err
 		}
-		in.defaultAllowed, in.headerAllowed = direct, plain
 		in.defs[name] = definition.String()
 	}
 	return Keywords{{"$ref", quote("#/$defs/" + name)}}, nil
@@ -200,18 +205,11 @@ func (in *inference) definitionName(t Type) string {
 func DefinitionName(goName string) string {
 	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }
 	isWord := func(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	aliases := map[string]string{"byte": "uint8", "rune": "int32", "interface": "any"}
 	var words []string
 	for part := range strings.FieldsFuncSeq(goName, func(r rune) bool { return !isPart(r) }) {
 		part = part[strings.LastIndexByte(part, '.')+1:]
-		switch part {
-		case "byte":
-			part = "uint8"
-		case "rune":
-			part = "int32"
-		case "interface":
-			part = "any"
-		}
-		words = append(words, strings.FieldsFunc(part, func(r rune) bool { return !isWord(r) })...)
+		words = append(words, strings.FieldsFunc(cmp.Or(aliases[part], part), func(r rune) bool { return !isWord(r) })...)
 	}
 	return strings.Join(words, "_")
 }
@@ -223,7 +221,10 @@ func (in *inference) declared(t Type) (Keywords, error) {
 		return keywords, nil
 	}
 	text, ok, err := t.OwnSchema()
-	if ok || err != nil {
+	switch {
+	case ok && in.lenient:
+		return Keywords{}, nil
+	case ok || err != nil:
 		return in.ownSchema(t, text, err)
 	}
 	keywords, ok, err := in.marshalled(t)
@@ -245,17 +246,13 @@ func (in *inference) declared(t Type) (Keywords, error) {
 
 // StandardSchema returns the schema of a standard library type that has its own JSON encoding.
 func StandardSchema(name string) (Keywords, bool) {
-	switch name {
-	case "time.Time":
-		return OfType("string").With("format", `"date-time"`), true
-	case "time.Duration":
-		return OfType("integer"), true
-	case "encoding/json.RawMessage":
-		return Keywords{}, true
-	case "encoding/json.Number":
-		return OfType("number"), true
-	}
-	return nil, false
+	keywords, ok := map[string]Keywords{
+		"time.Time":                OfType("string").With("format", `"date-time"`),
+		"time.Duration":            OfType("integer"),
+		"encoding/json.RawMessage": {},
+		"encoding/json.Number":     OfType("number"),
+	}[name]
+	return keywords, ok
 }
 
 // marshalled returns the schema of a type with a method such as MarshalText. It reports whether the type
@@ -287,7 +284,7 @@ func (in *inference) ownSchema(t Type, text string, err error) (Keywords, error)
 	switch {
 	case err == nil && !strings.HasPrefix(text, "{"):
 		err = errors.New("must be a JSON object")
-	case err == nil && (len(in.path) > 0 || !in.headerAllowed) && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
+	case err == nil && len(in.path) > 0 && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
 		err = errors.New("is part of another schema, so it cannot have $ref, $defs or $id")
 	}
 	if err != nil {
@@ -351,9 +348,9 @@ func (in *inference) underlying(t Type) (Keywords, error) {
 }
 
 func (in *inference) elementSchema(t Type) (Keywords, error) {
-	direct, plain := in.defaultAllowed, in.headerAllowed
-	in.defaultAllowed, in.headerAllowed = false, false
-	defer func() { in.defaultAllowed, in.headerAllowed = direct, plain }()
+	direct := in.defaultAllowed
+	in.defaultAllowed = false
+	defer func() { in.defaultAllowed = direct }()
 	keywords, err := in.schemaOf(t)
 	if in.output && isNilable(t) {
 		keywords = keywords.OrNull()
@@ -409,10 +406,10 @@ func (in *inference) structSchema(t Type) (Keywords, error) {
 		in.path = append(in.path, f)
 		in.defaultAllowed = direct && !f.Indirect
 		keywords, optional, err := in.fieldSchema(f)
+		in.path, in.defaultAllowed = in.path[:depth], direct
 		if err != nil {
 			return nil, err
 		}
-		in.path, in.defaultAllowed = in.path[:depth], direct
 		properties = properties.With(f.Key, keywords.String())
 		if !optional {
 			required = append(required, quote(f.Key))
@@ -438,44 +435,34 @@ func (in *inference) fieldSchema(f Field) (keywords Keywords, optional bool, err
 	} else if keywords, err = in.schemaOf(f.Type); err != nil {
 		return nil, false, err
 	}
-	keywords, hasDefault, err := in.applyTag(keywords, f)
-	if err != nil {
-		return nil, false, in.fail("schema tag: %w", err)
-	}
-	return keywords, f.Omits || in.output && f.Indirect || !in.output && (isPointer(f.Type) || hasDefault), nil
-}
-
-// applyTag returns the schema of a field with the settings of its tag, and whether it has a default.
-func (in *inference) applyTag(keywords Keywords, f Field) (_ Keywords, hasDefault bool, err error) {
 	tag, err := ParseTag(f.Tag)
-	if err != nil {
-		return nil, false, err
-	}
-	if keywords, err = tag.AddLimits(keywords, f.Quoted); err != nil {
-		return nil, false, err
+	if err == nil {
+		keywords, err = tag.addLimits(keywords, f.Quoted)
 	}
 	value := ""
-	if tag.Default != nil {
-		if value, err = in.defaultOf(keywords, f, tag); err != nil {
-			return nil, false, err
-		}
+	if err == nil && tag.Default != nil {
+		value, err = in.defaultOf(keywords, f, tag)
+	}
+	if err != nil {
+		return nil, false, in.fail("schema tag: %w", err)
 	}
 	if !f.Omits && (in.output && isNilable(f.Type) || !in.output && isPointer(f.Type)) {
 		keywords = keywords.OrNull()
 	}
 	if tag.Header != "" && !in.output {
-		if keywords, err = in.addHeader(keywords, f, tag); err != nil {
-			return nil, false, err
-		}
+		keywords = keywords.With("x-mcp-header", quote(tag.Header))
 	}
 	if text := describe(f, tag); text != "" {
 		keywords = keywords.With("description", quote(text))
 	}
-	if value != "" && !in.output { // defaults apply to inputs only
+	if in.output { // defaults apply to inputs only
+		return keywords, f.Omits || f.Indirect, nil
+	}
+	if value != "" {
 		keywords = keywords.With("default", value)
 		in.hasDefaults = true
 	}
-	return keywords, value != "", nil
+	return keywords, f.Omits || isPointer(f.Type) || value != "", nil
 }
 
 // isKey reports whether encoding/json accepts a name in a json tag.
@@ -485,8 +472,8 @@ func isKey(name string) bool {
 	})
 }
 
-// defaultOf returns the default of a field. It is an error if the default cannot be set before the input
-// is decoded.
+// defaultOf returns the default of a field as JSON. It is an error if its schema does not allow it, or
+// if it cannot be set before the input is decoded.
 func (in *inference) defaultOf(keywords Keywords, f Field, tag Tag) (string, error) {
 	switch {
 	case f.Quoted:
@@ -494,19 +481,19 @@ func (in *inference) defaultOf(keywords Keywords, f Field, tag Tag) (string, err
 	case !in.output && !in.defaultAllowed:
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
-	return tag.DefaultJSON(keywords, f.Type.Reflect())
-}
-
-func (in *inference) addHeader(keywords Keywords, f Field, tag Tag) (Keywords, error) {
-	name := strings.ToLower(tag.Header)
-	if !in.headerAllowed {
-		return nil, errors.New("only fields of the input itself, and of structs in it, can have a header")
+	text, t := *tag.Default, f.Type.Reflect()
+	if err := setDefault(reflect.New(t).Elem(), text); err != nil {
+		return "", err
 	}
-	if other, taken := in.headers[name]; taken {
-		return nil, fmt.Errorf("field %s already has the header %s; header names are case-insensitive", other, tag.Header)
+	own, err := Compile(keywords.String())
+	if err != nil {
+		return "", err
 	}
-	in.headers[name] = f.Name
-	return tag.AddHeader(keywords)
+	value := defaultJSON(t, text)
+	if err := own.Validate([]byte(value)); err != nil {
+		return "", fmt.Errorf("default %s: %w", text, err)
+	}
+	return value, nil
 }
 
 func describe(f Field, tag Tag) string {
@@ -518,4 +505,120 @@ func describe(f Field, tag Tag) string {
 		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
 	}
 	return text
+}
+
+// A Type is a Go type, known by reflection or from source code.
+type Type interface {
+	String() string
+	ID() any               // equal for equal declared types; nil for other types
+	Name() string          // of a declared type, with its import path; empty for other types
+	Kind() reflect.Kind    // of the underlying type; Invalid if not known
+	Reflect() reflect.Type // for a basic kind, a type of that kind
+	Elem() Type
+	Key() Type
+	Len() int
+	NumMethod() int // of an interface
+	Fields(output bool) []Field
+
+	// OwnSchema returns the schema that a declared type defines itself, if any.
+	OwnSchema() (text string, ok bool, err error)
+	// Enum returns the values of a type as a JSON array, or "" if they are not known.
+	Enum() (string, error)
+	// HasMethod reports whether the type or the pointer to it has a method such as MarshalText, and
+	// whether the type itself has it.
+	HasMethod(method string) (has, onValue bool)
+	// Remedy returns how to give a schema to a type with its own JSON encoding.
+	Remedy() string
+}
+
+// A Field is a struct field with a JSON key.
+type Field struct {
+	strictjson.Claim
+	Name        string // in Go
+	Tag         reflect.StructTag
+	Type        Type
+	Description string // used if the tag has none
+	Source      any    // for the implementation of [Type]
+}
+
+// A Schemer is a type that defines its own schema, a JSON object. The method is called on the zero
+// value.
+type Schemer interface{ JSONSchema() string }
+
+// An Enumerator is a type that lists its values. The method is called on the zero value.
+type Enumerator interface{ SchemaEnum() []any }
+
+type reflected struct{ reflect.Type }
+
+func (t reflected) Reflect() reflect.Type { return t.Type }
+func (t reflected) Elem() Type            { return reflected{t.Type.Elem()} }
+func (t reflected) Key() Type             { return reflected{t.Type.Key()} }
+
+func (t reflected) ID() any {
+	if !isNamed(t.Type) {
+		return nil
+	}
+	return t.Type
+}
+
+func (t reflected) Name() string {
+	if !isNamed(t.Type) {
+		return ""
+	}
+	return t.PkgPath() + "." + t.Type.Name()
+}
+
+// isNamed reports whether a type is declared. Only declared types can contain themselves.
+func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
+
+func (t reflected) Fields(output bool) []Field {
+	var fields []Field
+	for _, f := range strictjson.Fields(t.Type, output) {
+		fields = append(fields, Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}})
+	}
+	return fields
+}
+
+func (t reflected) OwnSchema() (string, bool, error) {
+	schemer, ok := zeroValue[Schemer](t.Type)
+	if !ok {
+		return "", false, nil
+	}
+	return schemer.JSONSchema(), true, nil
+}
+
+// zeroValue returns a pointer to the zero value of a type, if it implements I.
+func zeroValue[I any](t reflect.Type) (I, bool) {
+	if t.Kind() == reflect.Interface || !reflect.PointerTo(t).Implements(reflect.TypeFor[I]()) {
+		var none I
+		return none, false
+	}
+	return reflect.New(t).Interface().(I), true
+}
+
+func (t reflected) Enum() (string, error) {
+	enumerator, ok := zeroValue[Enumerator](t.Type)
+	if !ok || t.Kind() == reflect.Struct {
+		return "", nil
+	}
+	values, err := strictjson.Marshal(enumerator.SchemaEnum())
+	if err != nil {
+		return "", fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
+	}
+	return string(values), nil
+}
+
+func (t reflected) HasMethod(method string) (has, onValue bool) {
+	marshaler := map[string]reflect.Type{
+		"MarshalJSON":   reflect.TypeFor[json.Marshaler](),
+		"UnmarshalJSON": reflect.TypeFor[json.Unmarshaler](),
+		"MarshalText":   reflect.TypeFor[encoding.TextMarshaler](),
+		"UnmarshalText": reflect.TypeFor[encoding.TextUnmarshaler](),
+	}[method]
+	onValue = t.Implements(marshaler)
+	return onValue || reflect.PointerTo(t.Type).Implements(marshaler), onValue
+}
+
+func (t reflected) Remedy() string {
+	return "give it a method JSONSchema() string, or use another type"
 }

@@ -102,7 +102,7 @@ func TestDecimalAgainstRat(t *testing.T) {
 		if got, want := a.Compare(b), p.Cmp(q); got < 0 != (want < 0) || got > 0 != (want > 0) {
 			t.Fatalf("compare %s with %s = %d, want %d", x, y, got, want)
 		}
-		if got, want := string(appendScalar(nil, []byte(x))) == string(appendScalar(nil, []byte(y))), p.Cmp(q) == 0; got != want {
+		if got, want := string(new(validation).canonical(nil, []byte(x))) == string(new(validation).canonical(nil, []byte(y))), p.Cmp(q) == 0; got != want {
 			t.Fatalf("%s and %s have equal forms: %v, want %v", x, y, got, want)
 		}
 		if a.IsWhole() != p.IsInt() {

@@ -91,21 +91,23 @@ func (s *Schema) Properties() []Property {
 	return all
 }
 
-// Validate validates one JSON value. Its error is a [*ValidationError], also for invalid JSON.
+// Validate validates one JSON value. Its error has a line for each problem, such as
+// "limit: must be at most 100, got 250", in the order of the value.
 func (s *Schema) Validate(data []byte) error {
 	if err := strictjson.Check(data); err != nil {
-		return &ValidationError{Problems: []Problem{{Message: "parse JSON: " + err.Error()}}}
+		return fmt.Errorf("parse JSON: %w", err)
 	}
 	v := validation{work: 1<<25 + 64*len(data)}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {
 	case v.work <= 0:
-		const message = "is too expensive to validate against this schema; send a smaller or flatter value"
-		return &ValidationError{Problems: []Problem{{Message: message}}}
-	case v.failed:
-		return &ValidationError{v.problems, v.more}
+		return errors.New("is too expensive to validate against this schema; send a smaller or flatter value")
+	case v.more > 0:
+		v.problems = append(v.problems, "and "+count(v.more, "more problem", "more problems"))
+	case !v.failed:
+		return nil
 	}
-	return nil
+	return errors.New(strings.Join(v.problems, "\n"))
 }
 
 // A part is a value in a schema document.
@@ -170,7 +172,7 @@ func (c *compiler) compile(p *part) *node {
 }
 
 func (c *compiler) addError(p *part, message string) {
-	c.errs = append(c.errs, errors.New(Problem{p.path, message}.line()))
+	c.errs = append(c.errs, errors.New(problemLine(p.path, message)))
 }
 
 // requireKind reports whether p is of one of the kinds. If not, it adds an error.

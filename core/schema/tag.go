@@ -51,14 +51,6 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 	return t, nil
 }
 
-func parseDefault(tag reflect.StructTag) (*string, error) {
-	if !strings.Contains(string(tag), "default") {
-		return nil, nil
-	}
-	t, err := ParseTag(tag)
-	return t.Default, err
-}
-
 // cutValue returns the value at the start of text, and the text after its comma.
 func cutValue(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, "'") {
@@ -112,17 +104,11 @@ func (t *Tag) set(name, value string) error {
 		if value == "" {
 			return errors.New("header has no name; write header=Region")
 		}
-		if wrong := []rune(strings.TrimLeft(value, headerCharacters)); len(wrong) > 0 {
-			return fmt.Errorf("header=%s: %q is not allowed in a header name; use letters, digits and -", value, wrong[0])
-		}
 	default:
 		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
 	}
 	return nil
 }
-
-// headerCharacters are the characters of a token in RFC 9110.
-const headerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
 // parseNumber parses a JSON number without surrounding space.
 func parseNumber(text string) (strictjson.Decimal, bool) {
@@ -133,9 +119,9 @@ func parseNumber(text string) (strictjson.Decimal, bool) {
 	return strictjson.ParseDecimal(nil, raw), true
 }
 
-// AddLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
+// addLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
 // reports whether the json tag has the option string.
-func (t Tag) AddLimits(k Keywords, quoted bool) (Keywords, error) {
+func (t Tag) addLimits(k Keywords, quoted bool) (Keywords, error) {
 	kind := strings.Trim(k.Get("type"), `"`)
 	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
 	if quoted && limited {
@@ -202,25 +188,6 @@ func (t Tag) enum(kind string) (string, error) {
 	return "[" + strings.Join(values, ",") + "]", nil
 }
 
-// AddHeader adds the header of the tag to the schema of its field.
-func (t Tag) AddHeader(k Keywords) (Keywords, error) {
-	kind := strings.Trim(k.Get("type"), `"`)
-	switch {
-	case strings.HasPrefix(kind, "[") || kind == "" && strings.Contains(k.Get("anyOf"), `"null"`):
-		return nil, errors.New("a field with a header cannot be null; add omitempty to its json tag, or use a type that is not a pointer")
-	case kind != "string" && kind != "integer" && kind != "boolean":
-		return nil, errors.New("header applies to strings, integers and booleans only")
-	}
-	const largest = "9007199254740991" // 2^53 - 1
-	limit, _ := parseNumber(largest)
-	for _, bound := range []string{k.Get("minimum"), k.Get("maximum")} {
-		if number, ok := parseNumber(strings.TrimPrefix(bound, "-")); ok && number.Compare(limit) > 0 {
-			return nil, fmt.Errorf("an integer in a header must be from -%s to %[1]s; change min and max", largest)
-		}
-	}
-	return k.With("x-mcp-header", quote(t.Header)), nil
-}
-
 // Keywords are the keywords of a schema, in order.
 type Keywords []Keyword
 
@@ -280,23 +247,6 @@ func (k Keywords) String() string {
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
-// DefaultJSON returns the default of the tag as JSON, for a field of type t whose schema is k. The
-// schema must allow it.
-func (tag Tag) DefaultJSON(k Keywords, t reflect.Type) (string, error) {
-	if err := setDefault(reflect.New(t).Elem(), *tag.Default); err != nil {
-		return "", err
-	}
-	own, err := Compile(k.String())
-	if err != nil {
-		return "", err
-	}
-	value := defaultJSON(t, *tag.Default)
-	if err := own.Validate([]byte(value)); err != nil {
-		return "", fmt.Errorf("default %s: %w", *tag.Default, err)
-	}
-	return value, nil
-}
-
 func defaultJSON(t reflect.Type, text string) string {
 	if t.Kind() == reflect.String {
 		return quote(text)
@@ -328,9 +278,9 @@ func SetDefaults(v reflect.Value) error {
 		if err := SetDefaults(field); err != nil {
 			return err
 		}
-		text, err := parseDefault(f.Tag)
-		if err == nil && text != nil {
-			err = setDefault(field, *text)
+		tag, err := ParseTag(f.Tag)
+		if err == nil && tag.Default != nil {
+			err = setDefault(field, *tag.Default)
 		}
 		if err != nil {
 			return fmt.Errorf("schema tag of %v.%s: %w", v.Type(), f.Name, err)

@@ -33,7 +33,6 @@ func TestParseTag(t *testing.T) {
 		{"pattern='a'b", schema.Tag{}, `pattern: a comma is missing before "b"`},
 		{"minimum=1", schema.Tag{}, `unknown setting "minimum"; the settings are min, max, pattern, format, unique, enum, description, default and header`},
 		{"header=", schema.Tag{}, "header has no name; write header=Region"},
-		{"header=a b", schema.Tag{}, "header=a b: ' ' is not allowed in a header name; use letters, digits and -"},
 	} {
 		got, err := schema.ParseTag(reflect.StructTag(`schema:"` + test.tag + `"`))
 		if err != nil || test.err != "" {
@@ -57,24 +56,15 @@ func FuzzParseTag(f *testing.F) {
 		if strings.ContainsAny(text, "\"\\`") {
 			return // they would have to be escaped in a Go struct tag
 		}
-		tag, err := schema.ParseTag(reflect.StructTag(`schema:"` + text + `"`))
-		if err != nil {
-			return
-		}
-		for value, name := range map[any]string{"": "string", 0: "integer", 0.5: "number", false: "boolean", [1]int{}: "array"} {
-			made, err := tag.AddLimits(schema.OfType(name), false)
+		tag := reflect.StructTag(`schema:"` + text + `"`)
+		for _, value := range []any{"", 0, 0.5, false, [1]int{}} {
+			of := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeOf(value), Tag: tag}})
+			made, err := schema.Infer(of, schema.Input)
 			if err != nil {
 				continue
 			}
-			if tag.Default != nil {
-				preset, err := tag.DefaultJSON(made, reflect.TypeOf(value))
-				if err != nil {
-					continue
-				}
-				made = made.With("default", preset)
-			}
-			if _, err := schema.Compile(made.String()); err != nil {
-				t.Errorf("%q on a %s gives %s: %v", text, name, made, err)
+			if _, err := schema.Compile(made); err != nil {
+				t.Errorf("%q on a %T gives %s: %v", text, value, made, err)
 			}
 		}
 	})

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -18,8 +17,8 @@ import (
 type validation struct {
 	quiet    bool // stop at the first problem, without a message
 	failed   bool
-	problems []Problem
-	more     int
+	problems []string    // the first maxProblems, a line each
+	more     int         // number of further problems
 	work     int         // remaining budget, in bytes read; bounds the time that recursive schemas take
 	depth    int         // nesting depth in the value
 	expected expectation // set if the value itself is of the wrong kind
@@ -57,18 +56,25 @@ func (v *validation) passes(n *node, raw []byte, at *location) bool {
 
 // fail adds a problem. It calls message only if the message is needed.
 func (v *validation) fail(at *location, message func() string) {
-	v.report(func() Problem {
+	v.report(func() string {
 		text := message()
 		if at != nil && at.name {
 			text = "property name " + text
 		}
-		// A name or a pattern in the schema may contain a line break, but a problem is one line.
-		return Problem{at.path(), strings.ReplaceAll(text, "\n", `\n`)}
+		return problemLine(at.path(), text)
 	})
 }
 
+// problemLine returns the line of a problem. A name or a pattern in the schema may contain a line break.
+func problemLine(path strictjson.Path, message string) string {
+	if path != "" {
+		message = string(path) + ": " + message
+	}
+	return strings.ReplaceAll(message, "\n", `\n`)
+}
+
 // report adds a problem, unless it is already in the list.
-func (v *validation) report(problem func() Problem) {
+func (v *validation) report(problem func() string) {
 	v.failed = true
 	if v.quiet || len(v.problems) == maxProblems {
 		v.more++
@@ -150,7 +156,7 @@ func (v *validation) check(n *node, raw []byte, at *location) {
 		return
 	}
 	for _, l := range n.literals {
-		if !v.isOneOf(l, raw) {
+		if !l.forms[string(v.canonical(nil, raw))] {
 			v.mismatch(expectation{values: l.texts}, raw, at)
 			return
 		}
@@ -228,10 +234,10 @@ func (v *validation) failAlternatives(branches []*node, raw []byte, at *location
 		v.mismatch(all, raw, at)
 	default:
 		p := closest.problems[0]
-		if len(branches) > 1 && !strings.HasSuffix(p.Message, " alternatives)") {
-			p.Message += fmt.Sprintf(" (closest of %d alternatives)", len(branches))
+		if len(branches) > 1 && !strings.HasSuffix(p, " alternatives)") {
+			p += fmt.Sprintf(" (closest of %d alternatives)", len(branches))
 		}
-		v.report(func() Problem { return p })
+		v.report(func() string { return p })
 	}
 }
 
@@ -240,37 +246,6 @@ const (
 	maxListed   = 10 // names or values per message
 	maxShown    = 60 // bytes of a value or key in a message
 )
-
-// A Problem is a violation of the schema.
-type Problem struct {
-	Path    strictjson.Path // long keys are shortened
-	Message string          // such as "must be at most 100, got 250"
-}
-
-func (p Problem) line() string {
-	if p.Path == "" {
-		return p.Message
-	}
-	return string(p.Path) + ": " + p.Message
-}
-
-// A ValidationError has the problems of a value, in the order of the value.
-type ValidationError struct {
-	Problems []Problem // the first ten
-	More     int       // number of further problems
-}
-
-// Error returns one line per problem.
-func (e *ValidationError) Error() string {
-	var lines []string
-	for _, p := range e.Problems {
-		lines = append(lines, p.line())
-	}
-	if e.More > 0 {
-		lines = append(lines, "and "+count(e.More, "more problem", "more problems"))
-	}
-	return strings.Join(lines, "\n")
-}
 
 // A location is a part of the validated value, linked to its parent. nil is the whole value. Locations
 // stay on the stack; only problems need a path.
@@ -420,7 +395,7 @@ func (v *validation) checkObject(r *objectRules, raw []byte, at *location) {
 		switch {
 		case covered || r.additional == nil:
 		case r.additional.rejectsAll:
-			v.fail(&here, func() string { return r.unknownMessage(string(key)) })
+			v.fail(&here, func() string { return r.unknownMessage() })
 		default:
 			v.check(r.additional, value, &here)
 		}
@@ -461,20 +436,15 @@ func (v *validation) checkPresence(r *objectRules, raw []byte, at *location) {
 	}
 }
 
-func (r *objectRules) unknownMessage(key string) string {
-	names, hint := slices.Clone(r.propertyOrder), ""
-	for _, name := range r.propertyOrder {
-		if strings.EqualFold(name, key) {
-			hint = `; did you mean "` + name + `"?`
-		}
-	}
+func (r *objectRules) unknownMessage() string {
+	names := slices.Clone(r.propertyOrder)
 	for _, p := range r.patterns {
 		names = append(names, "names matching "+p.pattern.String())
 	}
 	if len(names) == 0 {
 		return "is not a known property; no properties are allowed"
 	}
-	return "is not a known property; known: " + list(names, ", ") + hint
+	return "is not a known property; known: " + list(names, ", ")
 }
 
 type textRules struct {
@@ -493,40 +463,21 @@ func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
 }
 
 func (v *validation) checkString(r *textRules, raw []byte, at *location) {
-	text := unquote(raw)
-	v.checkBounds(r.length, utf8.RuneCount(text), at, "character", "characters", nil)
-	if r.pattern != nil && !r.pattern.Match(text) {
+	text, _ := strictjson.Unquote(raw)
+	v.checkBounds(r.length, utf8.RuneCountInString(text), at, "character", "characters", nil)
+	if r.pattern != nil && !r.pattern.MatchString(text) {
 		v.fail(at, func() string { return "must match the pattern " + r.pattern.String() + ", got " + excerpt(raw) })
 	}
 	switch r.format {
 	case "date":
-		if _, err := time.Parse(time.DateOnly, string(text)); err != nil {
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
 			v.fail(at, func() string { return "must be a date such as 2006-01-02, got " + excerpt(raw) })
 		}
 	case "date-time":
-		if !isDateTime(string(text)) {
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
 			v.fail(at, func() string {
 				return "must be a date and time with an offset such as 2006-01-02T15:04:05Z, got " + excerpt(raw)
 			})
 		}
 	}
-}
-
-// isDateTime reports whether text is valid RFC 3339. Unlike package time, it refuses an hour of one
-// digit, a comma before the fraction and invalid offsets.
-func isDateTime(text string) bool {
-	if _, err := time.Parse(time.RFC3339, text); err != nil || text[13] != ':' || strings.Contains(text, ",") {
-		return false
-	}
-	offset := text[len(text)-6:]
-	return strings.HasSuffix(text, "Z") || offset[1:3] < "24" && offset[4:] < "60"
-}
-
-// unquote returns the text of a valid JSON string. Without escapes it is a slice of raw.
-func unquote(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1]
-	}
-	text, _ := strictjson.Unquote(raw)
-	return []byte(text)
 }

@@ -88,42 +88,10 @@ func newLiterals(values []*part) *literals {
 	return l
 }
 
-func (v *validation) isOneOf(l *literals, raw []byte) bool {
-	if kindOf(raw)&(arrayKind|objectKind) != 0 {
-		return l.forms[string(v.canonical(nil, raw))]
-	}
-	var buf [64]byte // stays on the stack, because it is not passed to a recursive function
-	return l.forms[string(appendScalar(buf[:0], raw))]
-}
-
 // canonical appends the canonical form of a value. Equal values have the same form, such as 1.0 and
 // 1e0, or objects with their members in another order.
 func (v *validation) canonical(dst, raw []byte) []byte {
 	var forms [][]byte
-	switch kindOf(raw) {
-	case arrayKind:
-		_ = strictjson.Elements(raw, func(item []byte) error {
-			forms = append(forms, v.canonical(nil, item))
-			return v.stopIfDone()
-		})
-	case objectKind:
-		_ = strictjson.Members(raw, func(key, value []byte) error {
-			forms = append(forms, v.canonical(appendWithLength(nil, key), value))
-			return v.stopIfDone()
-		})
-		slices.SortFunc(forms, bytes.Compare)
-	default:
-		return appendScalar(dst, raw)
-	}
-	v.spend(len(raw))
-	dst = append(dst, raw[0])
-	for _, form := range forms {
-		dst = append(append(dst, form...), ',')
-	}
-	return append(dst, raw[len(raw)-1])
-}
-
-func appendScalar(dst, raw []byte) []byte {
 	switch kindOf(raw) {
 	case numberKind:
 		var buf [32]byte
@@ -133,13 +101,32 @@ func appendScalar(dst, raw []byte) []byte {
 		}
 		return strconv.AppendInt(append(append(dst, d.Digits...), 'e'), int64(d.Exponent), 10)
 	case stringKind:
-		return appendWithLength(dst, unquote(raw))
+		text, _ := strictjson.Unquote(raw)
+		return appendWithLength(dst, text)
+	case arrayKind:
+		_ = strictjson.Elements(raw, func(item []byte) error {
+			forms = append(forms, v.canonical(nil, item))
+			return v.stopIfDone()
+		})
+	case objectKind:
+		_ = strictjson.Members(raw, func(key, value []byte) error {
+			forms = append(forms, v.canonical(appendWithLength(nil, string(key)), value))
+			return v.stopIfDone()
+		})
+		slices.SortFunc(forms, bytes.Compare)
+	default:
+		return append(dst, raw...)
 	}
-	return append(dst, raw...)
+	v.spend(len(raw))
+	dst = append(dst, raw[0])
+	for _, form := range forms {
+		dst = append(append(dst, form...), ',')
+	}
+	return append(dst, raw[len(raw)-1])
 }
 
 // appendWithLength appends the text after its length, so that the result is unambiguous.
-func appendWithLength(dst, text []byte) []byte {
+func appendWithLength(dst []byte, text string) []byte {
 	dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 	return append(append(dst, ':'), text...)
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,11 +35,12 @@ type httpServer struct {
 func (p *program) newServe() *cobra.Command {
 	s := &httpServer{program: p}
 	cmd := &cobra.Command{
-		Use:     "serve",
-		Short:   "Serve MCP over HTTP",
-		Long:    s.long(),
-		Example: s.examples(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), p.errOut) },
+		Use:   "serve",
+		Short: "Serve MCP over HTTP",
+		Long:  s.long(),
+		Example: "  export " + s.keyVariable() + "=$(openssl rand -hex 32)\n  " + p.Name + " serve\n  " + p.Name + " serve --addr :8181\n  " +
+			p.Name + " serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp",
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, p.errOut) },
 	}
 	s.addServeFlags(cmd)
 	p.addFlags(cmd)
@@ -48,46 +48,29 @@ func (p *program) newServe() *cobra.Command {
 }
 
 func (s *httpServer) long() string {
-	keys := `On a loopback address such as 127.0.0.1, every program on this machine may call the server; web
-pages may call it only if they are served from this machine or allowed with --allow-origin. To require API
-keys, set ` + s.keyVariable() + ` to a key of at least 16 characters, or to several separated by commas.
-Callers send a key as X-Api-Token or as Authorization: Bearer. On other addresses, keys or --behind-proxy
-are required.`
-	if s.KeysRequired {
-		keys = s.keyVariable() + ` must be set to a key of at least 16 characters, or to several separated by
-commas. Callers send a key as X-Api-Token or as Authorization: Bearer.`
+	must, without := "must", ""
+	if !s.KeysRequired {
+		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1, unless --behind-proxy is
+given: every program on this machine may call the server, and web pages may if they are served from this
+machine or allowed with --allow-origin.`
 	}
 	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. Calls in flight then have --grace to
 finish. A second signal ends the process immediately.
 
-` + keys + ` serve has no TLS: use a proxy on untrusted networks.
+` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
+Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + ` serve has no TLS: use a proxy
+on untrusted networks.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
 questions. By default each process has a random key.`
 }
 
-func (s *httpServer) examples() string {
-	const newKey = "=$(openssl rand -hex 32)"
-	lines := []string{s.Name + " serve", s.keyVariable() + newKey + " " + s.Name + " serve --addr :8181"}
-	if s.KeysRequired {
-		lines = []string{"export " + s.keyVariable() + newKey, s.Name + " serve", s.Name + " serve --addr :8181"}
-	}
-	lines = append(lines,
-		s.Name+" serve --addr :8181 --behind-proxy --public-url https://mcp.example.com/mcp",
-		s.Name+" serve --allow-origin https://app.example.com")
-	return "  " + strings.Join(lines, "\n  ")
-}
-
 func (s *httpServer) addServeFlags(cmd *cobra.Command) {
-	proxy := "a proxy handles TLS and authentication: allow any address without keys"
-	if s.KeysRequired {
-		proxy = "a proxy handles TLS: allow any address; keys are still required"
-	}
 	s.listen, s.handler = mcphttp.ServeOptions{}.WithDefaults(), mcphttp.Options{}.WithDefaults()
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
-	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, proxy)
+	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, "a proxy handles TLS, and authentication if the server has no keys: allow any address")
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
@@ -111,8 +94,9 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
 }
 
-func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
-	if err := s.check(); err != nil {
+func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
+	ctx := cmd.Context()
+	if err := s.check(cmd); err != nil {
 		return err
 	}
 	if err := s.addKeys(); err != nil {
@@ -147,18 +131,13 @@ func (s *httpServer) run(ctx context.Context, errOut io.Writer) error {
 	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
 }
 
-func (s *httpServer) check() error {
-	for _, flag := range []struct {
-		name  string
-		value int64
-	}{
-		{"max-sessions", int64(s.handler.MaxSessions)}, {"max-calls", int64(s.handler.MaxCalls)}, {"max-streams", int64(s.handler.MaxStreams)},
-		{"client-share", int64(s.handler.ClientShare)}, {"max-connections", int64(s.listen.MaxConns)},
-		{"session-idle", int64(s.handler.SessionIdle)}, {"keep-alive", int64(s.handler.KeepAlive)}, {"write-timeout", int64(s.handler.WriteTimeout)},
-		{"header-timeout", int64(s.listen.HeaderTimeout)}, {"body-timeout", int64(s.listen.BodyTimeout)}, {"idle-timeout", int64(s.listen.Idle)},
+func (s *httpServer) check(cmd *cobra.Command) error {
+	for _, name := range []string{
+		"max-sessions", "max-calls", "max-streams", "client-share", "max-connections",
+		"session-idle", "keep-alive", "write-timeout", "header-timeout", "body-timeout", "idle-timeout",
 	} {
-		if flag.value <= 0 {
-			return terminal.Usagef("--%s must be more than 0", flag.name)
+		if value := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(value, "-") || strings.HasPrefix(value, "0") {
+			return terminal.Usagef("--%s must be more than 0", name)
 		}
 	}
 	s.listen.WriteTimeout = s.handler.WriteTimeout
@@ -232,18 +211,15 @@ func hostOf(publicURL string) (string, error) {
 
 func (s *httpServer) addKeys() error {
 	text, ok := os.LookupEnv(s.keyVariable())
-	if !ok && s.KeysRequired {
+	switch {
+	case !ok && s.KeysRequired:
 		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
-	}
-	if !ok {
+	case !ok:
 		return nil
 	}
 	gate, err := auth.Keys(s.Name, strings.Split(text, ","))
-	switch {
-	case err != nil && s.KeysRequired:
+	if err != nil {
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
-	case err != nil:
-		return fmt.Errorf("%s: %w, or unset it", s.keyVariable(), err)
 	}
 	s.listen.Gates = append(s.listen.Gates, gate)
 	return nil
@@ -345,21 +321,18 @@ func (s sizeFlag[T]) Set(text string) error {
 	for i, unit := range []string{"kib", "mib", "gib"} {
 		if before, ok := strings.CutSuffix(number, unit); ok {
 			number, shift = strings.TrimSpace(before), 10*(i+1)
-			break
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	bytes := n << shift
-	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && (bytes>>shift != n || int64(T(bytes)) != bytes):
+	switch bytes := n << shift; {
+	case err != nil || n <= 0:
+		return errors.New("a size is a number of bytes above 0, such as 1048576, 64KiB or 1MiB")
+	case bytes>>shift != n || int64(T(bytes)) != bytes:
 		return errors.New("too large")
-	case err != nil:
-		return errors.New("a size is a number of bytes, such as 1048576, 64KiB or 1MiB")
-	case n <= 0:
-		return errors.New("a size must be more than 0")
+	default:
+		*s.to = T(bytes)
+		return nil
 	}
-	*s.to = T(bytes)
-	return nil
 }
 
 func (s sizeFlag[T]) String() string {

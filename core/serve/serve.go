@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -311,9 +312,7 @@ func (t *inProcess) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.program.addFlags(cmd)
 }
 
-func (t *inProcess) Servers() []string { return nil }
-
-func (t *inProcess) Find(words []string, dash int, _ mcpcli.Shape) (*mcpcli.Server, []string, error) {
+func (t *inProcess) Find(words []string, dash int) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("%s calls only itself; to call another server, run petrock call", t.program.Name)
 	}
@@ -336,4 +335,46 @@ func (t *inProcess) connect(ctx context.Context, o client.Options) (*client.Clie
 		return nil, nil, errors.Join(err, end())
 	}
 	return c, func() error { return errors.Join(c.Close(), end()) }, nil
+}
+
+// logFlags are the logging flags of the commands mcp and serve.
+type logFlags struct {
+	level, format string
+	arguments     bool
+}
+
+func (l *logFlags) add(cmd *cobra.Command, level string) {
+	flags := cmd.Flags()
+	flags.StringVar(&l.level, "log-level", level, "log level: debug, info (a line for each call), warn or error")
+	flags.StringVar(&l.format, "log-format", "text", "log format: text or json")
+	flags.BoolVar(&l.arguments, "log-arguments", false, "also log the arguments of calls, which may be private")
+}
+
+// open returns the log, and makes it the default logger.
+func (l *logFlags) open(errOut io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.level)); err != nil {
+		return nil, terminal.Usagef("--log-level %q: use debug, info, warn or error", l.level)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	var log *slog.Logger
+	switch l.format {
+	case "text":
+		log = slog.New(slog.NewTextHandler(errOut, o))
+	case "json":
+		log = slog.New(slog.NewJSONHandler(errOut, o))
+	default:
+		return nil, terminal.Usagef("--log-format %q: use text or json", l.format)
+	}
+	slog.SetDefault(log)
+	return log, nil
+}
+
+// announce prints a line, or logs it if the log format is JSON.
+func (l *logFlags) announce(log *slog.Logger, errOut io.Writer, name, line string) {
+	if l.format == "json" {
+		log.Info(line)
+		return
+	}
+	fmt.Fprintf(errOut, "%s: %s\n", name, line)
 }

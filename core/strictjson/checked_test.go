@@ -81,7 +81,7 @@ func agreeOnDecoding(t testing.TB, data []byte) {
 	if Check(data) != nil {
 		return
 	}
-	d := NewDecoder(reflect.TypeFor[tree]())
+	d := new(Decoder)
 	var one tree
 	err := d.Decode(data, &one)
 	within := append(append([]byte(`{"x":[`), data...), `],"name":"n"}`...)
@@ -92,7 +92,7 @@ func agreeOnDecoding(t testing.TB, data []byte) {
 		X    []tree `json:"x"`
 		Name string `json:"name"`
 	}
-	if insideErr := NewDecoder(reflect.TypeOf(list)).Decode(within, &list); (insideErr == nil) != (err == nil) || err == nil && (list.Name != "n" || !reflect.DeepEqual(list.X, []tree{one})) {
+	if insideErr := new(Decoder).Decode(within, &list); (insideErr == nil) != (err == nil) || err == nil && (list.Name != "n" || !reflect.DeepEqual(list.X, []tree{one})) {
 		t.Fatalf("%s\n%+v, %v", within, list, insideErr)
 	}
 }

@@ -1,265 +1,332 @@
 package strictjson
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// A Decoder decodes JSON into values of one type. Its first use inspects the type, which is slow, so
-// keep a Decoder for further calls. It is safe for concurrent use.
+// A Decoder decodes JSON into Go values. It keeps what it has found out about struct types, so use one
+// Decoder for many values. The zero value is ready to use, also concurrently.
 type Decoder struct {
-	target reflect.Type
-	exact  bool
-	once   sync.Once // sets decode
-	decode decodeFunc
+	// Exact is for data that [Marshal] encoded from the same type, possibly in an earlier build. An
+	// unknown key is an error, and so is a missing one, unless its field is a pointer or has omitempty
+	// or omitzero. Null is accepted only where Marshal writes it. An array must have its exact length.
+	// These rules apply at every depth, except in types with an UnmarshalJSON or UnmarshalText method.
+	// The [*TypeError] has the unknown and missing keys.
+	Exact bool
+
+	structs sync.Map // *structType by reflect.Type
 }
 
-// NewDecoder returns a decoder for values of type t.
-func NewDecoder(t reflect.Type) *Decoder { return &Decoder{target: t} }
-
-// NewExactDecoder returns a decoder for data that [Marshal] encoded from a t, possibly in an earlier
-// build. It is stricter than [NewDecoder]. An unknown key is an error, and so is a missing one, unless
-// its field is a pointer or has omitempty or omitzero. Null is accepted only where Marshal writes it.
-// An array must have its exact length. These rules apply at every depth, except in types with an
-// UnmarshalJSON or UnmarshalText method. The [*TypeError] has the unknown and missing keys.
-func NewExactDecoder(t reflect.Type) *Decoder { return &Decoder{target: t, exact: true} }
-
-// Decode decodes data into v, a pointer to the decoder's type. It works like encoding/json, with the
-// rules of this package, and these differences: integers accept 3.0 and 3e2, []byte accepts only a
-// base64 string, json.Number accepts only a number, and the old value of an interface is replaced.
-// Unknown keys are ignored. Decode returns an [*Error] for invalid JSON, and a [*TypeError] for JSON
-// that does not match the type; v may then be partly filled.
+// Decode decodes data into v, a pointer. It works like encoding/json, with the rules of this package,
+// and these differences: integers accept 3.0 and 3e2, []byte accepts only a base64 string, json.Number
+// accepts only a number, and the old value of an interface is replaced. Unknown keys are ignored.
+// Decode returns an [*Error] for invalid JSON, and a [*TypeError] for JSON that does not match the type;
+// v may then be partly filled.
 func (d *Decoder) Decode(data []byte, v any) error {
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return fmt.Errorf("decode into %T: must be a non-nil pointer", v)
+	}
 	if err := Check(data); err != nil {
 		return err
 	}
-	d.once.Do(func() { d.decode = newDecoders(d.exact).forType(d.target) })
-	_, err := d.decode(data, skipSpace(data, 0), reflect.ValueOf(v).Elem())
+	_, err := d.value(data, skipSpace(data, 0), p.Elem())
 	return err
 }
 
 // Unmarshal decodes data into v, a pointer, see [Decoder.Decode].
-func Unmarshal(data []byte, v any) error {
-	p := reflect.TypeOf(v)
-	if p == nil || p.Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {
-		return fmt.Errorf("decode into %T: must be a non-nil pointer", v)
-	}
-	return NewDecoder(p.Elem()).Decode(data, v)
-}
+func Unmarshal(data []byte, v any) error { return new(Decoder).Decode(data, v) }
 
-// A decodeFunc decodes the valid JSON value at data[at] into v, and returns where the value ends.
-type decodeFunc func(data []byte, at int, v reflect.Value) (int, error)
-
-// wholeValue returns a decodeFunc that passes the raw value to decode.
-func wholeValue(decode func(raw []byte, v reflect.Value) error) decodeFunc {
-	return func(data []byte, at int, v reflect.Value) (int, error) {
-		end := skip(data, at)
-		return end, decode(data[at:end], v)
-	}
-}
-
-// decoders caches the decoders of one type and its parts.
-type decoders struct {
-	cache map[reflect.Type]*decodeFunc
-	exact bool // see NewExactDecoder
-}
-
-func newDecoders(exact bool) decoders { return decoders{map[reflect.Type]*decodeFunc{}, exact} }
-
-func (p decoders) forType(t reflect.Type) decodeFunc {
-	if d, ok := p.cache[t]; ok {
-		// The type is recursive: *d is not set yet.
-		return func(data []byte, at int, v reflect.Value) (int, error) { return (*d)(data, at, v) }
-	}
-	d := new(decodeFunc)
-	p.cache[t] = d
-	*d = p.newFor(t)
-	return *d
-}
-
-func hasUnmarshaler(t reflect.Type) bool {
-	return implements[json.Unmarshaler](t) || implements[encoding.TextUnmarshaler](t)
-}
-
-// implements reports whether a pointer to t implements I.
-func implements[I any](t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[I]())
-}
-
-func (p decoders) newFor(t reflect.Type) decodeFunc {
-	hasMarshaler := implements[json.Marshaler](t) || implements[encoding.TextMarshaler](t)
-	switch {
-	case t.Kind() == reflect.Pointer:
-		return acceptNull(true, decodePointer(p.forType(t.Elem())))
-	case implements[json.Unmarshaler](t):
-		return wholeValue(decodeUnmarshaler)
-	case p.exact && t.Kind() != reflect.Interface && hasMarshaler && !hasUnmarshaler(t):
-		return newDecoders(false).forType(t) // its keys are not known
-	case p.exact && hasUnmarshaler(t) && implements[json.Marshaler](t):
-		return acceptNull(false, wholeValue(decodeText))
-	case hasUnmarshaler(t):
-		return p.nonNull(wholeValue(decodeText))
-	case t == reflect.TypeFor[json.Number]():
-		return p.nonNull(wholeValue(decodeNumber))
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return p.nonNull(wholeValue(decodeBool))
-	case reflect.String:
-		return p.nonNull(wholeValue(decodeString))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return p.nonNull(wholeValue(decodeInt))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return p.nonNull(wholeValue(decodeUint))
-	case reflect.Float32, reflect.Float64:
-		return p.nonNull(wholeValue(decodeFloat))
-	case reflect.Struct:
-		return p.nonNull(p.decodeStruct(p.fields(t)))
-	case reflect.Map:
-		return acceptNull(true, decodeMap(t, p.forType(t.Elem())))
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 && !hasUnmarshaler(t.Elem()) {
-			return acceptNull(true, wholeValue(decodeBytes))
-		}
-		return acceptNull(true, decodeSlice(p.forType(t.Elem())))
-	case reflect.Array:
-		return p.nonNull(p.decodeArray(p.forType(t.Elem())))
-	case reflect.Interface:
-		return wholeValue(decodeAny)
-	}
-	return wholeValue(func([]byte, reflect.Value) error {
-		return &TypeError{Msg: "cannot be decoded into " + t.String()}
-	})
-}
-
-// nonNull returns the decoder of a type that Marshal never encodes as null. Only an exact decoder
-// refuses null, as d does.
-func (p decoders) nonNull(d decodeFunc) decodeFunc {
-	if p.exact {
-		return d
-	}
-	return acceptNull(false, d)
-}
-
-// acceptNull returns a decoder that accepts null, which clears the value or leaves it unchanged.
-func acceptNull(clear bool, d decodeFunc) decodeFunc {
-	return func(data []byte, at int, v reflect.Value) (int, error) {
-		if data[at] != 'n' {
-			return d(data, at, v)
-		}
-		if clear {
-			v.SetZero()
-		}
-		return at + len("null"), nil
-	}
-}
-
-func decodePointer(elem decodeFunc) decodeFunc {
-	return func(data []byte, at int, v reflect.Value) (int, error) {
+// value decodes the valid JSON value at data[at] into v, and returns where the value ends.
+func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err error) {
+	kind, isNull, afterNull := v.Kind(), data[at] == 'n', at+len("null")
+	if kind == reflect.Pointer && !isNull {
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
-		return elem(data, at, v.Elem())
+		return d.value(data, at, v.Elem())
 	}
+	if kind == reflect.Struct || v.Type().PkgPath() != "" { // other types have no methods
+		switch u := v.Addr().Interface().(type) {
+		case json.Unmarshaler:
+			end = skip(data, at)
+			return end, asTypeError(u.UnmarshalJSON(data[at:end]))
+		case encoding.TextUnmarshaler:
+			_, marshalsJSON := u.(json.Marshaler)
+			if isNull && (marshalsJSON || !d.Exact) {
+				return afterNull, nil
+			}
+			end = skip(data, at)
+			text, ok := Unquote(data[at:end])
+			if !ok {
+				return end, typeMismatch("a string", data[at:end])
+			}
+			return end, asTypeError(u.UnmarshalText([]byte(text)))
+		case json.Marshaler, encoding.TextMarshaler:
+			if d.Exact {
+				d = new(Decoder) // the keys of the type are not known
+			}
+		}
+	}
+	switch kind {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+		if isNull {
+			v.SetZero()
+			return afterNull, nil
+		}
+	default:
+		if isNull && !d.Exact {
+			return afterNull, nil
+		}
+	}
+	switch kind {
+	case reflect.Struct:
+		return d.structure(data, at, v)
+	case reflect.Map:
+		return d.mapping(data, at, v)
+	case reflect.Array:
+		return d.list(data, at, v)
+	case reflect.Slice:
+		if elem := v.Type().Elem(); elem.Kind() != reflect.Uint8 || hasUnmarshaler(elem) {
+			return d.list(data, at, v)
+		}
+	}
+	end = skip(data, at)
+	return end, decodeScalar(data[at:end], v)
 }
 
-func decodeUnmarshaler(raw []byte, v reflect.Value) error {
-	return asTypeError(v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw))
+func hasUnmarshaler(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-func decodeText(raw []byte, v reflect.Value) error {
-	text, ok := Unquote(raw)
+func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {
+	if data[at] != '{' {
+		return at, typeMismatch("an object", data[at:])
+	}
+	s := d.structType(v.Type())
+	next := 0  // keys are usually in the order of the fields
+	found := 0 // number of required keys
+	end, err := walk(data, at, func(key []byte, i int) (int, error) {
+		if next >= len(s.fields) || s.fields[next].name != string(key) {
+			known, ok := s.byName[string(key)]
+			if !ok && d.Exact {
+				return i, s.keyError(data, at)
+			}
+			if !ok {
+				return skip(data, i), nil
+			}
+			next = known
+		}
+		f := &s.fields[next]
+		next++
+		if f.required {
+			found++
+		}
+		end, err := i, error(nil)
+		if f.quoted {
+			end, err = d.quoted(data, i, f.valueIn(v))
+		} else {
+			end, err = d.value(data, i, f.valueIn(v))
+		}
+		if err != nil {
+			err = prefixPath(Path("").Key(string(key)), err)
+		}
+		return end, err
+	})
+	if err == nil && d.Exact && found < s.required {
+		err = s.keyError(data, at)
+	}
+	return end, err
+}
+
+func (d *Decoder) mapping(data []byte, at int, v reflect.Value) (int, error) {
+	if data[at] != '{' {
+		return at, typeMismatch("an object", data[at:])
+	}
+	t := v.Type()
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(t))
+	}
+	k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+	return walk(data, at, func(key []byte, at int) (int, error) {
+		k.SetZero()
+		e.SetZero()
+		err := decodeKey(string(key), k)
+		end := at
+		if err == nil {
+			end, err = d.value(data, at, e)
+		}
+		if err != nil {
+			return end, prefixPath(Path("").Key(string(key)), err)
+		}
+		v.SetMapIndex(k, e)
+		return end, nil
+	})
+}
+
+func decodeKey(text string, k reflect.Value) error {
+	if u, ok := k.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return asTypeError(u.UnmarshalText([]byte(text)))
+	}
+	switch {
+	case k.Kind() == reflect.String:
+		k.SetString(text)
+		return nil
+	case k.CanInt():
+		if n, err := strconv.ParseInt(text, 10, k.Type().Bits()); err == nil {
+			k.SetInt(n)
+			return nil
+		}
+	case k.CanUint():
+		if n, err := strconv.ParseUint(text, 10, k.Type().Bits()); err == nil {
+			k.SetUint(n)
+			return nil
+		}
+	}
+	return &TypeError{Msg: "the key does not fit in " + k.Type().String()}
+}
+
+// list decodes into a slice, or into an array, whose length does not change.
+func (d *Decoder) list(data []byte, at int, v reflect.Value) (int, error) {
+	if data[at] != '[' {
+		return at, typeMismatch("an array", data[at:])
+	}
+	isSlice := v.Kind() == reflect.Slice
+	if isSlice {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	}
+	n := 0
+	end, err := walk(data, at, func(_ []byte, at int) (int, error) {
+		n++
+		if isSlice {
+			v.Grow(1)
+			v.SetLen(n)
+		}
+		if n > v.Len() {
+			return skip(data, at), nil
+		}
+		end, err := d.value(data, at, v.Index(n-1))
+		if err != nil {
+			err = prefixPath(Path("").Index(n-1), err)
+		}
+		return end, err
+	})
+	if err == nil && d.Exact && n != v.Len() {
+		err = &TypeError{Msg: fmt.Sprintf("must have %d elements, has %d", v.Len(), n)}
+	}
+	for ; n < v.Len(); n++ {
+		v.Index(n).SetZero()
+	}
+	return end, err
+}
+
+// quoted decodes a field with the json option string.
+func (d *Decoder) quoted(data []byte, at int, v reflect.Value) (int, error) {
+	if data[at] == 'n' {
+		return d.value(data, at, v)
+	}
+	end := skip(data, at)
+	unquoted, ok := Unquote(data[at:end])
 	if !ok {
-		return typeMismatch("a string", raw)
+		return at, typeMismatch("a string", data[at:])
 	}
-	return asTypeError(v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
+	text := []byte(unquoted)
+	if err := Check(text); err != nil {
+		return end, &TypeError{Msg: "must contain a JSON value: " + err.Error()}
+	}
+	if isSpace(text[0]) || isSpace(text[len(text)-1]) {
+		return end, &TypeError{Msg: "must contain a JSON value without space around it"}
+	}
+	_, err := d.value(text, 0, v)
+	return end, err
 }
 
-func decodeBool(raw []byte, v reflect.Value) error {
-	if raw[0] != 't' && raw[0] != 'f' {
-		return typeMismatch("a boolean", raw)
+// prefixPath adds a step to the start of the path of an error.
+func prefixPath(step Path, err error) error {
+	e, ok := errors.AsType[*TypeError](err)
+	if !ok {
+		return err
 	}
-	v.SetBool(raw[0] == 't')
+	return &TypeError{Path: step.Join(e.Path), Msg: e.Msg, Unknown: e.Unknown, Missing: e.Missing}
+}
+
+// decodeScalar decodes a value into a basic type, a []byte or an interface.
+func decodeScalar(raw []byte, v reflect.Value) error {
+	switch kind := v.Kind(); {
+	case kind == reflect.Interface:
+		// encoding/json is strict enough here, because the value has no struct fields.
+		v.SetZero()
+		return asTypeError(json.Unmarshal(raw, v.Addr().Interface()))
+	case kind == reflect.Bool:
+		if raw[0] != 't' && raw[0] != 'f' {
+			return typeMismatch("a boolean", raw)
+		}
+		v.SetBool(raw[0] == 't')
+	case v.Type() == reflect.TypeFor[json.Number]():
+		if !isNumber(raw) {
+			return typeMismatch("a number", raw)
+		}
+		v.SetString(string(raw))
+	case kind == reflect.String:
+		text, ok := Unquote(raw)
+		if !ok {
+			return typeMismatch("a string", raw)
+		}
+		v.SetString(text)
+	case kind == reflect.Slice:
+		text, ok := Unquote(raw)
+		if !ok {
+			return typeMismatch("a base64 string", raw)
+		}
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return &TypeError{Msg: "must be standard base64: " + err.Error()}
+		}
+		v.SetBytes(b)
+	case v.CanInt() || v.CanUint() || v.CanFloat():
+		return decodeNumber(raw, v)
+	default:
+		return &TypeError{Msg: "cannot be decoded into " + v.Type().String()}
+	}
 	return nil
 }
 
-func decodeString(raw []byte, v reflect.Value) error {
-	text, ok := Unquote(raw)
-	if !ok {
-		return typeMismatch("a string", raw)
-	}
-	v.SetString(text)
-	return nil
-}
-
-func decodeNumber(raw []byte, v reflect.Value) error {
-	if !isNumber(raw) {
+func decodeNumber(raw []byte, v reflect.Value) (err error) {
+	if !isNumber(raw) && v.CanFloat() {
 		return typeMismatch("a number", raw)
 	}
-	v.SetString(string(raw))
-	return nil
-}
-
-func decodeInt(raw []byte, v reflect.Value) error {
 	if !isNumber(raw) {
 		return typeMismatch("an integer", raw)
 	}
-	n, err := strconv.ParseInt(integerText(raw), 10, 64)
-	if err != nil || v.OverflowInt(n) {
-		return overflowError(raw, v.Type())
+	bits := v.Type().Bits()
+	switch {
+	case v.CanInt():
+		var n int64
+		n, err = strconv.ParseInt(integerText(raw), 10, bits)
+		v.SetInt(n)
+	case v.CanUint():
+		var n uint64
+		n, err = strconv.ParseUint(integerText(raw), 10, bits)
+		v.SetUint(n)
+	default:
+		var f float64
+		f, err = strconv.ParseFloat(string(raw), bits)
+		v.SetFloat(f)
 	}
-	v.SetInt(n)
-	return nil
-}
-
-func decodeUint(raw []byte, v reflect.Value) error {
-	if !isNumber(raw) {
-		return typeMismatch("an integer", raw)
-	}
-	n, err := strconv.ParseUint(integerText(raw), 10, 64)
-	if err != nil || v.OverflowUint(n) {
-		return overflowError(raw, v.Type())
-	}
-	v.SetUint(n)
-	return nil
-}
-
-func decodeFloat(raw []byte, v reflect.Value) error {
-	if !isNumber(raw) {
-		return typeMismatch("a number", raw)
-	}
-	f, err := strconv.ParseFloat(string(raw), v.Type().Bits())
 	if err != nil {
-		return overflowError(raw, v.Type())
+		return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", Clip(string(raw), 40), v.Type())}
 	}
-	v.SetFloat(f)
-	return nil
-}
-
-// decodeAny decodes into an interface. encoding/json is strict enough here, because the value has no
-// struct fields.
-func decodeAny(raw []byte, v reflect.Value) error {
-	v.SetZero()
-	return asTypeError(json.Unmarshal(raw, v.Addr().Interface()))
-}
-
-func decodeBytes(raw []byte, v reflect.Value) error {
-	text, ok := Unquote(raw)
-	if !ok {
-		return typeMismatch("a base64 string", raw)
-	}
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return &TypeError{Msg: "must be standard base64: " + err.Error()}
-	}
-	v.SetBytes(b)
 	return nil
 }
 
@@ -269,10 +336,6 @@ func isNumber(raw []byte) bool {
 
 func typeMismatch(want string, raw []byte) error {
 	return &TypeError{Msg: "must be " + want + ", got " + Describe(raw)}
-}
-
-func overflowError(raw []byte, t reflect.Type) error {
-	return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", Clip(string(raw), 40), t)}
 }
 
 // asTypeError converts the error of another decoder to a [*TypeError].
@@ -304,4 +367,171 @@ func Describe(raw []byte) string {
 func TypeName(raw []byte) string {
 	name := Describe(raw)
 	return name[strings.LastIndexByte(name, ' ')+1:]
+}
+
+// A Field is a struct field with a JSON key.
+type Field struct {
+	reflect.StructField // Index includes embedded structs
+	Claim
+}
+
+// A Claim is the JSON key that a struct field asks for, with its options. If several fields ask for the
+// same key, [Dominant] decides which one gets it.
+type Claim struct {
+	Key      string
+	Depth    int  // 1 for a field of the struct itself, and 1 more for each embedded struct around it
+	Tagged   bool // the json tag sets the key
+	Quoted   bool // the json tag has the option string
+	Omits    bool // the json tag has the option omitempty or omitzero
+	Indirect bool // the field is in an embedded pointer
+}
+
+// ParseTag parses the json tag of a field. name is its Go name. Only basic types are quotable.
+func ParseTag(tag, name string, quotable bool) Claim {
+	key, options, _ := strings.Cut(tag, ",")
+	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
+	for option := range strings.SplitSeq(options, ",") {
+		c.Omits = c.Omits || option == "omitempty" || option == "omitzero"
+		c.Quoted = c.Quoted || option == "string" && quotable
+	}
+	return c
+}
+
+// Dominant returns the fields that get their key, by the rule of encoding/json: of several fields with
+// the same key, the least embedded one gets it, or else the only tagged one, or else none.
+func Dominant[F any](fields []F, claim func(F) Claim) []F {
+	var found []F
+	for i, field := range fields {
+		c := claim(field)
+		loses := func(other F) bool {
+			o := claim(other)
+			return o.Key == c.Key && (o.Depth < c.Depth || o.Depth == c.Depth && (o.Tagged || !c.Tagged))
+		}
+		if !slices.ContainsFunc(fields[:i], loses) && !slices.ContainsFunc(fields[i+1:], loses) {
+			found = append(found, field)
+		}
+	}
+	return found
+}
+
+// Fields returns the fields of the struct type t in order, one for each key. Fields of an embedded
+// pointer to an unexported struct can be encoded but not decoded. Fields returns them only if encoding
+// is true.
+func Fields(t reflect.Type, encoding bool) []Field {
+	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, encoding)
+	return Dominant(all, func(f Field) Claim { return f.Claim })
+}
+
+// appendFields appends the fields of t and of its embedded structs. outer is the field that embeds t,
+// and parents are the types that do.
+func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect.Type, encoding bool) []Field {
+	if slices.Contains(parents, t) {
+		return fields
+	}
+	parents = append(slices.Clip(parents), t)
+	for i := range t.NumField() {
+		f := Field{StructField: t.Field(i)}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		pointer := f.Type.Kind() == reflect.Pointer
+		// An unexported embedded struct still promotes its exported fields, but a pointer to it
+		// cannot be set.
+		promotes := f.Anonymous && inner.Kind() == reflect.Struct
+		tag := f.Tag.Get("json")
+		if tag == "-" || !f.IsExported() && (!promotes || pointer && !encoding) {
+			continue
+		}
+		f.Claim = ParseTag(tag, f.Name, isQuotable(inner.Kind()))
+		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
+		if len(outer.Index) > 0 {
+			f.Index = append(slices.Clip(outer.Index), i)
+		}
+		switch {
+		case promotes && !f.Tagged:
+			f.Indirect = f.Indirect || pointer
+			fields = appendFields(fields, inner, f, parents, encoding)
+		case f.IsExported():
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func isQuotable(kind reflect.Kind) bool {
+	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
+}
+
+// A structType is a struct type to decode into.
+type structType struct {
+	fields   []field
+	byName   map[string]int // indexes of fields
+	required int            // number of required fields
+}
+
+type field struct {
+	name     string
+	index    []int // through embedded structs
+	quoted   bool  // the json tag has the option string
+	required bool  // Marshal always writes the field: no omitempty, omitzero or pointer
+}
+
+func (d *Decoder) structType(t reflect.Type) *structType {
+	if s, ok := d.structs.Load(t); ok {
+		return s.(*structType)
+	}
+	s := &structType{byName: map[string]int{}}
+	for i, f := range Fields(t, false) {
+		required := !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
+		s.fields = append(s.fields, field{f.Key, f.Index, f.Quoted, required})
+		s.byName[f.Key] = i
+		if required {
+			s.required++
+		}
+	}
+	d.structs.Store(t, s)
+	return s
+}
+
+// valueIn returns the field in v. It allocates embedded pointers on the way.
+func (f *field) valueIn(v reflect.Value) reflect.Value {
+	for i, at := range f.index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(at)
+	}
+	return v
+}
+
+// keyError returns the error for the object at data[at], with all its unknown and missing keys.
+func (s *structType) keyError(data []byte, at int) error {
+	const limit = 10 // keys in the message
+	e := &TypeError{}
+	present := map[string]bool{}
+	var parts []string
+	_, _ = walk(data, at, func(key []byte, i int) (int, error) {
+		name := string(key)
+		present[name] = true
+		if _, known := s.byName[name]; !known {
+			e.Unknown = append(e.Unknown, name)
+			parts = append(parts, strconv.Quote(name)+" is unknown")
+		}
+		return skip(data, i), nil
+	})
+	for _, f := range s.fields {
+		if f.required && !present[f.name] {
+			e.Missing = append(e.Missing, f.name)
+			parts = append(parts, strconv.Quote(f.name)+" is missing")
+		}
+	}
+	if more := len(parts) - limit; more > 0 {
+		parts = append(parts[:limit], fmt.Sprintf("and %d more", more))
+	}
+	e.Msg = "field " + strings.Join(parts, ", ")
+	return e
 }

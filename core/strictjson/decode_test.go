@@ -162,7 +162,7 @@ func FuzzUnmarshal(f *testing.F) {
 func BenchmarkDecode(b *testing.B) {
 	in := []byte(`{"A":17.25,"B":4}`)
 	type pair struct{ A, B float64 }
-	d := NewDecoder(reflect.TypeFor[pair]())
+	d := new(Decoder)
 	b.ReportAllocs()
 	for b.Loop() {
 		var v pair
@@ -173,7 +173,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkDecodeTree(b *testing.B) {
-	d := NewDecoder(reflect.TypeFor[tree]())
+	d := new(Decoder)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(wholeTree)))
 	for b.Loop() {

@@ -95,7 +95,7 @@ func TestExact(t *testing.T) {
 		{"renamed", map[string]any{"name": nil, "title": "n"}, `field "title" is unknown, "name" is missing`},
 		{"unknown", map[string]any{"x": 1}, `field "x" is unknown`},
 		{"missing", map[string]any{"count": nil}, `field "count" is missing`},
-		{"all are named", map[string]any{"count": nil, "half": nil, "x": 1, "y": 2}, `fields "x", "y" are unknown, "count", "half" are missing`},
+		{"all are named", map[string]any{"count": nil, "half": nil, "x": 1, "y": 2}, `field "x" is unknown, "y" is unknown, "count" is missing, "half" is missing`},
 		{"letter case", map[string]any{"name": nil, "Name": "n"}, `field "Name" is unknown, "name" is missing`},
 		{"nested unknown", map[string]any{"price": raw(`{"cents":1,"x":2}`)}, `price: field "x" is unknown`},
 		{"nested missing", map[string]any{"price": raw(`{}`)}, `price: field "cents" is missing`},
@@ -123,7 +123,7 @@ func TestExact(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var v order
 			got := ""
-			if err := NewExactDecoder(reflect.TypeFor[order]()).Decode(change(t, test.patch), &v); err != nil {
+			if err := (&Decoder{Exact: true}).Decode(change(t, test.patch), &v); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {
@@ -132,7 +132,7 @@ func TestExact(t *testing.T) {
 		})
 	}
 	var e *TypeError
-	err := NewExactDecoder(reflect.TypeFor[order]()).Decode(change(t, map[string]any{"items": raw(`[{"euros":1}]`)}), new(order))
+	err := (&Decoder{Exact: true}).Decode(change(t, map[string]any{"items": raw(`[{"euros":1}]`)}), new(order))
 	if !errors.As(err, &e) || e.Path != "items[0]" || !reflect.DeepEqual(e.Unknown, []string{"euros"}) || !reflect.DeepEqual(e.Missing, []string{"cents"}) {
 		t.Errorf("got %+v", e)
 	}
@@ -143,7 +143,7 @@ func FuzzExactRoundTrip(f *testing.F) {
 	f.Add([]byte(someOrder))
 	f.Add([]byte(`{"items":null,"note":"x","maybe":null,"seen":"2026-01-02T03:04:05Z","opaque":{"N":1},"mood":"c"}`))
 	f.Add([]byte(`{}`))
-	decoder, loose := NewExactDecoder(reflect.TypeFor[order]()), NewDecoder(reflect.TypeFor[order]())
+	decoder, loose := (&Decoder{Exact: true}), new(Decoder)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v, again order
 		if loose.Decode(data, &v) != nil {

@@ -26,15 +26,22 @@ func Check(data []byte) error {
 // If data is malformed, Object calls member for the members before the syntax error. It returns the
 // error of a duplicate key, at any depth, only after the last member.
 func Object(data []byte, member func(key, value []byte) error) error {
-	s := scanner{data: data}
-	return s.finish(s.object(s.space(0), member))
+	return split(data, '{', "an object", member)
 }
 
 // Array parses data, which must be one JSON array, and calls element for each of its elements in
 // order. Errors are as in [Object].
 func Array(data []byte, element func(value []byte) error) error {
+	return split(data, '[', "an array", func(_, value []byte) error { return element(value) })
+}
+
+func split(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
 	s := scanner{data: data}
-	return s.finish(s.array(s.space(0), element))
+	i := s.space(0)
+	if s.at(i) != first {
+		return s.finish(s.expected(i, kind))
+	}
+	return s.finish(s.container(i, visit))
 }
 
 // First returns the first byte of data that is not white space, or 0. It determines the kind of a
@@ -57,7 +64,11 @@ type scanner struct {
 	depth int
 	err   error
 	dup   *Error
-	stack keyStack
+
+	// keys has the keys of the objects that are being parsed, those of the innermost object last. It is
+	// allocated on the goroutine's stack. Further keys are hashed.
+	keys  [32][]byte
+	nKeys int
 }
 
 // finish returns the error of a pass that ended at i. Data after the value is an error.
@@ -83,15 +94,13 @@ func (s *scanner) at(i int) byte {
 func (s *scanner) value(i int) int {
 	switch c := s.at(i); {
 	case c == '"':
-		end, _ := scanString(s.data, i)
-		if end == failed {
-			return s.explainString(i)
+		end, _, problem := scanString(s.data, i)
+		if problem != "" {
+			return s.syntaxError(end, problem)
 		}
 		return end
-	case c == '{':
-		return s.object(i, nil)
-	case c == '[':
-		return s.array(i, nil)
+	case c == '{' || c == '[':
+		return s.container(i, nil)
 	case c == '-' || '0' <= c && c <= '9':
 		return s.number(i)
 	case c == 't':
@@ -104,101 +113,70 @@ func (s *scanner) value(i int) int {
 	return s.expected(i, "a value")
 }
 
-func (s *scanner) object(i int, member func(key, value []byte) error) int {
-	if s.at(i) != '{' {
-		return s.expected(i, "an object")
-	}
-	if i = s.open(i); i == failed {
-		return failed
-	}
-	if s.at(i) == '}' {
-		s.depth--
-		return i + 1
-	}
-	seen := keySet{base: s.stack.n}
-	for {
-		if s.at(i) != '"' {
-			return s.expected(i, "a key")
-		}
-		end, escaped := scanString(s.data, i)
-		if end == failed {
-			return s.explainString(i)
-		}
-		key := s.data[i+1 : end-1]
-		if escaped {
-			key = appendUnescaped(nil, key)
-		}
-		if !s.stack.add(&seen, key) && s.dup == nil {
-			s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(key)}
-		}
-		if i = s.space(end); s.at(i) != ':' {
-			return s.expected(i, "a colon")
-		}
-		start := s.space(i + 1)
-		if i = s.value(start); i == failed {
-			return failed
-		}
-		if member != nil {
-			if s.err = member(key, s.data[start:i]); s.err != nil {
-				return failed
-			}
-		}
-		i = s.space(i)
-		switch s.at(i) {
-		case ',':
-			i = s.space(i + 1)
-		case '}':
-			s.depth--
-			s.stack.n = seen.base
-			return i + 1
-		default:
-			return s.expected(i, "a comma or }")
-		}
-	}
-}
-
-func (s *scanner) array(i int, element func(value []byte) error) int {
-	if s.at(i) != '[' {
-		return s.expected(i, "an array")
-	}
-	if i = s.open(i); i == failed {
-		return failed
-	}
-	if s.at(i) == ']' {
-		s.depth--
-		return i + 1
-	}
-	for {
-		start := i
-		if i = s.value(start); i == failed {
-			return failed
-		}
-		if element != nil {
-			if s.err = element(s.data[start:i]); s.err != nil {
-				return failed
-			}
-		}
-		i = s.space(i)
-		switch s.at(i) {
-		case ',':
-			i = s.space(i + 1)
-		case ']':
-			s.depth--
-			return i + 1
-		default:
-			return s.expected(i, "a comma or ]")
-		}
-	}
-}
-
-// open enters the object or array at i, and returns the position of its first member or element.
-func (s *scanner) open(i int) int {
+// container parses the object or array at i. It calls visit, which may be nil, for each member or
+// element. The key of an element is nil.
+func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 	if s.depth >= MaxDepth {
 		s.err = &Error{Depth, i, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
 		return failed
 	}
 	s.depth++
-	return s.space(i + 1)
+	isObject, closing := s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
+	if i = s.space(i + 1); s.at(i) == closing {
+		s.depth--
+		return i + 1
+	}
+	seen := keySet{base: s.nKeys}
+	for {
+		var key []byte
+		if isObject {
+			if key, i = s.key(i, &seen); i == failed {
+				return failed
+			}
+		}
+		start := i
+		if i = s.value(start); i == failed {
+			return failed
+		}
+		if visit != nil {
+			if s.err = visit(key, s.data[start:i]); s.err != nil {
+				return failed
+			}
+		}
+		i = s.space(i)
+		switch s.at(i) {
+		case ',':
+			i = s.space(i + 1)
+		case closing:
+			s.depth--
+			s.nKeys = seen.base
+			return i + 1
+		default:
+			return s.expected(i, "a comma or "+string(closing))
+		}
+	}
+}
+
+// key parses the key at i, and returns it with the position of its value, or failed.
+func (s *scanner) key(i int, seen *keySet) ([]byte, int) {
+	if s.at(i) != '"' {
+		return nil, s.expected(i, "a key")
+	}
+	end, escaped, problem := scanString(s.data, i)
+	if problem != "" {
+		return nil, s.syntaxError(end, problem)
+	}
+	key := s.data[i+1 : end-1]
+	if escaped {
+		key = appendUnescaped(nil, key)
+	}
+	if !s.addKey(seen, key) && s.dup == nil {
+		s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(key)}
+	}
+	if i = s.space(end); s.at(i) != ':' {
+		return nil, s.expected(i, "a colon")
+	}
+	return key, s.space(i + 1)
 }
 
 func (s *scanner) number(i int) int {
@@ -269,9 +247,9 @@ func (s *scanner) syntaxError(i int, msg string) int {
 	return failed
 }
 
-// scanString returns where the string that begins at data[i] ends, or failed, and whether it contains
-// an escape. It processes eight bytes at a time.
-func scanString(data []byte, i int) (end int, escaped bool) {
+// scanString returns where the string that begins at data[i] ends, and whether it contains an escape. If
+// the string is invalid, it returns the position of the problem. It processes eight bytes at a time.
+func scanString(data []byte, i int) (end int, escaped bool, problem string) {
 	const ones = 0x0101010101010101
 	const high = 0x80 * ones
 	for i++; ; {
@@ -287,49 +265,30 @@ func scanString(data []byte, i int) (end int, escaped bool) {
 			}
 		}
 		if i >= len(data) {
-			return failed, false
+			return i, false, "unexpected end of input inside a string"
 		}
 		switch c := data[i]; {
 		case c == '"':
-			return i + 1, escaped
+			return i + 1, escaped, ""
 		case c == '\\':
 			escaped = true
 			n := escapeLen(data[i:])
 			if n == 0 {
-				return failed, false
+				return i, false, "invalid escape in a string"
 			}
 			i += n
 		case c < ' ':
-			return failed, false
+			return i, false, "control character in a string"
 		case c < utf8.RuneSelf:
 			i++
 		default:
 			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n == 1 {
-				return failed, false
+				return i, false, "invalid UTF-8 in a string"
 			}
 			i += n
 		}
 	}
-}
-
-// explainString sets the error of the invalid string that begins at i.
-func (s *scanner) explainString(i int) int {
-	for i++; i < len(s.data); {
-		r, n := utf8.DecodeRune(s.data[i:])
-		switch {
-		case r == '\\':
-			if n = escapeLen(s.data[i:]); n == 0 {
-				return s.syntaxError(i, "invalid escape in a string")
-			}
-		case r < ' ':
-			return s.syntaxError(i, "control character in a string")
-		case r == utf8.RuneError && n == 1:
-			return s.syntaxError(i, "invalid UTF-8 in a string")
-		}
-		i += n
-	}
-	return s.unexpected(i, "inside a string")
 }
 
 // escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
@@ -352,53 +311,47 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// maxStackKeys limits the keys of nested objects in a keyStack. Further keys are hashed.
-const maxStackKeys = 32
-
-// A keyStack holds the keys of the objects that are being parsed, those of the innermost object on top.
-// It is allocated on the goroutine's stack.
-type keyStack struct {
-	keys [maxStackKeys][]byte
-	n    int
-}
-
-// A keySet holds the keys of one object: those in the keyStack from base on, or in hashed.
+// A keySet holds the keys of one object: those in scanner.keys from base on, or in hashed.
 type keySet struct {
 	base   int
-	hashed map[string]struct{}
+	hashed map[string]bool
 }
 
-// add adds a key to the set, and reports whether it is new.
-func (s *keyStack) add(k *keySet, key []byte) bool {
+// addKey adds a key to the innermost object, and reports whether it is new.
+func (s *scanner) addKey(set *keySet, key []byte) bool {
 	const few = 8 // up to this number, comparing all keys is faster than hashing
-	have := s.keys[k.base:s.n]
-	if k.hashed == nil && s.n < maxStackKeys && len(have) < few {
+	have := s.keys[set.base:s.nKeys]
+	if set.hashed == nil && s.nKeys < len(s.keys) && len(have) < few {
 		for _, other := range have {
 			if string(other) == string(key) {
 				return false
 			}
 		}
-		s.keys[s.n] = key
-		s.n++
+		s.keys[s.nKeys] = key
+		s.nKeys++
 		return true
 	}
-	if k.hashed == nil {
-		k.hashed = make(map[string]struct{}, 2*few)
+	if set.hashed == nil {
+		set.hashed = make(map[string]bool, 2*few)
 		for _, other := range have {
-			k.hashed[string(other)] = struct{}{}
+			set.hashed[string(other)] = true
 		}
 	}
-	if _, ok := k.hashed[string(key)]; ok {
+	if set.hashed[string(key)] {
 		return false
 	}
-	k.hashed[string(key)] = struct{}{}
+	set.hashed[string(key)] = true
 	return true
 }
 
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
 // panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
-	_, err := members(data, skipSpace(data, 0), func(key []byte, at int) (int, error) {
+	i := skipSpace(data, 0)
+	if data[i] != '{' {
+		return typeMismatch("an object", data)
+	}
+	_, err := walk(data, i, func(key []byte, at int) (int, error) {
 		end := skip(data, at)
 		return end, member(key, data[at:end])
 	})
@@ -423,53 +376,39 @@ func Member(object []byte, name string) (value json.RawMessage) {
 // Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a value
 // that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
-	_, err := elements(data, skipSpace(data, 0), func(at int) (int, error) {
+	i := skipSpace(data, 0)
+	if data[i] != '[' {
+		return typeMismatch("an array", data)
+	}
+	_, err := walk(data, i, func(_ []byte, at int) (int, error) {
 		end := skip(data, at)
 		return end, element(data[at:end])
 	})
 	return err
 }
 
-// members calls member for each member of the valid object at data[i], with the key and the position
-// of the value. member returns where the value ends.
-func members(data []byte, i int, member func(key []byte, at int) (int, error)) (int, error) {
-	if data[i] != '{' {
-		return i, typeMismatch("an object", data[i:])
-	}
-	if i = skipSpace(data, i+1); data[i] == '}' {
+// walk calls visit for each member or element of the valid object or array at data[i], with the key, or
+// nil, and the position of the value. visit returns where the value ends.
+func walk(data []byte, i int, visit func(key []byte, at int) (int, error)) (int, error) {
+	isObject := data[i] == '{'
+	if i = skipSpace(data, i+1); data[i] == '}' || data[i] == ']' {
 		return i + 1, nil
 	}
 	for {
-		end := skipString(data, i)
-		key := data[i+1 : end-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = appendUnescaped(nil, key)
+		var key []byte
+		if isObject {
+			end := skipString(data, i)
+			key = data[i+1 : end-1]
+			if bytes.IndexByte(key, '\\') >= 0 {
+				key = appendUnescaped(nil, key)
+			}
+			i = skipSpace(data, skipSpace(data, end)+1) // after the colon
 		}
-		i = skipSpace(data, end) // the colon
 		var err error
-		if i, err = member(key, skipSpace(data, i+1)); err != nil {
+		if i, err = visit(key, i); err != nil {
 			return i, err
 		}
-		if i = skipSpace(data, i); data[i] == '}' {
-			return i + 1, nil
-		}
-		i = skipSpace(data, i+1)
-	}
-}
-
-func elements(data []byte, i int, element func(at int) (int, error)) (int, error) {
-	if data[i] != '[' {
-		return i, typeMismatch("an array", data[i:])
-	}
-	if i = skipSpace(data, i+1); data[i] == ']' {
-		return i + 1, nil
-	}
-	for {
-		var err error
-		if i, err = element(i); err != nil {
-			return i, err
-		}
-		if i = skipSpace(data, i); data[i] == ']' {
+		if i = skipSpace(data, i); data[i] != ',' {
 			return i + 1, nil
 		}
 		i = skipSpace(data, i+1)

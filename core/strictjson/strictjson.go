@@ -6,12 +6,13 @@
 //   - a value nested deeper than [MaxDepth] is an error.
 //
 // [Check] validates a value. [Object] and [Array] split one level of it into slices of the input,
-// without copying or decoding. A [Decoder] decodes into a Go value; one from [NewExactDecoder] also
-// refuses unknown and missing keys. [Members] and [Elements] split a value that is known to be valid.
+// without copying or decoding. A [Decoder] decodes into a Go value; an exact one also refuses unknown
+// and missing keys. [Members] and [Elements] split a value that is known to be valid.
 package strictjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -91,15 +92,8 @@ func (p Path) Join(rest string) string {
 
 // isPlainKey reports whether a key needs no quotes in a path.
 func isPlainKey(key string) bool {
-	for i, c := range key {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
-		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
-		default:
-			return false
-		}
-	}
-	return key != ""
+	const first, later = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", "0123456789-"
+	return key != "" && strings.Trim(key, first+later) == "" && !strings.Contains(later, key[:1])
 }
 
 // Marshal is [json.Marshal] without HTML escapes.
@@ -145,8 +139,8 @@ func Unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	end, escaped := scanString(raw, 0)
-	if end != len(raw) {
+	end, escaped, problem := scanString(raw, 0)
+	if problem != "" || end != len(raw) {
 		return "", false
 	}
 	if !escaped {
@@ -252,15 +246,74 @@ func Clip(text string, limit int) string {
 }
 
 // clipQuoted quotes and shortens a text for an error message.
-func clipQuoted(text []byte) string {
-	const limit = 40
-	if len(text) > limit {
-		return strconv.Quote(string(text[:limit])) + "…"
-	}
-	return strconv.Quote(string(text))
-}
+func clipQuoted(text []byte) string { return strconv.Quote(Clip(string(text), 40)) }
 
 func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
 	var first [utf8.UTFMax]byte
 	return utf8.DecodeRune(first[:copy(first[:], s)])
+}
+
+// maxExponent limits the exponent of a Decimal; larger ones are clamped.
+const maxExponent = 1 << 27
+
+// A Decimal is the exact value of a JSON number: sign × 0.DIGITS × 10^exponent. Its size does not
+// depend on the exponent.
+type Decimal struct {
+	Sign     int    // -1, 0 or 1
+	Digits   []byte // without leading and trailing zeros; empty for zero
+	Exponent int
+}
+
+// ParseDecimal parses a valid JSON number. It appends the digits to buf, which may be nil.
+func ParseDecimal(buf, raw []byte) Decimal {
+	d := Decimal{Sign: 1}
+	if raw[0] == '-' {
+		d.Sign, raw = -1, raw[1:]
+	}
+	if e := bytes.IndexAny(raw, "eE"); e >= 0 {
+		exponent, _ := strconv.Atoi(string(raw[e+1:])) // clamped if out of range
+		d.Exponent = max(-maxExponent, min(exponent, maxExponent))
+		raw = raw[:e]
+	}
+	whole, fraction, _ := bytes.Cut(raw, []byte("."))
+	digits := append(append(buf, whole...), fraction...)
+	d.Digits = bytes.TrimLeft(digits, "0")
+	d.Exponent += len(whole) - (len(digits) - len(d.Digits))
+	d.Digits = bytes.TrimRight(d.Digits, "0")
+	if len(d.Digits) == 0 {
+		return Decimal{}
+	}
+	return d
+}
+
+// IsWhole reports whether d has no fraction.
+func (d Decimal) IsWhole() bool { return len(d.Digits) <= d.Exponent || d.Sign == 0 }
+
+// Compare returns -1, 0 or 1 if d is less than, equal to or greater than other.
+func (d Decimal) Compare(other Decimal) int {
+	if d.Sign != other.Sign {
+		return cmp.Compare(d.Sign, other.Sign)
+	}
+	return d.Sign * cmp.Or(cmp.Compare(d.Exponent, other.Exponent), bytes.Compare(d.Digits, other.Digits))
+}
+
+// integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It returns
+// "" if the number is not an integer, or has too many digits for 64 bits.
+func integerText(raw []byte) string {
+	const maxDigits = len("18446744073709551615")
+	if !bytes.ContainsAny(raw, ".eE") {
+		return string(raw)
+	}
+	d := ParseDecimal(nil, raw)
+	switch {
+	case d.Sign == 0:
+		return "0"
+	case !d.IsWhole() || d.Exponent > maxDigits:
+		return ""
+	}
+	text := append(d.Digits, bytes.Repeat([]byte{'0'}, d.Exponent-len(d.Digits))...)
+	if d.Sign < 0 {
+		return "-" + string(text)
+	}
+	return string(text)
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -89,45 +89,28 @@ func IndentJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// A PlainWriter escapes text like [Plain], and writes it up to a limit. It is safe for concurrent use.
-type PlainWriter struct {
-	out io.Writer
+// A Style is how a terminal shows text: the parameter of an ANSI escape sequence.
+type Style string
 
-	mu      sync.Mutex
-	rest    []byte // an incomplete character, or the \r of a possible \r\n
-	limit   int
-	written int
+// The styles.
+const (
+	Bold   Style = "1"
+	Dim    Style = "2"
+	Red    Style = "31"
+	Green  Style = "32"
+	Yellow Style = "33"
+)
+
+// On returns text in the style, or unchanged if out does not show colors.
+func (s Style) On(out any, text string) string {
+	if !HasColor(out) {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// NewPlainWriter returns a writer that drops everything after limit bytes, and writes a notice.
-func NewPlainWriter(out io.Writer, limit int) *PlainWriter {
-	return &PlainWriter{out: out, limit: limit}
-}
-
-// Write implements [io.Writer]. It never fails.
-func (w *PlainWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.written > w.limit {
-		return len(p), nil
-	}
-	text := append(w.rest, p...)
-	text, w.rest = cutRune(text)
-	w.written += len(p)
-	if w.written > w.limit {
-		text = fmt.Appendf(text, "\n… truncated after %d bytes\n", w.limit)
-	}
-	_, _ = io.WriteString(w.out, Plain(string(text)))
-	return len(p), nil
-}
-
-// cutRune cuts off an incomplete character, or a carriage return, at the end of a text.
-func cutRune(text []byte) (whole, rest []byte) {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		last := text[len(text)-n:]
-		if last[0] == '\r' && n == 1 || utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
-			return text[:len(text)-n], bytes.Clone(last)
-		}
-	}
-	return text, nil
+// HasColor reports whether out is a terminal that shows colors. NO_COLOR, if it is not empty, and
+// TERM=dumb turn them off.
+func HasColor(out any) bool {
+	return IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -74,30 +74,3 @@ func TestPrintJSONDeep(t *testing.T) {
 		t.Errorf("%d bytes of JSON are printed as %d, %v", len(deep), out.Len(), err)
 	}
 }
-
-// A writer escapes characters and joins line breaks that several writes consist of.
-func TestPlainWriter(t *testing.T) {
-	for size := range 6 {
-		var out bytes.Buffer
-		w := terminal.NewPlainWriter(&out, 1000)
-		text := hostile + "\r\nend\n"
-		for rest := text; rest != ""; {
-			n := min(size+1, len(rest))
-			if _, err := w.Write([]byte(rest[:n])); err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		if want := escaped + "\nend\n"; out.String() != want {
-			t.Errorf("by %d bytes: %q, not %q", size+1, out.String(), want)
-		}
-	}
-	var out bytes.Buffer
-	w := terminal.NewPlainWriter(&out, 10)
-	for range 1000 {
-		_, _ = w.Write([]byte("12345"))
-	}
-	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "truncated after 10 bytes") || len(got) > 100 {
-		t.Errorf("it writes %q", got)
-	}
-}

@@ -82,11 +82,8 @@ func TestHTTPClientLosesSession(t *testing.T) {
 			http.Error(w, "no such session", status)
 			return true
 		})
-		updated := make(chan string, 1)
-		c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) { updated <- uri }})
-		if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
-			t.Fatal(err)
-		}
+		told := make(chan string, 10)
+		c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, Notification: func(_ context.Context, method string, _ json.RawMessage) { told <- method }})
 		first := last.Load().(string)
 		forgotten.Store(first, true)
 		var all sync.WaitGroup
@@ -97,9 +94,9 @@ func TestHTTPClientLosesSession(t *testing.T) {
 		if last.Load() == first {
 			t.Error("it has the same session")
 		}
-		server.ResourceUpdated("note://readme")
+		server.RemoveTool("add")
 		select {
-		case <-updated:
+		case <-told:
 		case <-time.After(5 * time.Second):
 			t.Error("it is told nothing in the new session")
 		}

@@ -3,6 +3,8 @@ package clienthttp_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -101,7 +103,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 			server := fixture.New(t, mcp.Options{})
 			var first, forgotten atomic.Value
 			var refused atomic.Int32
-			subscribed := make(chan struct{})
+			connected := make(chan struct{})
 			url := serveWith(t, server, func(w http.ResponseWriter, r *http.Request) bool {
 				session := r.Header.Get("Mcp-Session-Id")
 				cut := first.Load() != nil && r.Method == http.MethodGet
@@ -118,7 +120,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 					w.Header().Set("Content-Type", "text/event-stream")
 					_, _ = io.WriteString(w, events)
 					_ = http.NewResponseController(w).Flush()
-					<-subscribed
+					<-connected
 					if trouble == "the session is forgotten" {
 						forgotten.Store(session)
 					}
@@ -128,22 +130,21 @@ func TestHTTPClientListensOn(t *testing.T) {
 				}
 				return true
 			})
-			updated := make(chan string, 1)
-			c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, ResourceUpdated: func(_ context.Context, uri string) {
+			changed := make(chan string, 1)
+			dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, Notification: func(_ context.Context, method string, _ json.RawMessage) {
 				select {
-				case updated <- uri:
+				case changed <- method:
 				default:
 				}
 			}})
-			if err := c.Subscribe(t.Context(), "note://readme"); err != nil {
-				t.Fatal(err)
-			}
-			close(subscribed)
+			close(connected)
 			late := time.After(20 * time.Second)
-			for told := false; !told; {
-				server.ResourceUpdated("note://readme")
+			for i, told := 0, false; !told; i++ {
+				if err := server.AddTool(mcp.Tool{Name: fmt.Sprintf("tool%d", i)}, fixture.Nothing); err != nil {
+					t.Fatal(err)
+				}
 				select {
-				case <-updated:
+				case <-changed:
 					told = true
 				case <-time.After(20 * time.Millisecond):
 				case <-late:

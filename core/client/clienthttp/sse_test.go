@@ -16,32 +16,7 @@ import (
 	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 )
-
-// A notification function may call the client, although the response arrives over the same stream.
-func TestSSEHandlersCall(t *testing.T) {
-	server := newServer(t)
-	asked := make(chan error, 1)
-	ready := make(chan *client.Client, 1)
-	c := dial(t, clienthttp.Server{URL: sseServer(t, server), SSE: true}, client.Options{ToolsChanged: func(ctx context.Context) {
-		c := <-ready
-		_, err := c.Tools(ctx)
-		asked <- err
-	}})
-	ready <- c
-	if err := server.AddTool(mcp.Tool{Name: "another"}, fixture.Nothing); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-asked:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Error("it waits for itself")
-	}
-}
 
 // A call that is never answered ends with a timeout.
 func TestSSETimesOut(t *testing.T) {

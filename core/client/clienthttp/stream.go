@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	defaultRetry    = time.Second            // delay before resuming a stream
-	minRetry        = 100 * time.Millisecond // lower limit of that delay
-	maxRetry        = 30 * time.Second       // upper limit of that delay
-	maxResumes      = 5                      // attempts to resume the stream of a request
-	openTimeout     = 2 * time.Second        // for opening the stream of a session
-	drainTimeout    = 500 * time.Millisecond // for the end of a stream after the response
-	deliveryTimeout = 20 * time.Millisecond  // for a function of client.Options, before the next message is handled
+	defaultRetry = time.Second            // delay before resuming a stream
+	minRetry     = 100 * time.Millisecond // lower limit of that delay
+	maxRetry     = 30 * time.Second       // upper limit of that delay
+	maxResumes   = 5                      // attempts to resume the stream of a request
+	openTimeout  = 2 * time.Second        // for opening the stream of a session
+	drainTimeout = 500 * time.Millisecond // for the end of a stream after the response
 )
 
 // An eventStream is the stream of a response or, if id is zero, of a session.
@@ -132,9 +131,8 @@ func (h *httpTransport) unreserve(size int) {
 	h.unansweredBytes -= size
 }
 
-// receive handles a message from the server. Requests run concurrently and end with ctx. Notifications
-// are handled in order, but receive waits at most deliveryTimeout for a function of client.Options,
-// because the function may wait for a later message. The error is [errUnanswered].
+// receive handles a message from the server. Requests run concurrently and end with ctx. The error is
+// [errUnanswered].
 func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size int, out responder) error {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
@@ -147,24 +145,8 @@ func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size in
 			defer h.unreserve(size)
 			h.Conn.Receive(ctx, m, out)
 		}()
-	case m.IsResponse():
-		h.Conn.Receive(ctx, m, out)
 	default:
-		handled := make(chan struct{})
-		out.mayTakeLong = make(chan struct{}, 1)
-		go func() {
-			defer close(handled)
-			h.Conn.Receive(ctx, m, out)
-		}()
-		select {
-		case <-handled:
-			return nil
-		case <-out.mayTakeLong:
-		}
-		select {
-		case <-handled:
-		case <-time.After(deliveryTimeout):
-		}
+		h.Conn.Receive(ctx, m, out)
 	}
 	return nil
 }
@@ -298,9 +280,6 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 type responder struct {
 	h    *httpTransport
 	post func(ctx context.Context, msg []byte) error
-
-	// mayTakeLong receives before a function of client.Options is called for a notification.
-	mayTakeLong chan struct{}
 }
 
 func (o responder) Send(msg []byte) error { return o.post(o.h.Life, msg) }
@@ -313,15 +292,6 @@ func (o responder) Respond(msg []byte, _ error) {
 	}
 	if err := o.Send(msg); err != nil && o.h.Life.Err() == nil {
 		o.h.Options.Logger.Warn("send response failed", "error", err)
-	}
-}
-
-func (h *httpTransport) MayTakeLong(notification *jsonrpc.Request) {
-	if out, ok := notification.Responder().(responder); ok {
-		select {
-		case out.mayTakeLong <- struct{}{}:
-		default:
-		}
 	}
 }
 
