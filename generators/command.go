@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -23,7 +24,7 @@ type CommandInput struct {
 // Command creates a command: a tool that changes the state of a feature. It also creates the feature if
 // needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "command", in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "command", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -35,7 +36,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 			return gen.Draft{}, err
 		}
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output, "Check", "Apply")
+	input, output, err := n.inputOutput(p, in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -50,8 +51,8 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.draft(p, file, test, err)
 }
 
-// inputOutput returns the input and output types of a tool, command or query with methods.
-func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string, methods ...string) (input, output structure, err error) {
+// inputOutput returns the input and output types of a tool, command or query.
+func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string) (input, output structure, err error) {
 	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
 	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
@@ -61,9 +62,6 @@ func (n *component) inputOutput(p gen.Project, inputFields, outputFields []strin
 	if input.fields, err = gen.ParseFields(inputFields); err == nil {
 		output.fields, err = gen.ParseFields(outputFields)
 	}
-	if err == nil {
-		err = n.checkMethodNames(input.fields, methods...)
-	}
 	if err != nil {
 		return input, output, err
 	}
@@ -72,8 +70,8 @@ func (n *component) inputOutput(p gen.Project, inputFields, outputFields []strin
 	if len(output.fields) == 0 && result != "" {
 		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
 	}
-	n.setUndescribed(input.fields)
-	return input, output, n.checkEnumNames(input, output)
+	n.undescribed = slices.ContainsFunc(input.fields, hasNoDescription)
+	return input, output, nil
 }
 
 // useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
@@ -135,11 +133,11 @@ type QueryInput struct {
 
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "query", in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "query", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output, "Answer")
+	input, output, err := n.inputOutput(p, in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -25,58 +25,85 @@ type component struct {
 	description string // doc comment after goName
 	directives  []string
 
-	body     *body         // nil if the user writes it later
-	examples []gen.Example // expected results
+	feature string   // empty for a component outside of features
+	body    *body    // nil if the user writes it later
+	check   *body    // of a command; may be nil
+	given   []step   // calls that set up its test
+	steps   []step   // calls with expected results
+	others  []string // further features that its test serves
 
-	feature string          // empty for a component outside of features
-	check   *body           // of a command; may be nil
-	given   []call          // calls that set up its test
-	tools   []string        // tools that the examples call; empty for a resource or prompt itself
-	later   []time.Duration // advances of the clock before these calls
-	others  []string        // further features that its test serves
-
-	undescribed []string // names of input fields without a description
+	undescribed bool // an input field has no description
 
 	input, output shape                   // types of a tool; the name is empty if unknown
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
+// newComponent returns a component from its name: FEATURE/NAME if the folder is that of the features.
 func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
-	name, err := gen.ParseName(text)
-	if err != nil {
-		return component{}, err
+	n := component{kind: kind, dir: dir, features: map[string]*gen.Feature{}}
+	if dir == derive.Features {
+		feature, rest, ok := strings.Cut(text, "/")
+		if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
+			return n, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
+		}
+		if err := checkFeature(p, feature); err != nil {
+			return n, err
+		}
+		n.dir, n.feature, text = featureDir(feature), feature, rest
 	}
-	n := component{kind: kind, dir: dir, name: name, wire: name.Wire(), goName: name.Go(), features: map[string]*gen.Feature{}}
-	if err := gen.CheckWireName(n.wire, p.Name); err != nil {
-		return component{}, err
+	var err error
+	if n.name, err = gen.ParseName(text); err != nil {
+		return n, err
 	}
-	switch n.goName {
-	case "New", "Register", "Tools", "Resources", "Prompts":
-		return component{}, fmt.Errorf("the function name %s, from %q, is reserved; choose another name", n.goName, text)
+	n.wire, n.goName = n.name.Wire(), n.name.Go()
+	switch {
+	case kind == "worker":
+		n.wire = n.label()
+	case n.feature != "":
+		n.wire = n.feature + "_" + n.wire
 	}
-	if n.description, err = gen.ParseDescription(description); err != nil {
-		return component{}, err
+	switch kind {
+	case "worker": // no client sees it
+	case "generator":
+		err = gen.CheckGeneratorName(n.wire)
+	default:
+		err = gen.CheckWireName(n.wire, p.Name)
 	}
-	if !name.IsExact() {
+	switch {
+	case err != nil:
+		return n, err
+	case n.isReserved():
+		return n, fmt.Errorf("the Go name %s, from %q, is reserved in %s; choose another name", n.goName, text, n.dir)
+	case !n.name.IsExact() && n.feature != "":
+		return n, fmt.Errorf("the Go name %s of %q splits into other words; choose a name with longer words", n.goName, text)
+	case !n.name.IsExact():
 		n.directives = append(n.directives, "name "+n.wire)
 	}
+	if n.description, err = gen.ParseDescription(description); err != nil {
+		return n, err
+	}
 	return n, n.setImplementation(p, in, false)
+}
+
+// isReserved reports whether petrock uses the name of the component for something else.
+func (n component) isReserved() bool {
+	switch {
+	case n.feature != "":
+		return isReserved(n.goName)
+	case n.kind == "generator":
+		own := append(gen.Names(All()), "component", "all")
+		return slices.Contains(own, strings.ReplaceAll(n.wire, "_", ""))
+	}
+	return slices.Contains([]string{"New", "Register", "Tools", "Resources", "Prompts"}, n.goName)
 }
 
 // about returns the doc comment after the name: the description, or a placeholder.
 func (n component) about() string {
 	if n.description == "" {
-		text := fmt.Sprintf("is the %s %s. Describe it here", n.kind, n.label())
-		if n.kind == "worker" { // clients do not see workers
-			return text + "."
-		}
-		return text + ": models read this comment."
+		return fmt.Sprintf("is the %s %s. Describe it here.", n.kind, n.label())
 	}
 	return gen.DocSentence(n.description)
 }
-
-// unwrittenMessage is part of the error that the component returns until it is written.
-func (n component) unwrittenMessage() string { return "not written yet: write it in " + n.path() }
 
 func (n component) file(p gen.Project) gen.GoFile {
 	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
@@ -108,8 +135,11 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 		return gen.Draft{}, err
 	}
 	draft := gen.Draft{Kind: n.kind, Name: n.wire}
-	if len(n.examples)+len(n.given) > 0 {
-		draft.Trial = gen.Trial{Test: "Test" + n.goName, Examples: n.examples}
+	if len(n.steps)+len(n.given) > 0 {
+		draft.Trial.Test = "Test" + n.goName
+	}
+	for _, s := range n.steps {
+		draft.Trial.Examples = append(draft.Trial.Examples, s.Example)
 	}
 	if draft.Files, err = renderFiles("", source{n.path(), file}, source{n.testPath(), test}); err != nil {
 		return gen.Draft{}, err
@@ -117,22 +147,16 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	if n.body != nil {
 		draft.Files[0].AddImports, draft.Files[0].Imports = true, n.body.imports
 		if n.check != nil {
-			for _, i := range n.check.imports {
-				if !slices.Contains(n.body.imports, i) {
-					draft.Files[0].Imports = append(draft.Files[0].Imports, i)
-				}
-			}
+			draft.Files[0].Imports = slices.Concat(n.body.imports, n.check.imports)
 		}
 	}
 	switch {
 	case !n.isWritten():
 		draft.Next = append(draft.Next, fmt.Sprintf("Write %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
-	case len(n.examples)+len(n.given) == 0:
+	case len(n.steps) == 0:
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
-	case len(n.examples) == 0:
-		draft.Next = append(draft.Next, fmt.Sprintf("Add checks to the test of %s in %s.", n.wire, n.testPath()))
 	}
-	if n.description == "" && n.kind != "worker" || len(n.undescribed) > 0 {
+	if n.undescribed || n.description == "" && n.kind != "worker" {
 		draft.Next = append(draft.Next, n.describeStep())
 	}
 	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
@@ -151,27 +175,10 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 
 // describeStep asks for the comments that clients see as descriptions.
 func (n component) describeStep() string {
-	var missing []string
-	if n.description == "" {
-		missing = append(missing, "the doc comment of "+n.goName)
-	}
-	if len(n.undescribed) > 0 {
-		missing = append(missing, "comments for "+strings.Join(n.undescribed, ", "))
-	}
-	use := "models read comments to choose and call tools"
-	if n.kind == "resource" || n.kind == "prompt" {
-		use = "clients show comments as descriptions"
-	}
-	return fmt.Sprintf("Write %s: %s. Then run petrock sync (over MCP: build).", strings.Join(missing, " and "), use)
+	return fmt.Sprintf("Describe %s and its fields in the comments in %s, then run petrock sync (over MCP: build): clients show them to models and users.", n.goName, n.path())
 }
 
-func (n *component) setUndescribed(fields []gen.Field) {
-	for _, f := range fields {
-		if f.Description == "" {
-			n.undescribed = append(n.undescribed, f.Name)
-		}
-	}
-}
+func hasNoDescription(f gen.Field) bool { return f.Description == "" }
 
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
@@ -197,7 +204,7 @@ func (n component) statements(file gen.GoFile, zero string) string {
 
 func (n component) unwrittenError(file gen.GoFile) string {
 	file.Use("errors")
-	return fmt.Sprintf("errors.New(%q)", n.label()+" is "+n.unwrittenMessage())
+	return fmt.Sprintf("errors.New(%q)", n.label()+" is not written yet: write it in "+n.path())
 }
 
 func compact(raw json.RawMessage) (string, error) {
@@ -209,16 +216,7 @@ func compact(raw json.RawMessage) (string, error) {
 	return out.String(), err
 }
 
-func textRow(e gen.Example) (input, output *jen.Statement, err error) {
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(e.Input, &given); err != nil {
-		return nil, nil, err
-	}
-	for name, value := range given {
-		if len(value) == 0 || value[0] != '"' {
-			return nil, nil, fmt.Errorf("example %q: the value of %s must be a string, not %s", e.Name, name, value)
-		}
-	}
+func textRow(e step) (input, output *jen.Statement, err error) {
 	if e.Output != nil {
 		var text string
 		if json.Unmarshal(e.Output, &text) != nil {
@@ -234,50 +232,18 @@ func textRow(e gen.Example) (input, output *jen.Statement, err error) {
 
 // singular returns the singular of a noun, and false if it is unknown.
 func singular(plural string) (string, bool) {
-	const uncountable = "axes news lens series species always physics mathematics analytics logistics sales goods settings chaos"
-	if slices.Contains(strings.Fields(uncountable), plural) {
+	irregular := map[string]string{
+		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
+		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
+	}
+	if one, ok := irregular[plural]; ok {
+		return one, one != ""
+	}
+	if !regexp.MustCompile(`..[^suia]s$|eas$`).MatchString(plural) { // address, status, analysis and canvas are singular
 		return "", false
 	}
-	for _, rule := range []struct{ words, suffix, ending string }{
-		{"people", "ople", "rson"},
-		{"men women", "en", "an"},
-		{"children", "ren", ""},
-		{"mice", "ice", "ouse"},
-		{"feet", "eet", "oot"},
-		{"lives knives wives", "ves", "fe"},
-		{"leaves shelves halves wolves", "ves", "f"},
-		{"movies cookies ties pies zombies selfies rookies caches aches headaches niches avalanches", "s", ""},
-		{"quizzes", "zes", ""},
-		{"statuses buses bonuses viruses aliases gases heroes potatoes tomatoes echoes vetoes", "es", ""},
-	} {
-		if slices.Contains(strings.Fields(rule.words), plural) {
-			return strings.TrimSuffix(plural, rule.suffix) + rule.ending, true
-		}
+	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
+		return stem + "y", true
 	}
-	stem, ok := strings.CutSuffix(plural, "s")
-	if !ok || len(stem) < 2 {
-		return "", false
-	}
-	for _, ending := range []string{"s", "u", "i", "a"} { // address, status, analysis, canvas are singular
-		if strings.HasSuffix(stem, ending) && !strings.HasSuffix(stem, "ea") {
-			return "", false
-		}
-	}
-	if bare, ok := strings.CutSuffix(stem, "ie"); ok && len(bare) > 1 {
-		return bare + "y", true
-	}
-	for _, ending := range []string{"sse", "xe", "zze", "che", "she"} { // addresses, boxes, buzzes, batches, dishes
-		if strings.HasSuffix(stem, ending) {
-			return strings.TrimSuffix(stem, "e"), true
-		}
-	}
-	return stem, true
-}
-
-func article(noun string) string {
-	startsWithVowel := regexp.MustCompile(`^(hour|[aeiouAEIOU])`).MatchString(noun)
-	if startsWithVowel && !regexp.MustCompile(`^(uni|use|euro|one)`).MatchString(noun) {
-		return "an"
-	}
-	return "a"
+	return regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`).ReplaceAllString(plural, "$1"), true
 }

@@ -3,7 +3,7 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,8 +19,8 @@ type crud struct {
 	all     string // field of State that holds the items: Posts
 	one     string // an item in plain words: post
 	typ     string // type of an item: Post
-	item    string // name of variables that hold an item: post
 	fields  []gen.Field
+	sets    map[string][]jen.Code // fields with values for tests, by placeholder
 }
 
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
@@ -42,28 +42,11 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
-		c.tryStep(),
+		fmt.Sprintf("go run ./cmd/%s call %s_list (over MCP: call)", c.p.Name, c.feature),
 		fmt.Sprintf("The type %s is in %s/state.go.", c.typ, featureDir(c.feature)),
 		"go test ./" + featureDir(c.feature),
 	}
 	return draft, nil
-}
-
-// tryStep returns a next step: a command line that creates an item or, if a value needs shell
-// quotes, the names of the tools.
-func (c crud) tryStep() string {
-	arguments := ""
-	for _, f := range c.fields {
-		value := fmt.Sprint(f.Sample())
-		switch {
-		case f.Optional:
-		case !regexp.MustCompile(`^[\w.-]+$`).MatchString(value):
-			return fmt.Sprintf("Call %[1]s_create, %[1]s_list, %[1]s_get, %[1]s_update and %[1]s_delete.", c.feature)
-		default:
-			arguments += " " + f.Name + "=" + value
-		}
-	}
-	return fmt.Sprintf("go run ./cmd/%s call %s_create%s (over MCP: call)", c.p.Name, c.feature, arguments)
 }
 
 func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
@@ -90,15 +73,12 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	if isCRUDName(c.typ) {
 		return c, fmt.Errorf("the type name %s, from item %q, is reserved in a feature; choose another name", c.typ, in.Item)
 	}
-	c.item = variableName(c.typ)
 	for _, f := range fields {
-		if err := checkItemField(f); err != nil {
-			return c, err
+		if slices.Contains([]string{"ID", "Seq", "CreatedAt", "UpdatedAt"}, f.Go) {
+			return c, fmt.Errorf("field %q: every item already has this field; omit yours, or rename it", f.Name)
 		}
 	}
-	n := component{kind: "feature", feature: c.feature, goName: "State"}
-	return c, n.checkEnumNames(c.structure(fields), structure{name: "Create"}, structure{name: "Update"}, structure{name: "Delete"}, structure{name: "Get"},
-		structure{name: "List"}, structure{name: "ListOutput"}, structure{name: "NewState"}, structure{name: "Feature"}, structure{name: "Map"})
+	return c, nil
 }
 
 // isCRUDName reports whether a feature with crud uses a Go name for something other than its items.
@@ -106,60 +86,64 @@ func isCRUDName(name string) bool {
 	return slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
 }
 
-// variableName returns the name of a variable of a type: post, or item if that name is taken.
-func variableName(typ string) string {
-	name := strings.ToLower(typ[:1]) + typ[1:]
-	taken := []string{"app", "cmp", "slices", "sort", "fmt", "context", "time", "ctx", "ids", "out", "page", "rest", "err"}
-	if len(name) == 1 || slices.Contains(taken, name) || isKeywordOrBuiltin(name) || strings.ToUpper(typ[:2]) == typ[:2] {
-		return "item"
-	}
-	return name
-}
-
-// checkItemField refuses a field that every item has, or that has the name of a method.
-func checkItemField(f gen.Field) error {
-	for _, name := range []string{"id", "seq", "created_at", "updated_at"} {
-		if strings.EqualFold(strings.ReplaceAll(f.Name, "_", ""), strings.ReplaceAll(name, "_", "")) {
-			return fmt.Errorf("field %q: every item already has the field %s; omit yours, or rename it", f.Name, name)
-		}
-	}
-	return component{kind: "command"}.checkMethodNames([]gen.Field{f}, "Check", "Apply")
-}
-
 func (c crud) structure(fields []gen.Field) structure {
 	return structure{name: c.typ, prefix: c.typ, fields: fields, logged: true}
 }
 
-// text adds Go source to a file. It replaces $type, $all, $item, $one and $feature by the fields of c,
-// $key by the JSON key of $all, and ' by a backquote.
+// text adds Go source to a file. It replaces $WORD by expand(WORD), and ' by a backquote.
 func (c crud) text(file gen.GoFile, source string, imports ...string) {
-	file.Text(strings.NewReplacer("$type", c.typ, "$all", c.all, "$key", strings.ToLower(c.all), "$item", c.item, "$one", c.one,
-		"$feature", c.feature, "'", "`").Replace(source), imports...)
+	source = strings.ReplaceAll(source, "'", "`")
+	file.Text(os.Expand(source, func(word string) string { return c.expand(file, word) }), imports...)
 }
 
+func (c crud) expand(file gen.GoFile, word string) string {
+	switch word {
+	case "feature":
+		return c.feature
+	case "pkg":
+		return strings.TrimSuffix(file.Ref(c.path(), "X"), ".X")
+	case "type":
+		return c.typ
+	case "all":
+		return c.all
+	case "key":
+		return strings.ToLower(c.all)
+	case "one":
+		return c.one
+	case "serve":
+		return serveFeature(c.p, file, c.feature)
+	}
+	word, lines := strings.CutSuffix(word, " lines")
+	var members []string
+	for _, member := range c.sets[word] {
+		members = append(members, file.Code(jen.Add(member)))
+	}
+	if lines {
+		return strings.Join(append(members, ""), ",\n")
+	}
+	return strings.Join(members, ", ")
+}
+
+func (c crud) path() string { return c.p.Import(featureDir(c.feature)) }
+
 func (c crud) state() gen.GoFile {
-	file := c.file()
+	file, members := c.file(), ""
+	for _, f := range c.fields {
+		f.Min, f.Max = "", "" // create and update check limits
+		members += c.structure(nil).member(file, f)
+		if f.Description != "" {
+			members += " // " + f.Description
+		}
+		members += "\n"
+	}
 	c.text(file, `// State is the state of $feature, rebuilt from the event log. Only commands change it.
 type State struct {
 	$all map[string]*$type 'json:"$key"' // By id
 	Order []string 'json:"order"' // Ids in order of creation
 }`)
-	file.Comment(fmt.Sprintf("// %s %s is one item of the feature.", gen.Capitalize(article(c.one)), c.typ))
-	bare := c.structure(nil)
-	file.Type().Id(c.typ).StructFunc(func(g *jen.Group) {
-		g.Id("ID").String().Op("`json:\"id\"`")
-		g.Id("Seq").Int64().Op("`json:\"seq\"`").Comment("// Position in the order of creation")
-		for _, f := range c.fields {
-			f.Min, f.Max = "", "" // create and update check limits
-			g.Id(f.Go).Add(bare.typeCode(f)).Op("`" + bare.tags(f) + "`").Do(func(s *jen.Statement) {
-				if f.Description != "" {
-					s.Comment("// " + f.Description)
-				}
-			})
-		}
-		g.Id("CreatedAt").Qual("time", "Time").Op("`json:\"created_at\"`")
-		g.Id("UpdatedAt").Qual("time", "Time").Op("`json:\"updated_at\"`")
-	})
+	file.Text("// "+c.typ+" is one item of the feature.\ntype "+c.typ+" struct {\nID string `json:\"id\"`\n"+
+		"Seq int64 `json:\"seq\"` // Position in the order of creation\n"+members+
+		"CreatedAt time.Time `json:\"created_at\"`\nUpdatedAt time.Time `json:\"updated_at\"`\n}", "time")
 	c.structure(c.fields).writeEnums(file)
 	c.text(file, `// NewState returns the state before the first command.
 func NewState() *State {
@@ -169,7 +153,7 @@ func NewState() *State {
 // checkID returns an error if no $one has the id.
 func (s *State) checkID(id string) error {
 	if s.$all[id] == nil {
-		return fmt.Errorf("no $one %q; $feature_list lists $feature", id)
+		return fmt.Errorf("no $one %q; ${feature}_list lists $feature", id)
 	}
 	return nil
 }
@@ -204,7 +188,7 @@ func (c crud) command(s structure, methods string, imports ...string) source {
 }
 
 func (c crud) create() source {
-	about, set := fmt.Sprintf("adds %s %s.", article(c.one), c.one), ""
+	about, set := fmt.Sprintf("adds one %s.", c.one), ""
 	for _, f := range c.fields {
 		set += fmt.Sprintf("%s: c.%[1]s,\n", f.Go)
 	}
@@ -215,15 +199,15 @@ func (c Create) Check(ctx context.Context, s *State) error {
 
 // Apply adds the $one to s.
 func (c Create) Apply(s *State, e app.Event) $type {
-	$item := &$type{
+	item := &$type{
 		ID: e.ID,
 		Seq: e.Seq,
 		`+set+`CreatedAt: e.Time,
 		UpdatedAt: e.Time,
 	}
-	s.$all[$item.ID] = $item
-	s.Order = append(s.Order, $item.ID)
-	return *$item
+	s.$all[item.ID] = item
+	s.Order = append(s.Order, item.ID)
+	return *item
 }`, c.p.Import("core/app"))
 }
 
@@ -237,13 +221,13 @@ func (c crud) updateFields() []gen.Field {
 }
 
 func (c crud) update() source {
-	about, set := fmt.Sprintf("changes the given fields of %s %s.", article(c.one), c.one), ""
+	about, set := fmt.Sprintf("changes the given fields of one %s.", c.one), ""
 	for _, f := range c.fields {
 		star := "*"
 		if f.Optional || f.Type.MayBeNil() {
 			star = ""
 		}
-		set += fmt.Sprintf("if c.%s != nil {\n$item.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
+		set += fmt.Sprintf("if c.%s != nil {\nitem.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
 	}
 	return c.command(structure{name: "Update", about: about, directives: []string{"hints idempotent"}, fields: c.updateFields()}, `// Check refuses an unknown id.
 func (c Update) Check(ctx context.Context, s *State) error {
@@ -252,14 +236,14 @@ func (c Update) Check(ctx context.Context, s *State) error {
 
 // Apply changes the $one.
 func (c Update) Apply(s *State, e app.Event) $type {
-	$item := s.$all[c.ID]
-	`+set+`$item.UpdatedAt = e.Time
-	return *$item
+	item := s.$all[c.ID]
+	`+set+`item.UpdatedAt = e.Time
+	return *item
 }`, c.p.Import("core/app"))
 }
 
 func (c crud) remove() source {
-	about := fmt.Sprintf("deletes %s %s and returns it.", article(c.one), c.one)
+	about := fmt.Sprintf("deletes one %s and returns it.", c.one)
 	return c.command(structure{name: "Delete", about: about, directives: []string{"hints destructive idempotent"}, fields: []gen.Field{c.idField()}}, `// Check refuses an unknown id.
 func (c Delete) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
@@ -267,21 +251,11 @@ func (c Delete) Check(ctx context.Context, s *State) error {
 
 // Apply removes the $one from s.
 func (c Delete) Apply(s *State, e app.Event) $type {
-	$item := s.$all[c.ID]
-	s.removeID(s.after($item.Seq) - 1)
-	delete(s.$all, c.ID)
-	return *$item
-}
-
-// removeID removes the id at an index of Order. It moves the ids on the shorter side, so that deleting
-// the first is as fast as the last.
-func (s *State) removeID(at int) {
-	if at < len(s.Order)/2 {
-		copy(s.Order[1:at+1], s.Order[:at])
-		s.Order = s.Order[1:]
-		return
-	}
+	item := s.$all[c.ID]
+	at := s.after(item.Seq) - 1
 	s.Order = slices.Delete(s.Order, at, at+1)
+	delete(s.$all, c.ID)
+	return *item
 }`, "slices", c.p.Import("core/app"))
 }
 
@@ -324,4 +298,102 @@ func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	return out, nil
 }`, "context")
 	return file
+}
+
+// tests returns the tests of a feature that stores items. Each component has its own test file, which only
+// calls that component and create, so that the others can be destroyed.
+func (c crud) tests() ([]source, error) {
+	if err := c.setValues(); err != nil {
+		return nil, err
+	}
+	const created = "client.Given(\"${feature}_create\", ${pkg}.Create{${required}})\n"
+	second, all := "", ""
+	if slices.ContainsFunc(c.fields, func(f gen.Field) bool { return f.Optional }) {
+		second, all = itemOf("second", 2, 2, "whole"), `
+			{Name: "all fields", Input: ${pkg}.Create{${whole}}, Output: second},`
+	}
+	return []source{
+		c.testFile("create", itemOf("first", 1, 1, "required")+second+checksOf("create", `
+			{Name: "required fields", Input: ${pkg}.Create{${required}}, Output: first},`+all)),
+		c.testFile("update", created+itemOf("changed", 1, 2, "changed")+checksOf("update", `
+			{Name: "one field", Input: ${pkg}.Update{${changes}}, Output: changed},
+			{Name: "unknown id", Input: ${pkg}.Update{ID: "id9"}, Error: 'no ${one}'},`)),
+		// Destroying list removes the second test.
+		c.testFile("delete", created+itemOf("first", 1, 1, "required")+checksOf("delete", `
+			{Name: "delete", Input: ${pkg}.Delete{ID: "id1"}, Output: first},
+			{Name: "delete again", Input: ${pkg}.Delete{ID: "id1"}, Error: 'no ${one}'},`)+`}
+
+func TestListAfterDelete(t *testing.T) {
+	${serve}`+created+created+`client.Given("${feature}_delete", ${pkg}.Delete{ID: "id1"})
+	`+itemOf("second", 2, 2, "required")+checksOf("list", `
+			{Name: "the rest", Input: ${pkg}.List{Limit: 20}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},
+			{Name: "after the deleted one", Input: ${pkg}.List{Limit: 20, After: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},`)),
+		c.testFile("get", created+itemOf("first", 1, 1, "required")+checksOf("get", `
+			{Name: "get", Input: ${pkg}.Get{ID: "id1"}, Output: first},
+			{Name: "unknown id", Input: ${pkg}.Get{ID: "id9"}, Error: 'no ${one}'},`)),
+		c.testFile("list", created+created+itemOf("first", 1, 1, "required")+itemOf("second", 2, 2, "required")+checksOf("list", `
+			{Name: "default limit", Input: '{}', Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first, second}}},
+			{Name: "first page", Input: ${pkg}.List{Limit: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first}, Next: 1}},
+			{Name: "last page", Input: ${pkg}.List{Limit: 1, After: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},
+			{Name: "limit too small", Input: ${pkg}.List{Limit: 0}, Error: 'invalid arguments'},
+			{Name: "limit too large", Input: ${pkg}.List{Limit: 101}, Error: 'invalid arguments'},`)),
+	}, nil
+}
+
+// itemOf returns the declaration of a variable that holds an item. created and updated are the
+// numbers of its events.
+func itemOf(variable string, created, updated int, set string) string {
+	return fmt.Sprintf(`%s := ${pkg}.${type}{
+		ID: "id%d",
+		Seq: %[2]d,
+		${%[4]s lines}CreatedAt: apptest.Time(%[2]d),
+		UpdatedAt: apptest.Time(%[3]d),
+	}
+	`, variable, created, updated, set)
+}
+
+// checksOf returns a loop over calls of a command or query.
+func checksOf(name, examples string) string {
+	return exampleLoop("mcptest.Example", strings.TrimSpace(examples)+"\n", `client.CheckTool(t, "${feature}_`+name+`", example)`) + "\n"
+}
+
+// testFile returns the test file of a command or query.
+func (c crud) testFile(name, body string) source {
+	file := featureTest(c.p, c.feature)
+	c.text(file, "func Test"+gen.Capitalize(name)+"(t *testing.T) {\n${serve}"+body+"}", "testing", c.p.Import("core/mcptest"))
+	return source{name + "_test.go", file}
+}
+
+// setValues sets the values that the tests use.
+func (c *crud) setValues() (err error) {
+	c.sets = map[string][]jen.Code{}
+	add := func(word string, fields []gen.Field, value func(gen.Field) (any, bool)) {
+		object, failed := encodeFields(fields, value)
+		set, ok := c.structure(fields).shape(c.path()).members(object)
+		if failed == nil && !ok {
+			failed = fmt.Errorf("no value of %s encodes to %s", c.typ, object)
+		}
+		c.sets[word], err = set, errors.Join(err, failed)
+	}
+	other, value := c.changedField()
+	add("required", c.fields, requiredSample)
+	add("whole", c.fields, anySample)
+	add("changed", c.fields, samplesExcept(other, value))
+	add("changes", c.updateFields(), func(f gen.Field) (any, bool) {
+		if f.Name == "id" {
+			return "id1", true
+		}
+		return value, f.Name == other.Name
+	})
+	return err
+}
+
+// changedField returns a field that the test of update changes, with its new value.
+func (c crud) changedField() (gen.Field, any) {
+	for _, f := range c.fields {
+		if value, ok := f.OtherSample(); ok {
+			return f, value
+		}
+	}
+	return c.fields[0], c.fields[0].Sample()
 }

@@ -27,19 +27,19 @@ type Step struct {
 	Later  string                     `json:"later,omitempty"`
 }
 
-// A call is a tool call that must succeed.
-type call struct {
-	tool  string
-	input json.RawMessage
+// A step is a call in the test of a component, with the expected result.
+type step struct {
+	gen.Example
+	tool          string        // empty for a resource or prompt itself
+	later         time.Duration // advance of the clock before the call
+	input, output *jen.Statement
 }
-
-var errExamplesWithoutBody = errors.New("examples without body; send the statements of the function as body too")
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result set up
 // the test. callable reports that the component runs without a body.
 func (n *component) setImplementation(p gen.Project, in Implementation, callable bool) error {
 	if in.Body == "" && len(in.Examples) > 0 && !callable {
-		return errExamplesWithoutBody
+		return errors.New("examples without body; send the statements of the function as body too")
 	}
 	if in.Body != "" {
 		var err error
@@ -51,27 +51,22 @@ func (n *component) setImplementation(p gen.Project, in Implementation, callable
 	if len(in.Examples) > maxExamples {
 		return fmt.Errorf("too many examples: %d; send at most %d, and write more in the test", len(in.Examples), maxExamples)
 	}
-	seen, isSetup := map[string]bool{}, true
-	for i, s := range in.Examples {
-		example, err := s.check(i)
+	seen := map[string]bool{}
+	for i, given := range in.Examples {
+		s, err := n.parseStep(p, i, given)
 		if err != nil {
 			return err
 		}
-		later, err := n.checkStep(p, i, s)
-		if err != nil {
-			return err
-		}
-		tool := cmp.Or(s.Tool, n.ownTool())
-		if isSetup = isSetup && later == 0 && tool != n.ownTool() && s.Output == nil && s.Error == "" && s.Name == ""; isSetup {
-			n.given = append(n.given, call{tool, example.Input})
+		if len(n.steps) == 0 && s.later == 0 && s.tool != n.ownTool() && s.Output == nil && s.Error == "" && given.Name == "" {
+			n.given = append(n.given, s)
 			continue
 		}
-		key := strings.ReplaceAll(strings.ToLower(example.Name), "_", " ")
+		key := strings.ReplaceAll(strings.ToLower(s.Name), "_", " ")
 		if seen[key] {
-			return fmt.Errorf("two examples are named %q; give each its own name, or none", example.Name)
+			return fmt.Errorf("two examples are named %q; give each its own name, or none", s.Name)
 		}
 		seen[key] = true
-		n.examples, n.tools, n.later = append(n.examples, example), append(n.tools, tool), append(n.later, later)
+		n.steps = append(n.steps, s)
 	}
 	return nil
 }
@@ -84,121 +79,113 @@ func (n component) ownTool() string {
 	return n.wire
 }
 
-// checkStep checks the tool of an example, and returns how far it advances the clock. Outside of features,
-// tests only serve the features that the body uses.
-func (n component) checkStep(p gen.Project, i int, s Step) (later time.Duration, err error) {
-	tool := cmp.Or(s.Tool, n.ownTool())
-	if _, err := gen.ParseName(tool); err != nil && (s.Tool != "" || n.kind == "worker") {
-		return 0, fmt.Errorf("example %d: invalid tool name %q; use the name that clients use, such as posts_create", i+1, tool)
+// parseStep checks an example. Outside of features, tests only serve the features that the body uses.
+func (n component) parseStep(p gen.Project, i int, given Step) (s step, err error) {
+	s.Example = gen.Example{Name: cmp.Or(given.Name, "example "+strconv.Itoa(i+1)), Output: given.Output, Error: given.Error}
+	fail := func(format string, args ...any) (step, error) {
+		return s, fmt.Errorf("example %q: %s", s.Name, fmt.Sprintf(format, args...))
 	}
-	if s.Later != "" {
-		if later, err = time.ParseDuration(s.Later); err != nil || later <= 0 {
-			return 0, fmt.Errorf("example %d: later %q is not a duration; write 30m or 336h", i+1, s.Later)
+	if _, err := gen.ParseDescription(s.Name); err != nil || strings.ContainsAny(s.Name, "/#\\") {
+		return fail("invalid name; use a few plain words")
+	}
+	if s.Output != nil && s.Error != "" {
+		return fail("an output and an error; send only one of them")
+	}
+	if given.Input == nil {
+		given.Input = map[string]json.RawMessage{}
+	}
+	if s.Input, err = strictjson.Marshal(given.Input); err != nil {
+		return s, err
+	}
+	s.tool = cmp.Or(given.Tool, n.ownTool())
+	if _, err := gen.ParseName(s.tool); err != nil && (given.Tool != "" || n.kind == "worker") {
+		return fail("invalid tool name %q; use the name that clients use, such as posts_create", s.tool)
+	}
+	if given.Later != "" {
+		if s.later, err = time.ParseDuration(given.Later); err != nil || s.later <= 0 {
+			return fail("later %q is not a duration; write 30m or 336h", given.Later)
 		}
 	}
 	used := n.body.features(p)
 	if n.body == nil { // it calls a function of the project, which may use any feature
-		used = addFeature(n.servedFeatures(p), featureOf(p, tool))
+		used = addFeature(n.servedFeatures(p), featureOf(p, s.tool))
 	}
 	switch {
-	case n.feature != "" || tool == n.ownTool() && later == 0:
+	case n.feature != "" || s.tool == n.ownTool() && s.later == 0:
 	case len(used) == 0:
-		return 0, fmt.Errorf("example %d: tool and later need an event log, and the body uses no feature; use one, such as app.Ask(ctx, posts.Get{…}), or omit tool and later", i+1)
-	case tool != n.ownTool() && n.kind != "tool" && featureOf(p, tool) == "":
-		return 0, fmt.Errorf("example %d: %s is not a tool of a feature; the test of a %s serves only features", i+1, tool, n.kind)
+		return fail("tool and later need an event log, and the body uses no feature; use one, such as app.Ask(ctx, posts.Get{…}), or omit tool and later")
+	case s.tool != n.ownTool() && n.kind != "tool" && featureOf(p, s.tool) == "":
+		return fail("%s is not a tool of a feature; the test of a %s serves only features", s.tool, n.kind)
 	}
-	return later, nil
+	return s, nil
 }
 
-func (s Step) check(i int) (gen.Example, error) {
-	example := gen.Example{Name: cmp.Or(s.Name, "example "+strconv.Itoa(i+1)), Output: s.Output, Error: s.Error}
-	if _, err := gen.ParseDescription(example.Name); err != nil || strings.ContainsAny(example.Name, "/#\\") {
-		return example, fmt.Errorf("invalid example name %q; use a few plain words", example.Name)
-	}
-	if s.Output != nil && s.Error != "" {
-		return example, fmt.Errorf("example %q has an output and an error; send only one of them", example.Name)
-	}
-	if s.Input == nil {
-		s.Input = map[string]json.RawMessage{}
-	}
-	var err error
-	example.Input, err = strictjson.Marshal(s.Input)
-	return example, err
-}
-
-// A row encodes the input and output of an example as Go.
-type row func(gen.Example) (input, output *jen.Statement, err error)
+// A row encodes the input and output of a step as Go.
+type row func(step) (input, output *jen.Statement, err error)
 
 // exampleTest returns a table test of the examples. own encodes an example of the component itself, and
 // check is the call that checks it: client.CheckTool(t, "add", $example).
 func (n component) exampleTest(p gen.Project, check string, own row) (gen.GoFile, error) {
-	all, err := n.steps(p, own)
-	if err != nil {
+	if err := n.encode(p, own); err != nil {
 		return gen.GoFile{}, err
 	}
 	mcptest := p.Import("core/mcptest")
 	isOther := func(s step) bool { return s.tool != n.ownTool() || s.later > 0 }
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
-		case !slices.ContainsFunc(all, isOther):
-			return exampleLoop(file, mcptest, all, strings.ReplaceAll(check, "$example", "example"))
+		case !slices.ContainsFunc(n.steps, isOther):
+			rows := ""
+			for _, s := range n.steps {
+				rows += s.code(file) + ",\n"
+			}
+			return exampleLoop(file.Ref(mcptest, "Example"), rows, strings.ReplaceAll(check, "$example", "example"))
 		case n.ownTool() != "":
-			return stepLoop(file, mcptest, all, checkStepTool, "")
+			return stepLoop(file, mcptest, n.steps, checkStepTool, "")
 		}
 		check := strings.ReplaceAll(check, "$example", "step.Example")
-		return stepLoop(file, mcptest, all, "if step.tool == \"\" {\n"+check+"\n} else {\n"+checkStepTool+"\n}", "")
+		return stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+check+"\n} else {\n"+checkStepTool+"\n}", "")
 	}), nil
 }
 
-// steps returns the examples as calls. own may be nil if none calls the component itself.
-func (n component) steps(p gen.Project, own row) ([]step, error) {
-	var all []step
-	for i, e := range n.examples {
+// encode sets the input and output of the steps. own may be nil if none calls the component itself.
+func (n component) encode(p gen.Project, own row) (err error) {
+	for i := range n.steps {
+		s := &n.steps[i]
 		encode := own
-		if n.tools[i] != n.ownTool() {
-			encode = n.toolRow(p, n.tools[i])
+		if s.tool != n.ownTool() {
+			encode = n.toolRow(p)
 		}
-		input, output, err := encode(e)
-		if err != nil {
-			return nil, err
+		if s.input, s.output, err = encode(*s); err != nil {
+			return err
 		}
-		all = append(all, step{tool: n.tools[i], name: e.Name, input: input, output: output, error: e.Error, later: n.later[i]})
 	}
-	return all, nil
+	return nil
 }
 
-func (n component) toolRow(p gen.Project, tool string) row {
-	return func(e gen.Example) (input, output *jen.Statement, err error) {
-		if e.Output != nil {
-			text, err := compact(e.Output)
+func (n component) toolRow(p gen.Project) row {
+	return func(s step) (input, output *jen.Statement, err error) {
+		if s.Output != nil {
+			text, err := compact(s.Output)
 			if err != nil {
 				return nil, nil, err
 			}
 			output = rawLit(text)
-			if value, ok := n.output.literal(e.Output); ok && tool == n.wire {
+			if value, ok := n.output.literal(s.Output); ok && s.tool == n.wire {
 				output = value
 			}
 		}
-		return n.argument(p, tool, e.Input), output, nil
+		return n.argument(p, s.tool, s.Input), output, nil
 	}
 }
 
-// A step is a call in a test, with the expected result.
-type step struct {
-	tool, name string
-	input      *jen.Statement
-	output     *jen.Statement // nil accepts any output
-	error      string
-	later      time.Duration // advance of the clock before the call
-}
-
-func (s step) example(file gen.GoFile) string {
-	text := fmt.Sprintf("{Name: %q, Input: %s", s.name, file.Code(s.input))
+// code returns the step as a literal of type mcptest.Example.
+func (s step) code(file gen.GoFile) string {
+	text := fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
 	if s.output != nil {
 		text += ", Output: " + file.Code(s.output)
 	}
-	if s.error != "" {
-		text += ", Error: " + gen.RawString(s.error)
+	if s.Error != "" {
+		text += ", Error: " + gen.RawString(s.Error)
 	}
 	return text + "}"
 }
@@ -224,7 +211,7 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 		if s.later > 0 {
 			later = ", " + file.Code(gen.Duration(s.later))
 		}
-		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.example(file))
+		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.code(file))
 	}
 	return `for _, step := range []struct {
 		tool string
@@ -238,12 +225,8 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 }
 
 // exampleLoop returns a loop over calls of one component: client.CheckTool(t, "add", example).
-func exampleLoop(file gen.GoFile, mcptest string, all []step, check string) string {
-	rows := ""
-	for _, s := range all {
-		rows += s.example(file) + ",\n"
-	}
-	return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
+func exampleLoop(typ, rows, check string) string {
+	return `for _, example := range []` + typ + `{
 		` + rows + `} {
 		t.Run(example.Name, func(t *testing.T) {
 			` + check + `

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -113,87 +114,43 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// newFeatureNotice tells the user that a feature is created. It lists the other features and suggests
-// one with a similar name.
+// newFeatureNotice tells the user that a feature is created, and lists the other features.
 func newFeatureNotice(p gen.Project, feature string) string {
 	var others []string
-	suggestion := ""
-	for _, dir := range slices.Sorted(maps.Keys(p.Packages)) {
-		name := path.Base(dir)
-		if path.Dir(dir) != "features" || p.Packages[dir] == "" || name == feature {
-			continue
-		}
-		others = append(others, name)
-		if suggestion == "" && isSimilar(name, feature) {
-			suggestion = fmt.Sprintf(" If you meant %s, run petrock undo.", name)
+	for dir, pkg := range p.Packages {
+		if path.Dir(dir) == derive.Features && pkg != "" && dir != featureDir(feature) {
+			others = append(others, path.Base(dir))
 		}
 	}
-	notice := "The feature " + feature + " is new."
 	if len(others) == 0 {
-		return notice
+		return "The feature " + feature + " is new."
 	}
-	const maxShown = 12
-	if len(others) > maxShown {
-		others = append(others[:maxShown], "…")
-	}
-	return fmt.Sprintf("%s Other features: %s.%s", notice, strings.Join(others, ", "), suggestion)
+	slices.Sort(others)
+	return fmt.Sprintf("The feature %s is new. Other features: %s.", feature, strings.Join(others, ", "))
 }
 
-// isSimilar reports whether the Levenshtein distance of two names is at most 2.
-func isSimilar(a, b string) bool {
-	row := make([]int, len(b)+1) // distances of a prefix of a from each prefix of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := before
-			if a[i] != b[j] {
-				replaced++
-			}
-			before = row[j+1]
-			row[j+1] = min(replaced, before+1, row[j]+1)
-		}
-	}
-	return row[len(b)] <= 2
-}
-
-func featureDir(feature string) string { return path.Join("features", feature) }
+func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
 // checkFeature checks the name of a feature, which is also the name of its folder and package, and the
 // prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
 	const maxLength = 30
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("invalid feature name %q: %s", name[:min(len(name), maxLength)], fmt.Sprintf(format, args...))
+		return fmt.Errorf("invalid feature name %q: %s", gen.Shorten(name), fmt.Sprintf(format, args...))
 	}
 	switch {
-	case name == "":
-		return errors.New("a feature needs a name, such as posts")
 	case len(name) > maxLength:
 		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
-	case !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name):
-		better := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(name), ""), "0123456789")
-		if checkFeature(p, better) != nil {
-			better = "posts"
-		}
-		return refuse("use lower-case letters and digits, as for a Go package; try %s", better)
-	case len(name) == 1:
-		return refuse("one letter is too short; try posts")
-	case token.IsKeyword(name):
-		return refuse("Go keyword; try %ss", name)
-	case types.Universe.Lookup(name) != nil:
-		return refuse("predeclared in Go; try my%s", name)
-	case gen.IsDevice(name) || slices.Contains([]string{"internal", "vendor", "testdata"}, name):
-		return refuse("reserved by Go, git or Windows; try posts")
-	case slices.Contains([]string{ // imports and declarations of derived files and tests
+	case !regexp.MustCompile(`^[a-z][a-z0-9]+$`).MatchString(name):
+		return refuse("use lower-case letters and digits, as for a Go package, such as blogposts")
+	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || gen.IsDevice(name) || slices.Contains([]string{
+		"internal", "vendor", "testdata",
+		// imports and declarations of derived files and tests
 		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
 		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
 		"main", "init", "wire", "register", "serve", "appserve", "oauth", "postgres",
 	}, name):
-		return refuse("used by generated code; try my%s", name)
+		return refuse("reserved by Go, Windows or generated code; try my%s", name)
 	}
 	if err := gen.CheckWireName(name, p.Name); err != nil {
 		return err
@@ -202,38 +159,6 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("the package in %s is named %s; rename the package to %s", featureDir(name), pkg, name)
 	}
 	return nil
-}
-
-// newFeatureComponent returns a component of a feature, from a name such as posts/publish.
-func newFeatureComponent(p gen.Project, kind, text, description string, in Implementation) (component, error) {
-	feature, rest, ok := strings.Cut(text, "/")
-	if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
-		return component{}, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
-	}
-	if err := checkFeature(p, feature); err != nil {
-		return component{}, err
-	}
-	name, err := gen.ParseName(rest)
-	if err != nil {
-		return component{}, err
-	}
-	n := component{kind: kind, dir: featureDir(feature), feature: feature, name: name, goName: name.Go(), features: map[string]*gen.Feature{}}
-	n.wire = feature + "_" + name.Wire()
-	if kind == "worker" {
-		n.wire = feature + "/" + name.Wire() // no client sees it
-	} else if err := gen.CheckWireName(n.wire, p.Name); err != nil {
-		return component{}, err
-	}
-	if !name.IsExact() {
-		return component{}, fmt.Errorf("the Go name %s of %q splits into other words; choose a name with longer words", n.goName, rest)
-	}
-	if isReserved(n.goName) {
-		return component{}, fmt.Errorf("the type name %s, from %q, is reserved in a feature; choose another name", n.goName, rest)
-	}
-	if n.description, err = gen.ParseDescription(description); err != nil {
-		return component{}, err
-	}
-	return n, n.setImplementation(p, in, false)
 }
 
 // isReserved reports whether the package of a feature uses a Go name for something else.
@@ -259,16 +184,6 @@ func (n component) label() string {
 	return n.wire
 }
 
-// checkMethodNames refuses fields that have the Go name of a method.
-func (n component) checkMethodNames(fields []gen.Field, methods ...string) error {
-	for _, f := range fields {
-		if slices.Contains(methods, f.Go) {
-			return fmt.Errorf("field %q: a %s has a method %s; rename the field", f.Name, n.kind, f.Go)
-		}
-	}
-	return nil
-}
-
 // importFeature imports a feature, under another name if a variable of generated tests has its
 // name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
@@ -287,11 +202,8 @@ func (n component) servedFeatures(p gen.Project) []string {
 	if n.feature == "" {
 		all = n.body.features(p)
 	}
-	for _, c := range n.given {
-		all = addFeature(all, featureOf(p, c.tool))
-	}
-	for _, tool := range n.tools {
-		all = addFeature(all, featureOf(p, tool))
+	for _, s := range slices.Concat(n.given, n.steps) {
+		all = addFeature(all, featureOf(p, s.tool))
 	}
 	for _, feature := range n.others {
 		all = addFeature(all, feature)
@@ -353,8 +265,8 @@ func (n component) testSetup(p gen.Project, file gen.GoFile) string {
 	if register != "" {
 		text += "client.Register(" + register + ")\n"
 	}
-	for _, c := range n.given {
-		text += fmt.Sprintf("client.Given(%q, %s)\n", c.tool, file.Code(n.argument(p, c.tool, c.input)))
+	for _, s := range n.given {
+		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.argument(p, s.tool, s.Input)))
 	}
 	return text
 }

@@ -1,9 +1,9 @@
 package generators
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -27,15 +27,8 @@ type GeneratorInput struct {
 
 // Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
-	name, err := gen.ParseName(in.Name)
+	n, err := newComponent(p, "generator", derive.OwnGenerators, in.Name, in.Description, Implementation{Body: in.Body})
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	n := component{kind: "generator", dir: derive.OwnGenerators, name: name, wire: name.Wire(), goName: name.Go()}
-	if err := n.checkGeneratorName(in.Name); err != nil {
-		return gen.Draft{}, err
-	}
-	if n.description, err = gen.ParseDescription(in.Description); err != nil {
 		return gen.Draft{}, err
 	}
 	g, err := newGenerator(n, in)
@@ -50,31 +43,16 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if len(g.templates) > 0 {
 		sample, err := gen.FromTemplates(p, g.makes, g.sample(), g.templates...)
 		if err != nil {
-			return gen.Draft{}, g.templateError(in, err)
+			return gen.Draft{}, templateError(in, err)
 		}
 		draft.Sample = sample.Files
 	}
 	draft.Trial = gen.Trial{Test: "Test" + n.goName}
 	draft.Next = []string{fmt.Sprintf("go run ./cmd/petrock generate %s first (over MCP: generate_%[1]s, or generate_component with this kind)", n.wire)}
-	if place, isPlace := derive.PlaceAt(path.Dir(g.path)); isPlace {
-		draft.Next = append(draft.Next, g.componentsStep(place))
-	}
 	if in.Template == "" && in.Body == "" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
 	}
 	return draft, nil
-}
-
-// componentsStep says which components a generator creates in a folder of petrock's components.
-func (g *generator) componentsStep(place derive.Place) string {
-	kinds := string(place.Kind) + "s"
-	if place.Kind == derive.Feature {
-		kinds = "commands, queries or workers of " + path.Base(place.Dir)
-	}
-	if path.Base(g.path) != "*.go" {
-		return fmt.Sprintf("Its components are %s. The kind %s finds them too.", kinds, g.wire)
-	}
-	return fmt.Sprintf("Its components are %s: list, inspect and destroy them by their own kind.", kinds)
 }
 
 // A generator is the generator that Generator creates.
@@ -88,15 +66,7 @@ type generator struct {
 
 func newGenerator(n component, in GeneratorInput) (*generator, error) {
 	g := &generator{component: n, makes: n.wire, input: structure{name: n.goName + "Input", prefix: n.goName}}
-	if g.description == "" {
-		g.description = fmt.Sprintf("creates %s.", plural(n.name.Human()))
-		if in.Template+in.Body == "" {
-			g.description = fmt.Sprintf("creates %s: functions that return their own name, each with a test.", plural(n.name.Human()))
-		}
-	}
-	if !n.name.IsExact() {
-		g.directives = append(g.directives, "name "+n.wire)
-	}
+	g.description = cmp.Or(g.description, fmt.Sprintf("creates %s.", plural(n.name.Human())))
 	var err error
 	if g.input.fields, err = gen.ParseFields(in.Fields); err != nil {
 		return nil, err
@@ -105,9 +75,6 @@ func newGenerator(n component, in GeneratorInput) (*generator, error) {
 		if slices.Contains([]string{"Name", "Description", "Go", "Human", "Package", "Import"}, f.Go) {
 			return nil, fmt.Errorf("field %q: templates use {{.%s}} for something else; rename the field", f.Name, f.Go)
 		}
-	}
-	if err := n.checkEnumNames(g.input); err != nil {
-		return nil, err
 	}
 	if err := g.setPath(in.Path); err != nil {
 		return nil, err
@@ -118,13 +85,7 @@ func newGenerator(n component, in GeneratorInput) (*generator, error) {
 // setPath sets where the components go, and the directive that finds them again. In a folder of petrock's
 // components, they are such components.
 func (g *generator) setPath(text string) error {
-	g.path = strings.ReplaceAll(strings.TrimPrefix(text, "./"), "{{.Name}}", "*")
-	switch {
-	case g.path == "":
-		g.path = plural(strings.ReplaceAll(g.wire, "_", "")) + "/*.go"
-	case !strings.Contains(g.path, "*") && path.Ext(g.path) == "":
-		g.path = path.Join(g.path, "*.go")
-	}
+	g.path = cmp.Or(text, plural(strings.ReplaceAll(g.wire, "_", ""))+"/*.go")
 	if err := gen.CheckPattern(g.path); err != nil {
 		return err
 	}
@@ -142,14 +103,13 @@ func (g *generator) setPath(text string) error {
 }
 
 // setSource sets the templates or the body.
-func (g *generator) setSource(in GeneratorInput) (err error) {
+func (g *generator) setSource(in GeneratorInput) error {
 	text, test := in.Template, in.Test
 	switch {
 	case in.Body != "" && in.Template+in.Test != "":
 		return errors.New("template and body; send only one of them")
 	case in.Body != "":
-		g.body, err = parseBody("body", in.Body)
-		return err
+		return nil
 	case text == "" && test != "":
 		return errors.New("test without template; send the template too")
 	case text == "" && path.Ext(g.path) != ".go":
@@ -180,26 +140,16 @@ func templateLiteral(text string) string {
 }
 
 // templateError returns the error of a template with its position, if it has one.
-func (g *generator) templateError(in GeneratorInput, err error) error {
-	found := regexp.MustCompile(`template: (\S+?):(\d+)(?::(\d+))?: (.*)`).FindStringSubmatch(err.Error())
+func templateError(in GeneratorInput, err error) error {
+	found := regexp.MustCompile(`template: (\S+?):(\d+):(?:\d+:)? (.*)`).FindStringSubmatch(err.Error())
 	if found == nil {
 		return err
 	}
-	source := &gen.SourceError{Field: "template", Text: in.Template, Column: 1, Message: found[4] + "; in Go code, write {{\"{{\"}} for {{"}
+	source := &gen.SourceError{Field: "template", Text: in.Template, Column: 1, Message: found[3] + "; in Go code, write {{\"{{\"}} for {{"}
 	if strings.HasSuffix(found[1], "_test.go") {
 		source.Field, source.Text = "test", in.Test
 	}
 	source.Line, _ = strconv.Atoi(found[2])
-	if at, err := strconv.Atoi(found[3]); err == nil {
-		source.Column = at + 1 // text/template counts from 0
-	}
-	if unknown := regexp.MustCompile(`no entry for key "(.*)"`).FindStringSubmatch(found[4]); unknown != nil {
-		known := []string{"Name", "Go", "Human", "Description", "Package", "Import"}
-		for _, f := range g.input.fields {
-			known = append(known, f.Go)
-		}
-		source.Message = fmt.Sprintf("{{.%s}} does not exist; use %s, or add a field", unknown[1], strings.Join(known, ", "))
-	}
 	return source
 }
 
@@ -236,7 +186,7 @@ func (g *generator) file(p gen.Project) gen.GoFile {
 	file.ImportName(gens, "gen")
 	fields := ""
 	for _, f := range g.input.fields {
-		fields += fmt.Sprintf("%s %s `%s` // %s\n", f.Go, file.Code(g.input.typeCode(f)), g.input.tags(f), f.Comment())
+		fields += g.input.member(file, f) + " // " + f.Comment() + "\n"
 	}
 	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name: arguments and flags on the command line, arguments of its tool.
 type $nameInput struct {
@@ -280,13 +230,6 @@ func (g *generator) test(p gen.Project) (gen.GoFile, error) {
 	if !ok {
 		return file, fmt.Errorf("generator %s: no sample for its fields", g.wire)
 	}
-	checkName := `
-	if _, err := $pkg.$name(project, $pkg.$nameInput{Name: "no name"}); err == nil {
-		t.Error("a name with a space is accepted")
-	}`
-	if len(g.templates) == 0 { // the body may accept any name
-		checkName = ""
-	}
 	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", file.Code(literal), "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}
@@ -300,24 +243,9 @@ func (g *generator) test(p gen.Project) (gen.GoFile, error) {
 	first := draft.Files[0]
 	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
 		t.Errorf("got %s, want a file $path:\n%s", first.Path, first.Text)
-	}`+checkName+`
+	}
 }`), imported, gens, "path", "testing")
 	return file, nil
-}
-
-// checkGeneratorName refuses a name that petrock or Go already uses.
-func (n component) checkGeneratorName(typed string) error {
-	plain := strings.ReplaceAll(n.wire, "_", "")
-	if plain == "component" || slices.ContainsFunc(All(), func(g gen.Generator) bool { return g.Name == plain }) {
-		return fmt.Errorf("petrock has a generator %q; choose another name", typed)
-	}
-	if token.IsKeyword(n.wire) {
-		return fmt.Errorf("%q is a Go keyword; choose another name", typed)
-	}
-	if n.goName == "All" {
-		return fmt.Errorf("the function name All, from %q, is reserved; choose another name", typed)
-	}
-	return gen.CheckGeneratorName(n.wire)
 }
 
 // plural returns the regular plural of a noun.

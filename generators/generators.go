@@ -1,4 +1,4 @@
-// Package generators holds petrock's generators, one file each. A generator is a pure function from a
+// Package generators holds petrock's generators. A generator is a pure function from a
 // project and an input to files. A project's own generators are in its internal/generators. Packages
 // below this one:
 //
@@ -42,33 +42,12 @@ func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }
 // so the test only checks that the server lists the component.
 func (n component) listedTest(p gen.Project, list string) gen.GoFile {
 	return n.test(p, func(gen.GoFile) string {
-		return fmt.Sprintf(`for _, offered := range client.%s() {
-			if offered.Name == %q {
+		return fmt.Sprintf(`// Call %[2]s with client, and check the result here.
+		for _, offered := range client.%[1]s() {
+			if offered.Name == %[2]q {
 				return
 			}
 		}
-		t.Error("%s %[2]s is not listed")`, list, n.wire, n.kind)
+		t.Error("%[3]s %[2]s is not listed")`, list, n.wire, n.kind)
 	})
-}
-
-// requiredTest is listedTest for a tool. If its input has required properties, the test calls the tool
-// without them, which fails before the function runs.
-func (n component) requiredTest(p gen.Project, hasRequired bool) gen.GoFile {
-	if !hasRequired {
-		return n.listedTest(p, "Tools")
-	}
-	return n.test(p, func(file gen.GoFile) string {
-		return "// Arguments are validated before the function runs.\n" +
-			n.invalidCall(file, "map[string]any{}", "{}")
-	})
-}
-
-// invalidCall returns statements that call the tool with input that its schema refuses. arguments is the
-// input as JSON.
-func (n component) invalidCall(file gen.GoFile, input, arguments string) string {
-	file.Use("strings")
-	return fmt.Sprintf(`wrong := client.CallTool(%q, %s)
-		if !wrong.IsError || !strings.Contains(wrong.Text(), "invalid arguments") {
-			t.Errorf("%[1]s with %%s returned %%s, want invalid arguments", %[3]s, wrong.Text())
-		}`, n.wire, input, file.Code(rawLit(arguments)))
 }

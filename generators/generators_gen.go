@@ -2,80 +2,39 @@
 
 package generators
 
-import (
-	"encoding/json"
-
-	"github.com/petrock/petrock/generators/gen"
-)
+import "github.com/petrock/petrock/generators/gen"
 
 const (
-	inputSchemaCommand    = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/publish"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields, as for a tool"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, as for a tool. Default: none; the body still returns PublishOutput{}"},"description":{"type":"string","description":"Such as: Publishes a post."},"check":{"type":"string","format":"go","description":"Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)"},"body":{"type":"string","format":"go","description":"Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaFeature    = `{"type":"object","properties":{"name":{"type":"string","description":"One word, such as posts"},"fields":{"type":"array","items":{"type":"string"},"description":"With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at"},"crud":{"type":"boolean","description":"Also create the commands create, update, delete and the queries get, list"},"item":{"type":"string","description":"With crud: name of one item. Default: the singular of the name"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaGenerator  = `{"type":"object","properties":{"name":{"type":"string","description":"Name, and kind of what it creates, such as handler"},"fields":{"type":"array","items":{"type":"string"},"description":"Further inputs, as for a tool"},"description":{"type":"string","description":"Such as: Creates a handler."},"template":{"type":"string","format":"text","description":"Go text/template of the new file: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and fields. Package and imports are added"},"test":{"type":"string","format":"text","description":"Template of its test"},"path":{"type":"string","description":"Such as docs/*.md; default: handlers/*.go"},"body":{"type":"string","format":"go","description":"Instead of template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaPrompt     = `{"type":"object","properties":{"name":{"type":"string","description":"Such as review"},"fields":{"type":"array","items":{"type":"string"},"description":"Arguments of type string, enum or time: code, style:enum(short,long)?"},"description":{"type":"string","description":"Such as: Asks for a review."},"body":{"type":"string","format":"go","description":"Go statements that return (string, error); else as for a tool"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a tool"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaQuery      = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/count"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields, as for a tool"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, as for a tool. Default: result:string"},"description":{"type":"string","description":"Such as: Counts posts."},"body":{"type":"string","format":"go","description":"Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a command"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaResource   = `{"type":"object","properties":{"name":{"type":"string","description":"Such as note"},"uri":{"type":"string","description":"config://app, or with variables: note://{id}"},"description":{"type":"string","description":"Such as: The text of a note."},"mime":{"type":"string","description":"MIME type; default: text/plain"},"body":{"type":"string","format":"go","description":"Go statements that return (string, error); else as for a tool"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a tool"}},"required":["name","uri"],"additionalProperties":false}`
-	inputSchemaTool       = `{"type":"object","properties":{"name":{"type":"string","description":"Such as send_mail; optional with from"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, in the same syntax. Default: result:string"},"description":{"type":"string","description":"Such as: Sends a mail. Models choose tools by it"},"from":{"type":"string","description":"Instead of fields, output and body: a function to call, ./store.Find or ./store.Variable.Method"},"body":{"type":"string","format":"go","description":"Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases. output must match exactly, error is a substring; without either, any success passes. If the body uses a feature: as for a command"}},"additionalProperties":false}`
+	inputSchemaCommand = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/publish"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields, as for a tool"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, as for a tool. Default: none; the body still returns PublishOutput{}"},"description":{"type":"string","description":"Such as: Publishes a post."},"check":{"type":"string","format":"go","description":"Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)"},"body":{"type":"string","format":"go","description":"Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaFeature = `{"type":"object","properties":{"name":{"type":"string","description":"One word, such as posts"},"fields":{"type":"array","items":{"type":"string"},"description":"With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at"},"crud":{"type":"boolean","description":"Also create the commands create, update, delete and the queries get, list"},"item":{"type":"string","description":"With crud: name of one item. Default: the singular of the name"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaGenerator = `{"type":"object","properties":{"name":{"type":"string","description":"Name, and kind of what it creates, such as handler"},"fields":{"type":"array","items":{"type":"string"},"description":"Further inputs, as for a tool"},"description":{"type":"string","description":"Such as: Creates a handler."},"template":{"type":"string","format":"text","description":"Go text/template of the new file: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and fields. Package and imports are added"},"test":{"type":"string","format":"text","description":"Template of its test"},"path":{"type":"string","description":"Such as docs/*.md; default: handlers/*.go"},"body":{"type":"string","format":"go","description":"Instead of template: Go statements of func(p gen.Project, in HandlerInput) (gen.Draft, error)"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaPrompt = `{"type":"object","properties":{"name":{"type":"string","description":"Such as review"},"fields":{"type":"array","items":{"type":"string"},"description":"Arguments of type string, enum or time: code, style:enum(short,long)?"},"description":{"type":"string","description":"Such as: Asks for a review."},"body":{"type":"string","format":"go","description":"Go statements that return (string, error); else as for a tool"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a tool"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaQuery = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/count"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields, as for a tool"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, as for a tool. Default: result:string"},"description":{"type":"string","description":"Such as: Counts posts."},"body":{"type":"string","format":"go","description":"Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a command"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaResource = `{"type":"object","properties":{"name":{"type":"string","description":"Such as note"},"uri":{"type":"string","description":"config://app, or with variables: note://{id}"},"description":{"type":"string","description":"Such as: The text of a note."},"mime":{"type":"string","description":"MIME type; default: text/plain"},"body":{"type":"string","format":"go","description":"Go statements that return (string, error); else as for a tool"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a tool"}},"required":["name","uri"],"additionalProperties":false}`
+
+	inputSchemaTool = `{"type":"object","properties":{"name":{"type":"string","description":"Such as send_mail; optional with from"},"fields":{"type":"array","items":{"type":"string"},"description":"Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space"},"output":{"type":"array","items":{"type":"string"},"description":"Output fields, in the same syntax. Default: result:string"},"description":{"type":"string","description":"Such as: Sends a mail. Models choose tools by it"},"from":{"type":"string","description":"Instead of fields, output and body: a function to call, ./store.Find or ./store.Variable.Method"},"body":{"type":"string","format":"go","description":"Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases. output must match exactly, error is a substring; without either, any success passes. If the body uses a feature: as for a command"}},"additionalProperties":false}`
+
 	inputSchemaNewVersion = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/create"},"rename":{"type":"array","items":{"type":"string"},"description":"Renamed fields, as OLD=NEW"},"drop":{"type":"array","items":{"type":"string"},"description":"Fields to ignore in old events"},"default":{"type":"array","items":{"type":"string"},"description":"Values of new fields in old events: status=open"},"body":{"type":"string","format":"go","description":"Go statements that return the new command from old, for other conversions"}},"required":["name"],"additionalProperties":false}`
-	inputSchemaWorker     = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/digest"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of its saved state w, as for a tool"},"on":{"type":"array","items":{"type":"string"},"description":"Commands that trigger it, such as posts/create"},"every":{"type":"string","description":"Interval, such as 5m"},"description":{"type":"string","description":"Such as: Mails new posts."},"body":{"type":"string","format":"go","description":"Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a command, with a run of the worker after each call; later advances the clock first, such as 336h"}},"required":["name"],"additionalProperties":false}`
+
+	inputSchemaWorker = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/digest"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of its saved state w, as for a tool"},"on":{"type":"array","items":{"type":"string"},"description":"Commands that trigger it, such as posts/create"},"every":{"type":"string","description":"Interval, such as 5m"},"description":{"type":"string","description":"Such as: Mails new posts."},"body":{"type":"string","format":"go","description":"Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command"},"examples":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"name":{"type":"string"},"input":{"type":"object","additionalProperties":{}},"output":{},"error":{"type":"string"},"later":{"type":"string"}},"additionalProperties":false},"description":"Test cases, as for a command, with a run of the worker after each call; later advances the clock first, such as 336h"}},"required":["name"],"additionalProperties":false}`
 )
 
 // All returns the generators, sorted by name.
 func All() []gen.Generator {
 	return []gen.Generator{
-		{
-			Name:        "command",
-			Description: "Creates a command: a tool that changes the state of a feature. It also creates the feature if needed.",
-			InputSchema: json.RawMessage(inputSchemaCommand),
-			Make:        gen.Typed(Command),
-		},
-		{
-			Name:        "feature",
-			Description: "Creates an event-sourced feature: a state for commands, queries and workers. With crud it is complete, with tests.",
-			InputSchema: json.RawMessage(inputSchemaFeature),
-			Make:        gen.Typed(Feature),
-		},
-		{
-			Name:        "generator",
-			Description: "Creates a generator of the project's own, with a test, from a template or a body.",
-			InputSchema: json.RawMessage(inputSchemaGenerator),
-			Make:        gen.Typed(Generator),
-		},
-		{
-			Name:        "prompt",
-			Description: "Creates a prompt, a message template that users choose in their client.",
-			InputSchema: json.RawMessage(inputSchemaPrompt),
-			Make:        gen.Typed(Prompt),
-		},
-		{
-			Name:        "query",
-			Description: "Creates a query: a tool that reads the state of a feature. It also creates the feature if needed.",
-			InputSchema: json.RawMessage(inputSchemaQuery),
-			Make:        gen.Typed(Query),
-		},
-		{
-			Name:        "resource",
-			Description: "Creates a resource that clients read at a URI.",
-			InputSchema: json.RawMessage(inputSchemaResource),
-			Make:        gen.Typed(Resource),
-		},
-		{
-			Name:        "tool",
-			Description: "Creates a tool: a function with input and output types, and a test. With a body and examples it is complete.",
-			InputSchema: json.RawMessage(inputSchemaTool),
-			Make:        gen.Typed(Tool),
-		},
-		{
-			Name:        "version",
-			Description: "Creates a new version of a command whose fields change, and upgrades stored events to it. Run it before or after editing the Go type.",
-			InputSchema: json.RawMessage(inputSchemaNewVersion),
-			Make:        gen.Typed(NewVersion),
-		},
-		{
-			Name:        "worker",
-			Description: "Creates a worker of a feature, which commands or a timer trigger. It calls external systems and executes commands.",
-			InputSchema: json.RawMessage(inputSchemaWorker),
-			Make:        gen.Typed(Worker),
-		},
+		gen.New("command", "Creates a command: a tool that changes the state of a feature. It also creates the feature if needed.", inputSchemaCommand, Command),
+		gen.New("feature", "Creates an event-sourced feature: a state for commands, queries and workers. With crud it is complete, with tests.", inputSchemaFeature, Feature),
+		gen.New("generator", "Creates a generator of the project's own, with a test, from a template or a body.", inputSchemaGenerator, Generator),
+		gen.New("prompt", "Creates a prompt, a message template that users choose in their client.", inputSchemaPrompt, Prompt),
+		gen.New("query", "Creates a query: a tool that reads the state of a feature. It also creates the feature if needed.", inputSchemaQuery, Query),
+		gen.New("resource", "Creates a resource that clients read at a URI.", inputSchemaResource, Resource),
+		gen.New("tool", "Creates a tool: a function with input and output types, and a test. With a body and examples it is complete.", inputSchemaTool, Tool),
+		gen.New("version", "Creates a new version of a command whose fields change, and upgrades stored events to it. Run it before or after editing the Go type.", inputSchemaNewVersion, NewVersion),
+		gen.New("worker", "Creates a worker of a feature, which commands or a timer trigger. It calls external systems and executes commands.", inputSchemaWorker, Worker),
 	}
 }

@@ -50,10 +50,10 @@ func TestLiteral(t *testing.T) {
 	for _, test := range []struct{ object, want string }{
 		{`{"id":"a"}`, `notes.Note{ID: "a"}`},
 		{`{"id":"","n":3,"size":4,"small":255,"price":5}`, `notes.Note{ID: "", N: 3, Size: new(int64(4)), Small: 255, Price: new(5.0)}`},
-		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, `notes.Note{ID: "a", Mood: new(notes.Mood("good")), Tags: []string{}, Deep: map[string][]notes.Mood{"a": {}, "b": {"x"}}}`},
+		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, `notes.Note{ID: "a", Mood: new(notes.Mood("good")), Tags: []string{}, Deep: map[string][]notes.Mood{"a": []notes.Mood{}, "b": []notes.Mood{"x"}}}`},
 		{`{"id":"a","at":"2026-01-02T03:04:05.5Z","wait":90000000000,"data":"aGk="}`, `notes.Note{ID: "a", At: time.Date(2026, 1, 2, 3, 4, 5, 500000000, time.UTC), Wait: new(90 * time.Second), Data: []byte("hi")}`},
 		{`{"id":"a","wait":1500}`, `notes.Note{ID: "a", Wait: new(time.Duration(1500))}`},
-		{`{"id":"a","raw":{"b":[1]},"any":[1,"x",{"y":true}]}`, "notes.Note{ID: \"a\", Raw: json.RawMessage(`{\"b\":[1]}`), Any: []any{1.0, \"x\", map[string]any{\"y\": true}}}"},
+		{`{"id":"a","raw":{"b":[1]},"any":"x"}`, "notes.Note{ID: \"a\", Raw: json.RawMessage(`{\"b\":[1]}`), Any: \"x\"}"},
 		{`{"id":"a","Plain":"b"}`, `notes.Note{ID: "a", Plain: "b"}`},
 		{`{}`, ""},                                     // a required field is missing
 		{`{"id":null}`, ""},                            // null is not a zero value
@@ -75,6 +75,7 @@ func TestLiteral(t *testing.T) {
 		{`{"id":"a","wait":"1s"}`, ""},
 		{`{"id":"a","data":"aGk"}`, ""},
 		{`{"id":"a","any":null}`, ""},
+		{`{"id":"a","any":[1]}`, ""},
 		{`{"id":"a","plain":"b"}`, ""}, // keys are exact
 		{`{"id":"a","more":"b"}`, ""},  // unknown
 		{`{"id":"a","other":{}}`, ""},  // a type of which nothing is known
@@ -276,8 +277,5 @@ func TestFieldsUseTypesOfTheFeature(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in\n%s", want, draft.Files[0].Text)
 		}
-	}
-	if test := string(draft.Files[1].Text); !strings.Contains(test, `"high"`) && !strings.Contains(test, `"low"`) {
-		t.Errorf("the test has no priority:\n%s", test)
 	}
 }

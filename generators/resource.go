@@ -47,8 +47,8 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 		var fields []string
 		for _, variable := range variables {
 			field := variable + ":string"
-			if slices.Contains(queryVariables(in.URI), variable) {
-				field += "?"
+			if _, query, _ := strings.Cut(in.URI, "{?"); strings.Contains(","+strings.TrimSuffix(query, "}")+",", ","+variable+",") {
+				field += "?" // in the query: note://{id}{?lang}
 			}
 			fields = append(fields, field)
 		}
@@ -66,57 +66,61 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 
 func (n component) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
 	switch {
-	case len(n.examples) > 0:
-		return n.exampleTest(p, "client.CheckResource(t, $example)", func(e gen.Example) (input, output *jen.Statement, err error) {
-			if _, output, err = textRow(e); err != nil {
-				return nil, nil, err
-			}
-			expanded, err := expandURI(uri, variables, e)
-			return rawLit(expanded), output, err
-		})
-	case n.isWritten() && len(variables) > 0:
+	case len(n.steps) == 0 && len(variables) > 0:
 		return n.listedTest(p, "ResourceTemplates"), nil
-	case n.isWritten():
+	case len(n.steps) == 0:
 		return n.listedTest(p, "Resources"), nil
 	}
-	for _, variable := range variables {
-		uri = strings.NewReplacer("{"+variable+"}", "example", "{+"+variable+"}", "example").Replace(uri)
-	}
-	uri, _, _ = strings.Cut(uri, "{?")
-	return n.unwrittenTest(p, fmt.Sprintf(`client.Call("resources/read", map[string]string{"uri": %q}, nil)`, uri)), nil
+	return n.exampleTest(p, "client.CheckResource(t, $example)", func(s step) (input, output *jen.Statement, err error) {
+		if _, output, err = textRow(s); err != nil {
+			return nil, nil, err
+		}
+		values := map[string]string{}
+		if err := json.Unmarshal(s.Input, &values); err != nil {
+			return nil, nil, fmt.Errorf("example %q: %w", s.Name, err)
+		}
+		for name := range values {
+			if !slices.Contains(variables, name) {
+				return nil, nil, fmt.Errorf("example %q: the URI %s has no variable %s", s.Name, uri, name)
+			}
+		}
+		expanded, err := derive.Expand(uri, values)
+		return rawLit(expanded), output, err
+	})
 }
 
-// expandURI returns the URI with the variables replaced by the input of an example.
-func expandURI(uri string, variables []string, e gen.Example) (string, error) {
-	values := map[string]string{}
-	if err := json.Unmarshal(e.Input, &values); err != nil {
-		return "", err
+// PromptInput is the input of Prompt.
+type PromptInput struct {
+	Name        string   `json:"name"`                  // Such as review
+	Fields      []string `json:"fields,omitempty"`      // Arguments of type string, enum or time: code, style:enum(short,long)?
+	Description string   `json:"description,omitempty"` // Such as: Asks for a review.
+	TextImplementation
+}
+
+// Prompt creates a prompt, a message template that users choose in their client.
+func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
+	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description, Implementation(in.TextImplementation))
+	if err != nil {
+		return gen.Draft{}, err
 	}
-	for name := range values {
-		if !slices.Contains(variables, name) {
-			return "", fmt.Errorf("example %q: the URI %s has no variable %s", e.Name, uri, name)
+	arguments, err := gen.ParseFields(in.Fields)
+	if err != nil {
+		return gen.Draft{}, err
+	}
+	for _, f := range arguments {
+		if !slices.Contains([]gen.FieldKind{gen.KindString, gen.KindEnum, gen.KindTime}, f.Type.Kind) {
+			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
 		}
 	}
-	expanded, err := derive.Expand(uri, values)
-	if err != nil {
-		return "", fmt.Errorf("example %q: %w", e.Name, err)
+	n.undescribed = slices.ContainsFunc(arguments, hasNoDescription)
+	input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the arguments of " + n.wire + ".", fields: arguments}
+	file := n.file(p)
+	input.write(file)
+	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, "string", `""`)
+
+	if len(n.steps) == 0 {
+		return n.draft(p, file, n.listedTest(p, "Prompts"), nil)
 	}
-	return expanded, nil
-}
-
-// queryVariables returns the variables in the query of a URI: note://{id}{?lang}.
-func queryVariables(uri string) []string {
-	_, query, _ := strings.Cut(uri, "{?")
-	return strings.Split(strings.TrimSuffix(query, "}"), ",")
-}
-
-func (n component) unwrittenTest(p gen.Project, call string) gen.GoFile {
-	return n.test(p, func(file gen.GoFile) string {
-		file.Use("strings")
-		return fmt.Sprintf(`err := %s
-			// %s is not written yet. Once it is, check its output here.
-			if err == nil || !strings.Contains(err.Error(), %q) {
-				t.Errorf("%[2]s: got error %%v", err)
-			}`, call, n.wire, n.unwrittenMessage())
-	})
+	test, err := n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire), textRow)
+	return n.draft(p, file, test, err)
 }

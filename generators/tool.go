@@ -7,7 +7,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -54,35 +53,14 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 
 func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile, error) {
 	n.input, n.output = input.shape(p.Import(n.dir)), output.shape(p.Import(n.dir))
-	switch {
-	case len(n.examples) > 0:
-		return n.toolExamples(p)
-	case n.isWritten():
-		return n.requiredTest(p, slices.ContainsFunc(input.fields, func(f gen.Field) bool { return !f.Optional })), nil
+	if len(n.steps) == 0 {
+		return n.listedTest(p, "Tools"), nil
 	}
-	valid, err := encodeFields(input.fields, requiredSample)
-	if err != nil {
-		return gen.GoFile{}, err
-	}
-	bad, value, ok := wrongField(input.fields)
-	wrong, err := encodeFields(input.fields, samplesExcept(bad, value))
-	return n.test(p, func(file gen.GoFile) string {
-		file.Use("strings")
-		text := fmt.Sprintf(`result := client.CallTool(%q, %s)
-			// %[1]s is not written yet. Once it is, check its output here.
-			if !result.IsError || !strings.Contains(result.Text(), %[3]q) {
-				t.Errorf("%[1]s returned %%s", result.Text())
-			}`, n.wire, file.Code(n.argument(p, n.wire, valid)), n.unwrittenMessage())
-		if !ok {
-			return text
-		}
-		return text + "\n// Arguments are validated before the function runs.\n" +
-			n.invalidCall(file, file.Code(n.argument(p, n.wire, wrong)), string(wrong))
-	}), err
+	return n.toolExamples(p)
 }
 
 func (n component) toolExamples(p gen.Project) (gen.GoFile, error) {
-	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow(p, n.wire))
+	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow(p))
 }
 
 // A body holds the statements of a function that the caller sent.
@@ -103,67 +81,42 @@ func parseBody(field, text string) (*body, error) {
 	case strings.TrimSpace(text) == "":
 		return nil, fmt.Errorf("the %s is empty; send the statements of the function, or omit it", field)
 	}
-	if err := checkDirectives(field, text); err != nil {
-		return nil, err
+	fail := func(line, column int, message string) (*body, error) {
+		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: message + "; send only the statements between the braces of the function"}
 	}
 	imports, end, err := leadingImports(text)
 	if err != nil {
-		return nil, &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: err.Error()}
+		return fail(1, 1, err.Error())
 	}
 	const before, after = "package p\nfunc _() {\n", "\n}\n"
-	blank := strings.Repeat("\n", strings.Count(text[:end], "\n"))
-	whole := before + blank + text[end:] + after
+	offset := strings.Count(before, "\n")
+	whole := before + strings.Repeat("\n", strings.Count(text[:end], "\n")) + text[end:] + after
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution)
-	var list scanner.ErrorList
-	hasErrors := errors.As(err, &list)
-	at := token.Position{Offset: len(whole)} // of the end of the function
-	if len(file.Decls) > 0 {
-		at = fset.Position(file.Decls[0].End() - 1)
-	}
-	if at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
-		return nil, &gen.SourceError{Field: field, Text: text, Line: at.Line - strings.Count(before, "\n"), Column: at.Column, Message: "unmatched }; send only the statements between the braces of the function"}
-	}
-	if hasErrors {
-		line, column := list[0].Pos.Line-strings.Count(before, "\n"), list[0].Pos.Column
-		if lines := strings.Split(text, "\n"); line > len(lines) { // the error is after the end of text
-			line, column = len(lines), len(lines[len(lines)-1])+1
-		}
-		return nil, &gen.SourceError{Field: field, Text: text, Line: line, Column: column, Message: "syntax error: " + list[0].Msg + wholeFunctionHint(text[end:])}
-	}
-	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
-}
-
-// checkDirectives refuses compiler directives: gofmt moves some to the top of the file, and others
-// change line numbers.
-func checkDirectives(field, text string) error {
-	fset := token.NewFileSet()
-	file := fset.AddFile("body", -1, len(text))
-	var s scanner.Scanner
-	s.Init(file, []byte(text), nil, scanner.ScanComments)
-	for {
-		pos, tok, comment := s.Scan()
-		if tok == token.EOF {
-			return nil
-		}
-		if tok != token.COMMENT {
-			continue
-		}
-		for _, word := range []string{"//go:", "//line ", "/*line ", "//export ", "// +build ", "//+build "} {
-			if strings.HasPrefix(comment, word) {
-				at := fset.PositionFor(pos, false)
-				return &gen.SourceError{Field: field, Text: text, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("directive %s is not allowed in a %s; remove it", strings.TrimSpace(word), field)}
+	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution|parser.ParseComments)
+	for _, group := range file.Comments {
+		for _, comment := range group.List { // gofmt moves some directives to the top of the file, others change line numbers
+			if regexp.MustCompile(`^(//go:|/[/*]line |//export |// ?\+build )`).MatchString(comment.Text) {
+				at := fset.PositionFor(comment.Pos(), false)
+				return fail(at.Line-offset, at.Column, "compiler directives are not allowed")
 			}
 		}
 	}
-}
-
-// wholeFunctionHint returns a remedy if text starts with a declaration instead of a statement.
-func wholeFunctionHint(text string) string {
-	if !regexp.MustCompile("^\\s*(func |package |type |```)").MatchString(text) {
-		return ""
+	var list scanner.ErrorList
+	hasErrors := errors.As(err, &list)
+	if len(file.Decls) > 0 {
+		at := fset.Position(file.Decls[0].End() - 1)
+		if at.Offset < len(whole)-2 && (!hasErrors || list[0].Pos.Offset > at.Offset) {
+			return fail(at.Line-offset, at.Column, "unmatched }")
+		}
 	}
-	return "; send only the statements between the braces of the function, without signature, types or package clause"
+	if hasErrors {
+		line, column := max(1, list[0].Pos.Line-offset), list[0].Pos.Column
+		if lines := strings.Split(text, "\n"); line > len(lines) { // the error is after the end of text
+			line, column = len(lines), len(lines[len(lines)-1])+1
+		}
+		return fail(line, column, "syntax error: "+list[0].Msg)
+	}
+	return &body{imports: imports, text: strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n")}, nil
 }
 
 // leadingImports parses the import declarations at the start of text and returns where they end.

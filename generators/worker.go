@@ -3,10 +3,10 @@ package generators
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -32,7 +32,7 @@ type trigger struct {
 // Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems and
 // executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
-	n, err := newFeatureComponent(p, "worker", in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "worker", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -47,41 +47,15 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	var methods []string
-	for _, t := range triggers {
-		methods = append(methods, t.method)
-	}
-	if err := n.checkMethodNames(fields, methods...); err != nil {
-		return gen.Draft{}, err
-	}
-	if !n.isWritten() {
-		if fields, err = addRunCounter(fields); err != nil {
-			return gen.Draft{}, err
-		}
-	}
-
 	file := n.file(p)
 	file.ImportName(p.Import("core/app"), "app")
 	state := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
-	if err := n.checkEnumNames(state); err != nil {
-		return gen.Draft{}, err
-	}
 	state.write(file)
 	for _, t := range triggers {
 		n.writeMethod(p, file, t)
 	}
 	test, err := n.workerTest(p, triggers)
 	return n.draft(p, file, test, err)
-}
-
-// addRunCounter adds a field that counts the runs of a worker without a body.
-func addRunCounter(fields []gen.Field) ([]gen.Field, error) {
-	for _, f := range fields {
-		if strings.EqualFold(f.Name, "runs") {
-			return nil, fmt.Errorf("field %q: a worker without a body already has a field Runs; rename yours, or send a body", f.Name)
-		}
-	}
-	return append(fields, gen.Field{Name: "runs", Go: "Runs", Type: gen.FieldType{Kind: gen.KindInt}, Description: "Example of a saved field: number of calls"}), nil
 }
 
 func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, error) {
@@ -94,32 +68,20 @@ func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, other := range all {
-			if other.method == t.method {
-				return nil, fmt.Errorf("commands %s and %s have the same method %s; name each command once", other.label, t.label, t.method)
-			}
-		}
 		all = append(all, t)
 	}
 	if in.Every == "" {
 		return all, nil
 	}
-	interval, err := time.ParseDuration(in.Every)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("every %q: not a duration; write 30s, 5m or 1h30m", in.Every)
-	case interval < time.Second:
-		return nil, fmt.Errorf("every %q: the minimum is 1s", in.Every)
+	if interval, err := time.ParseDuration(in.Every); err != nil || interval < time.Second {
+		return nil, fmt.Errorf("every %q: not a duration of at least 1s; write 30s, 5m or 1h30m", in.Every)
 	}
 	return append(all, trigger{method: "Every", label: in.Every}), nil
 }
 
-// parseCommand parses the name of a command: posts/create, or create in the worker's own feature.
+// parseCommand parses the name of a command, such as posts/create.
 func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
-	feature, rest, ok := strings.Cut(text, "/")
-	if !ok {
-		feature, rest = n.feature, text
-	}
+	feature, rest, _ := strings.Cut(text, "/")
 	name, err := gen.ParseName(rest)
 	if err != nil {
 		return trigger{}, fmt.Errorf("on %q: write FEATURE/COMMAND, such as posts/create", text)
@@ -128,40 +90,18 @@ func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
 		return trigger{}, fmt.Errorf("on %q: the project has no feature %s; create the command %s/%s first", text, feature, feature, rest)
 	}
 	t := trigger{feature: feature, command: name.Go(), label: feature + "/" + name.Wire()}
-	if p.Feature != nil {
-		if t.command, err = commandType(p.Feature(feature), t); err != nil {
-			return trigger{}, fmt.Errorf("on %q: %w", text, err)
+	if known := n.knownFeature(p, feature); known != nil {
+		for _, c := range known.Commands {
+			if c.EventType == t.label {
+				t.command = c.Type
+			}
 		}
 	}
 	t.method = "On" + t.command
 	if feature != n.feature {
-		owner, err := gen.ParseName(feature)
-		if err != nil {
-			return trigger{}, err
-		}
-		t.method = "On" + owner.Go() + t.command
+		t.method = "On" + gen.Capitalize(feature) + t.command
 	}
 	return t, nil
-}
-
-func commandType(f *gen.Feature, t trigger) (string, error) {
-	if f == nil {
-		return t.command, nil
-	}
-	var names []string
-	for _, c := range f.Commands {
-		if c.EventType == t.label || c.Type == t.command {
-			return c.Type, nil
-		}
-		names = append(names, c.EventType)
-	}
-	if slices.Contains(f.Declared, t.command) && len(names) == 0 { // not derived yet; the compiler checks it
-		return t.command, nil
-	}
-	if len(names) == 0 {
-		return "", fmt.Errorf("the feature %s has no commands; create the command %s first", t.feature, t.label)
-	}
-	return "", fmt.Errorf("the feature %s has no such command; it has %s", t.feature, strings.Join(names, ", "))
 }
 
 // writeMethod adds the method of a trigger, such as OnCreate.
@@ -171,9 +111,7 @@ func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
 		file.Comment("// Every is called at the interval in the directive below. After an error it is called again later.")
 		writeDirectives(file, []string{"every " + t.label})
 	} else {
-		file.Paragraph(
-			fmt.Sprintf("%s is called for each %s, in the order of the event log, at least once. After an error it is called again.", t.method, t.label),
-		)
+		file.Commentf("// %s is called for each %s, in the order of the event log, at least once. After an error it is called again.", t.method, t.label)
 		command := t.command
 		if t.feature != n.feature {
 			file.ImportName(p.Import(featureDir(t.feature)), t.feature)
@@ -182,7 +120,7 @@ func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
 		params += ", c " + command + ", e " + file.Ref(p.Import("core/app"), "Event")
 	}
 	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) runs a query.
-		w.Runs++
+		// Exported fields of w are saved.
 		return nil`
 	if n.isWritten() {
 		body = n.body.text
@@ -196,20 +134,20 @@ func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, er
 	for _, t := range triggers {
 		n.others = addFeature(n.others, t.feature)
 	}
-	all, err := n.steps(p, nil)
+	err := n.encode(p, nil)
 	const work = "client.Work(t.Context())"
 	return n.test(p, func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
 			return "// " + n.wire + " is not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
-		case len(n.given)+len(all) == 0:
+		case len(n.given)+len(n.steps) == 0:
 			file.Use("strings")
 			return fmt.Sprintf(`// Execute commands with client.Given, run the worker with client.Work(t.Context()), and check the effects here.
 				if offered := client.ReadResource("app://features")[0].Text; !strings.Contains(offered, %q) {
 					t.Errorf("worker %s is not listed: %%s", offered)
 				}`, n.name.Wire(), n.wire)
-		case len(all) > 0:
-			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), all, checkStepTool, "\n"+work)
+		case len(n.steps) > 0:
+			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}
 		return work
 	}), err

@@ -12,12 +12,10 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
@@ -49,20 +47,20 @@ of the project does not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	AddCommands(root, env)
-	mcpcli.AddGroup(root, ServeGroup, NewDev(env), NewMCP(env, devserver.Options{IsProjectPetrock: true}, nil))
+	mcpcli.AddGroup(root, ServeGroup, NewDev(env), NewMCP(env, devserver.New))
 	mcpcli.AddGroup(root, "Call the project's server:", newCalls(env)...)
 	return root
 }
 
-// NewMCP returns the command mcp, which runs the dev server. addTools adds tools to the server; it may
-// be nil.
-func NewMCP(env Env, o devserver.Options, addTools func(*devserver.Tools, *mcp.Server) error) *cobra.Command {
+// NewMCP returns the command mcp, which runs the dev server that newTools returns.
+func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error)) *cobra.Command {
+	var o devserver.Options
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Run the dev server: petrock as an MCP server on standard input and output",
 		Long: `Run the dev server: petrock as an MCP server on standard input and output, until the client
-closes the input. The tools work on the project that contains the working directory, and on projects
-below it.
+closes the input. The tools work on the project that contains the working directory. Outside of a
+project, the installed petrock creates projects, and works on those below the working directory.
 
 Agents can send components with code and examples. The dev server builds and runs the examples in a
 separate process before it writes anything.
@@ -77,19 +75,12 @@ of this code.`,
 				fmt.Fprintln(env.Err, "petrock mcp reads MCP messages from standard input. MCP clients start it; press Ctrl-D to end it.")
 			}
 			o.Dir, o.Generators = env.Dir, generators.All()
-			tools, err := devserver.New(o)
+			tools, err := newTools(o)
 			if err != nil {
 				return err
 			}
 			defer tools.Close()
-			server, err := tools.NewServer()
-			if err == nil && addTools != nil {
-				err = addTools(tools, server)
-			}
-			if err != nil {
-				return err
-			}
-			return server.ServeStdio(cmd.Context(), env.Out)
+			return tools.Server.ServeStdio(cmd.Context(), env.Out)
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no project generators")
@@ -111,27 +102,12 @@ Exit codes: 0 the project compiles; 1 it does not compile, or petrock.sum or con
 read.`,
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools, err := devserver.New(devserver.Options{Dir: joinDir(env.Dir, c.dir), Generators: generators.All(), IsCommandLine: true})
-			if err != nil {
-				return err
+			compile := func(e *engine.Engine, ctx context.Context) (devserver.ProjectStatusOutput, error) {
+				return devserver.Status(ctx, e, true)
 			}
-			defer tools.Close()
-			status, err := tools.Status(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			if c.asJSON {
-				err = printJSON(env, status, c.detail)
-			} else {
-				err = PrintReport(env.Out, status)
-			}
-			switch {
-			case err == nil && !status.Builds:
-				err = &terminal.ReportedError{Err: fmt.Errorf("%s does not compile", status.Name)}
-			case err == nil && !status.OK:
-				err = &terminal.ReportedError{Err: fmt.Errorf("some files of %s cannot be read", status.Name)}
-			}
-			return err
+			status, err := run(cmd.Context(), env, &c, compile, printReport)
+			err = reported(err, !status.Builds, status.Name+" does not compile")
+			return reported(err, !status.OK, "some files of "+status.Name+" cannot be read")
 		},
 	}
 	c.addFlags(cmd, false)
@@ -229,12 +205,10 @@ func printResult(env Env, r *engine.Result) error {
 	if !r.DryRun {
 		return PrintReport(env.Out, r)
 	}
-	var diffs strings.Builder
 	for _, f := range r.Files {
-		diffs.WriteString(f.Diff)
-	}
-	if _, err := fmt.Fprint(env.Out, diffs.String()); err != nil {
-		return err
+		if _, err := io.WriteString(env.Out, f.Diff); err != nil {
+			return err
+		}
 	}
 	return PrintReport(env.Err, r)
 }

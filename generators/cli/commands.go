@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -49,19 +48,22 @@ func examples(env Env, lines ...string) string {
 
 // projectFlags are the flags that commands on a project share.
 type projectFlags struct {
+	engine.Options
 	dir    string
 	asJSON bool
 	detail bool
-	dryRun bool
+	noNet  bool
 }
 
 func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
-	cmd.Flags().StringVar(&c.dir, "dir", ".", "folder in the project")
+	flags := cmd.Flags()
+	flags.StringVar(&c.dir, "dir", ".", "folder in the project")
 	cmd.MarkFlagDirname("dir")
-	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&c.detail, "detail", false, "with --json: print everything, such as diffs, schemas and whole files")
+	flags.BoolVar(&c.asJSON, "json", false, "print one JSON object")
+	flags.BoolVar(&c.detail, "detail", false, "with --json: print everything, such as diffs, schemas and whole files")
+	flags.BoolVar(&c.NoExec, "no-exec", false, "run no code of the project: no tests, and not its own petrock")
 	if writes {
-		cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print a diff, change nothing")
+		flags.BoolVar(&c.DryRun, "dry-run", false, "print a diff, change nothing; generate also saves a plan for apply")
 	}
 }
 
@@ -70,7 +72,7 @@ func (c *projectFlags) open(env Env) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.OptionPrefix = "--"
+	e.OptionPrefix, e.Limits.NoNet = "--", c.noNet
 	return e, nil
 }
 
@@ -82,24 +84,44 @@ func joinDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runInProject opens the project, calls do, and prints its result as JSON or with show.
-func runInProject[T any](ctx context.Context, env Env, c *projectFlags, do func(context.Context, *engine.Engine) (T, error), show func(Env, T) error) error {
+// An operation is what a command does in a project.
+type operation[T any] func(*engine.Engine, context.Context) (T, error)
+
+// run opens the project, runs an operation, and prints its result as JSON or with show.
+func run[T any](ctx context.Context, env Env, c *projectFlags, do operation[T], show func(Env, T) error) (result T, err error) {
 	e, err := c.open(env)
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer e.Close()
 	progress := terminal.NewProgress(env.Err, c.asJSON)
 	e.Step = progress.Begin
-	result, err := do(ctx, e)
+	result, err = do(e, ctx)
 	progress.End()
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return result, err
+	case c.asJSON:
+		return result, printJSON(env, result, c.detail)
 	}
-	if c.asJSON {
-		return printJSON(env, result, c.detail)
+	return result, show(env, result)
+}
+
+// runOperation is run for an operation that changes the project.
+func runOperation(cmd *cobra.Command, env Env, c *projectFlags, do operation[*engine.Result]) error {
+	_, err := run(cmd.Context(), env, c, do, printResult)
+	return err
+}
+
+// printReport prints a result of a command that does not change the project.
+func printReport[T fmt.Stringer](env Env, result T) error { return PrintReport(env.Out, result) }
+
+// reported returns an error that the output of a command has explained, or err if that is not nil.
+func reported(err error, failed bool, message string) error {
+	if err == nil && failed {
+		return &terminal.ReportedError{Err: errors.New(message)}
 	}
-	return show(env, result)
+	return err
 }
 
 // printJSON prints a result as JSON: in its short form, unless detail is set.
@@ -123,16 +145,8 @@ Exit codes: 0 success; 1 a package cannot be read.`,
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			refused := false
-			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Listing, error) {
-				listing, err := e.List(ctx)
-				refused = err == nil && len(listing.Refused) > 0
-				return listing, err
-			}, printListing)
-			if err == nil && refused {
-				err = &terminal.ReportedError{Err: errors.New("some packages cannot be read")}
-			}
-			return err
+			listing, err := run(cmd.Context(), env, &c, (*engine.Engine).List, printListing)
+			return reported(err, err == nil && len(listing.Refused) > 0, "some packages cannot be read")
 		},
 	}
 	c.addFlags(cmd, false)
@@ -201,9 +215,9 @@ func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, en
 	}
 	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-			return do(e, ctx, args[0], engine.Options{DryRun: c.dryRun})
-		}, printResult)
+		return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+			return do(e, ctx, args[0], c.Options)
+		})
 	}
 	c.addFlags(cmd, true)
 	return cmd
@@ -219,9 +233,8 @@ in other clones are not listed; see version control.`,
 		Example:           examples(env, "history", "history --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.History, error) {
-				return e.History(ctx)
-			}, printHistory)
+			_, err := run(cmd.Context(), env, &c, (*engine.Engine).History, printHistory)
+			return err
 		},
 	}
 	c.addFlags(cmd, false)
@@ -247,46 +260,30 @@ func printHistory(env Env, h *engine.History) error {
 	return table.Flush()
 }
 
-// complete returns the completions from find, or nil if the project cannot be opened.
-func complete(env Env, c *projectFlags, find func(*engine.Engine) []string) []string {
-	e, err := c.open(env)
-	if err != nil {
-		return nil
-	}
-	defer e.Close()
-	return find(e)
-}
-
 func newApply(env Env) *cobra.Command {
 	var c projectFlags
-	var o engine.Options
-	noNet := false
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Apply the plan of a dry run",
 		Long: `Apply the plan that generate --dry-run has saved: write exactly the files that it showed. generate
-prints the id of the plan, which is a hash of the plan and of the files that it depends on. If these
-files have changed, or the plan was edited, apply refuses and changes nothing. Examples that passed in
-the dry run are not run again.`,
+prints the id of the plan. If the project has changed so that the plan would write something else, or if
+the plan was edited, apply refuses and changes nothing.`,
 		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
 		Args:    mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				e.Limits.NoNet = noNet
-				return e.Apply(ctx, args[0], o)
-			}, printResult)
+			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+				return e.Apply(ctx, args[0], c.Options)
+			})
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.addFlags(cmd, false)
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "skip examples that did not run in the dry run")
-	cmd.Flags().BoolVar(&noNet, "no-net", false, noNetUsage)
+	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
 }
 
 func newDestroy(env Env) *cobra.Command {
 	var c projectFlags
-	var o engine.Options
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
@@ -298,50 +295,42 @@ cases.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
 		Args:    mcpcli.ExactArgs("tool", "add"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.DryRun = c.dryRun
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				return e.Destroy(ctx, args[0], args[1], o)
-			}, printResult)
+			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+				return e.Destroy(ctx, args[0], args[1], c.Options)
+			})
 		},
-		ValidArgsFunction: componentCompletion(env, &c),
+		ValidArgsFunction: completeComponent(env, &c),
 	}
 	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also remove edited files")
+	cmd.Flags().BoolVar(&c.Force, "force", false, "also remove edited files")
 	return cmd
 }
 
-// componentCompletion completes KIND and NAME.
-func componentCompletion(env Env, c *projectFlags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		switch len(args) {
-		case 0:
+// completeComponent completes KIND and NAME.
+func completeComponent(env Env, c *projectFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+		if len(args) == 0 {
 			return engine.Kinds(), cobra.ShellCompDirectiveNoFileComp
-		case 1:
-			names := complete(env, c, func(e *engine.Engine) []string { return componentNames(cmd.Context(), e, args[0]) })
-			return names, cobra.ShellCompDirectiveNoFileComp
 		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// componentNames returns the names of the components of a kind.
-func componentNames(ctx context.Context, e *engine.Engine, kind string) (all []string) {
-	listing, err := e.List(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, component := range listing.Components {
-		if string(component.Kind) == kind {
-			all = append(all, terminal.Line(component.Name))
+		e, err := c.open(env)
+		if err != nil || len(args) > 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		defer e.Close()
+		if listing, err := e.List(cmd.Context()); err == nil {
+			for _, component := range listing.Components {
+				if string(component.Kind) == args[0] {
+					words = append(words, terminal.Line(component.Name))
+				}
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	return all
 }
 
 func newSync(env Env) *cobra.Command {
 	var c projectFlags
 	var check bool
-	var accept []string
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Derive registration and schemas from your Go code",
@@ -364,39 +353,29 @@ Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, 
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var result *engine.Result
-			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (_ *engine.Result, err error) {
-				if check && len(accept) > 0 {
-					return nil, terminal.Usagef("--check and --accept cannot be combined; pass one of them")
-				}
-				if check {
-					result, err = e.Check(ctx)
-				} else {
-					result, err = e.Sync(ctx, engine.Options{DryRun: c.dryRun, Accept: accept})
-				}
-				return result, err
-			}, func(env Env, r *engine.Result) error {
-				if !check {
-					return printResult(env, r)
-				}
+			if check && len(c.Accept) > 0 {
+				return terminal.Usagef("--check and --accept cannot be combined; pass one of them")
+			}
+			if !check {
+				result, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+					return e.Sync(ctx, c.Options)
+				}, printResult)
+				return reported(err, err == nil && len(result.Refused) > 0, "cannot derive from some packages")
+			}
+			result, err := run(cmd.Context(), env, &c, (*engine.Engine).Check, func(env Env, r *engine.Result) error {
 				_, err := fmt.Fprint(env.Out, cmp.Or(r.Stale()+r.Impurities(), r.Headline()+"\n"))
 				return err
 			})
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case len(result.Refused) > 0:
-				return &terminal.ReportedError{Err: errors.New("cannot derive from some packages")}
-			case check && len(result.Files) > 0:
-				return &terminal.ReportedError{Err: fmt.Errorf("derived files are stale; run %s sync", env.Program)}
-			case check && len(result.Impure) > 0:
-				return &terminal.ReportedError{Err: errors.New("replay would not rebuild the same state")}
 			}
-			return nil
+			err = reported(nil, len(result.Refused) > 0, "cannot derive from some packages")
+			err = reported(err, len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
+			return reported(err, len(result.Impure) > 0, "replay would not rebuild the same state")
 		},
 	}
 	c.addFlags(cmd, true)
-	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
+	cmd.Flags().StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
 	return cmd
 }
@@ -412,7 +391,7 @@ Undo refuses if a file was edited after the operation, and shows the diff. It al
 operation builds on this one. Directly after an undo, it needs an id. redo restores what an undo has
 reverted.`,
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
-	}, func(op engine.Operation) bool { return op.UndoneBy == "" })
+	})
 }
 
 func newRedo(env Env) *cobra.Command {
@@ -425,50 +404,23 @@ After several undos, several redos restore the operations in order.
 If another operation followed the undo, redo needs an id. It refuses for the same reasons as undo. A redo
 is an operation too; undo reverts it.`,
 		Example: examples(env, "redo", "redo 0003", "redo --dry-run"),
-	}, func(op engine.Operation) bool { return op.UndoneBy != "" && op.Undoes == "" })
+	})
 }
 
-// newRevertCommand completes the command undo or redo. isOffered selects the operations for completion.
-func newRevertCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command, isOffered func(engine.Operation) bool) *cobra.Command {
+// newRevertCommand completes the command undo or redo.
+func newRevertCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command) *cobra.Command {
 	var c projectFlags
-	var o engine.Options
-	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.Args, cmd.ValidArgsFunction = cobra.MaximumNArgs(1), cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id := ""
-		if len(args) > 0 {
-			id = args[0]
-		}
-		if o.Keep && o.Force {
+		if c.Keep && c.Force {
 			return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
 		}
-		o.DryRun = c.dryRun
-		return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-			return do(e, ctx, id, o)
-		}, printResult)
-	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		ids := complete(env, &c, func(e *engine.Engine) []string { return operationIDs(cmd.Context(), e, isOffered) })
-		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+			return do(e, ctx, strings.Join(args, ""), c.Options)
+		})
 	}
 	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave edited files, and "+cmd.Name()+" the rest")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also "+cmd.Name()+" edited files")
+	cmd.Flags().BoolVar(&c.Keep, "keep", false, "leave edited files, and "+cmd.Name()+" the rest")
+	cmd.Flags().BoolVar(&c.Force, "force", false, "also "+cmd.Name()+" edited files")
 	return cmd
-}
-
-// operationIDs returns the ids of the offered operations, latest first, with their titles.
-func operationIDs(ctx context.Context, e *engine.Engine, isOffered func(engine.Operation) bool) (ids []string) {
-	history, err := e.History(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, op := range slices.Backward(history.Operations) {
-		if isOffered(op) {
-			ids = append(ids, terminal.Line(op.ID)+"\t"+terminal.Line(op.Title))
-		}
-	}
-	return ids
 }

@@ -76,20 +76,16 @@ Arguments after -- are passed to the server's command mcp.`,
 
 // serveDevHTTP runs dev with --http. The dev server runs in this process.
 func serveDevHTTP(ctx context.Context, o live.Options, addr string) error {
-	options := devserver.Options{Dir: o.Root, Generators: generators.All(), NoExec: o.NoExec, IsProjectPetrock: true, Prefix: live.Prefix}
+	options := devserver.Options{Dir: o.Root, Generators: generators.All(), NoExec: o.NoExec, Prefix: live.Prefix}
 	options.Limits.NoNet = o.NoNet
 	tools, err := devserver.New(options)
 	if err != nil {
 		return err
 	}
 	defer tools.Close()
-	server, err := tools.NewServer()
-	if err != nil {
-		return err
-	}
 	o.DevServer = func(ctx context.Context) (jsonrpc.Transport, error) {
 		ours, theirs := jsonrpc.Pipe()
-		go server.Serve(context.WithoutCancel(ctx), theirs) // until ours is closed
+		go tools.Server.Serve(context.WithoutCancel(ctx), theirs) // until ours is closed
 		return ours, nil
 	}
 	supervisor, err := live.New(o)

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +21,7 @@ import (
 
 func newEdit(env Env) *cobra.Command {
 	var c projectFlags
-	var test bool
+	var edit fileEdit
 	cmd := &cobra.Command{
 		Use:   "edit [FILE]",
 		Short: "Edit project files as one verified operation",
@@ -39,91 +39,83 @@ Exit codes: 0 success; 1 the edit was refused; 2 usage error.`,
 		Example: examples(env, "edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test", "edit tools/add.go --rename tools/sum.go", "edit notes.md --from /tmp/notes.md", "edit notes.md --delete", "edit --input edits.json"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			edits, err := readEdits(cmd, joinDir(env.Dir, c.dir), args, &test)
+			edits, err := edit.read(cmd, joinDir(env.Dir, c.dir), args, &c)
 			if err != nil {
 				return err
 			}
-			noExec, _ := cmd.Flags().GetBool("no-exec")
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				return e.Edit(ctx, edits, engine.Options{DryRun: c.dryRun, Test: test, NoExec: noExec})
-			}, printResult)
+			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+				return e.Edit(ctx, edits, c.Options)
+			})
 		},
 	}
 	c.addFlags(cmd, true)
 	flags := cmd.Flags()
-	flags.BoolVar(&test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
-	flags.String("replace", "", "replace `TEXT`, which must occur once; needs --with")
-	flags.String("with", "", "the new `TEXT` for --replace")
-	flags.Bool("all", false, "replace every occurrence")
-	flags.String("from", "", "write the text of another `FILE`, or - for standard input")
-	flags.String("rename", "", "the new `PATH` of the file")
-	flags.Bool("delete", false, "delete the file")
-	flags.String("input", "", "read the edits from a JSON `FILE`, or - for standard input")
+	flags.BoolVar(&c.Test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
+	flags.StringVar(&edit.replace.Old, "replace", "", "replace `TEXT`, which must occur once; needs --with")
+	flags.StringVar(&edit.replace.New, "with", "", "the new `TEXT` for --replace")
+	flags.BoolVar(&edit.replace.All, "all", false, "replace every occurrence")
+	flags.StringVar(&edit.from, "from", "", "write the text of another `FILE`, or - for standard input")
+	flags.StringVar(&edit.Rename, "rename", "", "the new `PATH` of the file")
+	flags.BoolVar(&edit.Delete, "delete", false, "delete the file")
+	flags.StringVar(&edit.input, "input", "", "read the edits from a JSON `FILE`, or - for standard input")
 	return cmd
 }
 
-// readEdits returns the edits of a command line. Paths on the command line are relative to dir.
-func readEdits(cmd *cobra.Command, dir string, args []string, test *bool) ([]engine.FileEdit, error) {
-	flags := cmd.Flags()
-	if len(args) == 0 {
-		for _, name := range []string{"replace", "with", "all", "from", "rename", "delete"} {
-			if flags.Changed(name) {
-				return nil, terminal.Usagef("--%s needs FILE, such as tools/add.go", name)
-			}
-		}
-		return readEditInput(cmd, test)
-	}
-	if flags.Changed("input") {
+// A fileEdit is the edit of a command line.
+type fileEdit struct {
+	engine.FileEdit
+	replace engine.Replacement
+	from    string // file with the new text
+	input   string // file with edits
+}
+
+// read returns the edits of a command line. Paths on the command line are relative to dir.
+func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projectFlags) ([]engine.FileEdit, error) {
+	switch {
+	case len(args) == 0:
+		return f.readInput(cmd, c)
+	case f.input != "":
 		return nil, terminal.Usagef("FILE and --input cannot be combined; pass one of them")
+	case cmd.Flags().Changed("replace") != cmd.Flags().Changed("with"):
+		return nil, terminal.Usagef("--replace and --with belong together; pass both")
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as the project's root is
 	}
-	edit := engine.FileEdit{Path: joinDir(dir, args[0])}
-	edit.Delete, _ = flags.GetBool("delete")
-	if rename, _ := flags.GetString("rename"); rename != "" {
-		edit.Rename = joinDir(dir, rename)
+	f.Path = joinDir(dir, args[0])
+	if f.Rename != "" {
+		f.Rename = joinDir(dir, f.Rename)
 	}
-	if flags.Changed("replace") != flags.Changed("with") {
-		return nil, terminal.Usagef("--replace and --with belong together; pass both")
+	if cmd.Flags().Changed("replace") {
+		f.Replace = []engine.Replacement{f.replace}
 	}
-	if flags.Changed("replace") {
-		var r engine.Replacement
-		r.Old, _ = flags.GetString("replace")
-		r.New, _ = flags.GetString("with")
-		r.All, _ = flags.GetBool("all")
-		edit.Replace = []engine.Replacement{r}
-	}
-	if from, _ := flags.GetString("from"); from != "" {
-		text, err := readFile(cmd, "from", from)
+	if f.from != "" {
+		text, err := readFile(cmd, "from", f.from)
 		if err != nil {
 			return nil, err
 		}
-		edit.Text = new(string(text))
+		f.Text = new(string(text))
 	}
-	return []engine.FileEdit{edit}, nil
+	return []engine.FileEdit{f.FileEdit}, nil
 }
 
-// readEditInput reads the input of the tool edit from a file or standard input.
-func readEditInput(cmd *cobra.Command, test *bool) ([]engine.FileEdit, error) {
-	file, _ := cmd.Flags().GetString("input")
-	if file == "" {
-		if file = "-"; terminal.IsTerminal(os.Stdin) {
-			return nil, terminal.Usagef("edit needs FILE, such as tools/add.go, or --input")
-		}
+// readInput reads the input of the tool edit from a file or standard input.
+func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.FileEdit, error) {
+	if f.replace.Old != "" || f.from != "" || f.Rename != "" || f.Delete || f.input == "" && terminal.IsTerminal(os.Stdin) {
+		return nil, terminal.Usagef("edit needs FILE, such as tools/add.go, or only --input")
 	}
-	text, err := readFile(cmd, "input", file)
+	text, err := readFile(cmd, "input", cmp.Or(f.input, "-"))
 	if err != nil {
 		return nil, err
 	}
 	var input devserver.EditInput
 	if err := strictjson.Unmarshal(text, &input); err != nil {
-		return nil, terminal.Usagef("--input %s: %w", file, err)
+		return nil, terminal.Usagef("--input %s: %w", f.input, err)
 	}
 	if input.Dir != "" {
-		return nil, terminal.Usagef("--input %s: dir is for MCP clients; pass --dir", file)
+		return nil, terminal.Usagef("--input: dir is for MCP clients; pass --dir")
 	}
-	*test = *test || input.Test
+	c.Test = c.Test || input.Test
 	return input.Edits, nil
 }
 
@@ -143,20 +135,14 @@ Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
+			if c.NoExec {
 				return terminal.Usagef("test runs code of the project; run it without --no-exec")
 			}
 			o.Packages = args
-			failed := false
-			err := runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.TestResult, error) {
-				result, err := e.Test(ctx, o)
-				failed = err == nil && !result.OK
-				return result, err
-			}, func(env Env, r *engine.TestResult) error { return PrintReport(env.Out, r) })
-			if err == nil && failed {
-				err = &terminal.ReportedError{Err: errors.New("tests failed")}
-			}
-			return err
+			result, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.TestResult, error) {
+				return e.Test(ctx, o)
+			}, printReport)
+			return reported(err, err == nil && !result.OK, "tests failed")
 		},
 	}
 	c.addFlags(cmd, false)
@@ -168,8 +154,6 @@ Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2
 func newChange(env Env) *cobra.Command {
 	var c projectFlags
 	var in engine.Change
-	var o engine.Options
-	noNet := false
 	cmd := &cobra.Command{
 		Use:   "change KIND NAME",
 		Short: "Rename or edit a component in place",
@@ -191,7 +175,7 @@ command, as generate version does. A renamed command keeps its name in the event
 			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
 				return err
 			}
-			return fmt.Errorf("unknown kind %q; the kinds are %s%s", args[0], strings.Join(engine.Kinds(), ", "), mcpcli.Suggest(args[0], engine.Kinds()))
+			return fmt.Errorf("unknown kind %q; the kinds are %s", args[0], strings.Join(engine.Kinds(), ", "))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Kind, in.Name = args[0], args[1]
@@ -201,13 +185,11 @@ command, as generate version does. A renamed command keeps its name in the event
 					return err
 				}
 			}
-			o.DryRun = c.dryRun
-			return runInProject(cmd.Context(), env, &c, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-				e.Limits.NoNet = noNet
-				return e.Change(ctx, in, o)
-			}, printResult)
+			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+				return e.Change(ctx, in, c.Options)
+			})
 		},
-		ValidArgsFunction: componentCompletion(env, &c),
+		ValidArgsFunction: completeComponent(env, &c),
 	}
 	c.addFlags(cmd, true)
 	flags := cmd.Flags()
@@ -222,7 +204,6 @@ command, as generate version does. A renamed command keeps its name in the event
 	flags.StringVar(&in.Upgrade, "upgrade", "", "`GO` statements that convert stored events, old, to the new command")
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
 	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
-	flags.BoolVar(&o.NoExec, "no-exec", false, noExecUsage)
-	flags.BoolVar(&noNet, "no-net", false, noNetUsage)
+	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
 }

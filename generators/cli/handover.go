@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -25,14 +24,11 @@ const projectCommand = "petrock.project"
 // programVariable passes [Env.Program] on to the program that a command is handed over to.
 const programVariable = "PETROCK_PROGRAM"
 
-// markProject annotates commands that work on a project, and adds --no-exec. The installed petrock
-// hands them over unless --no-exec is given.
+// markProject annotates commands that work on a project. The installed petrock hands them over unless
+// --no-exec is given.
 func markProject(commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		cmd.Annotations = map[string]string{projectCommand: ""}
-		if cmd.Flags().Lookup("no-exec") == nil {
-			cmd.Flags().Bool("no-exec", false, "run no code of the project, not even its own petrock")
-		}
 	}
 	return commands
 }
@@ -40,18 +36,11 @@ func markProject(commands ...*cobra.Command) []*cobra.Command {
 // forbidsExec reports whether arg is --no-exec, unless it is set to false, or a likely misspelling
 // such as --noexec or —no-exec. findTarget obeys it anywhere on the command line.
 func forbidsExec(arg string) bool {
-	first, _ := utf8.DecodeRuneInString(arg)
-	name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	if yes, err := strconv.ParseBool(value); name == "no-exec" && err == nil && !yes {
-		return false
+	if value, ok := strings.CutPrefix(arg, "--no-exec="); ok {
+		yes, err := strconv.ParseBool(value)
+		return yes || err != nil
 	}
-	letters := strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, arg)
-	return (unicode.Is(unicode.Pd, first) || first == '\u2212') && strings.HasPrefix(letters, "noexe")
+	return regexp.MustCompile(`(?i)^[\p{Pd}\x{2212}]+no[^a-z]?exe`).MatchString(arg)
 }
 
 // handOver runs a command in the program that [handover.Operation] names, and returns its exit code.
@@ -143,4 +132,39 @@ func worksOnProject(cmd *cobra.Command) bool {
 		}
 	}
 	return false
+}
+
+// newCalls returns the commands that call the project's server. The server itself has them: petrock
+// builds it, and runs it with the same arguments.
+func newCalls(env Env) (all []*cobra.Command) {
+	for _, command := range [][2]string{
+		{"tools", "List the tools"}, {"call", "Call a tool"}, {"resources", "List the resources"},
+		{"read", "Read a resource"}, {"prompts", "List the prompts"}, {"prompt", "Get a prompt"},
+	} {
+		all = append(all, &cobra.Command{
+			Use:                command[0],
+			Short:              command[1],
+			Args:               cobra.ArbitraryArgs,
+			DisableFlagParsing: true,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				found, err := project.Find(env.Dir)
+				if err != nil {
+					return err
+				}
+				progress := terminal.NewProgress(env.Err, false)
+				progress.Begin("building the server")
+				executable, err := handover.Build(cmd.Context(), found.Root, "cmd/"+found.Name)
+				progress.End()
+				if err != nil {
+					return err
+				}
+				status, err := terminal.Exec(env.Out, executable, append([]string{cmd.Name()}, args...)...)
+				if err == nil && status != 0 {
+					err = fmt.Errorf("%s: exit code %d", cmd.Name(), status)
+				}
+				return err
+			},
+		})
+	}
+	return all
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/docs"
 )
@@ -58,73 +57,20 @@ func runHelp(help *cobra.Command, args []string) error {
 		}
 	}
 	if len(rest) > 0 {
-		return terminal.Usagef("no help topic or command %q%s", strings.Join(args, " "), suggestHelp(cmd, rest[0]))
+		return terminal.Usagef("no help topic or command %q; run %s help for a list", strings.Join(args, " "), cmd.Root().Name())
 	}
 	cmd.InitDefaultHelpFlag()
 	return cmd.Help()
 }
 
-// suggestHelp returns the end of an error message: subcommands of cmd, and topics if cmd is the root,
-// that are spelled like word.
-func suggestHelp(cmd *cobra.Command, word string) string {
-	var candidates []string
-	for _, page := range docs.Pages() {
-		if !cmd.HasParent() {
-			candidates = append(candidates, page.Topic)
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		if _, isTopic := docs.Find(sub.Name()); cmd.HasParent() || !isTopic {
-			candidates = append(candidates, sub.Name())
-		}
-	}
-	if similar := mcpcli.Suggest(word, candidates); similar != "" {
-		return similar
-	}
-	return fmt.Sprintf("; run %s help for a list", cmd.Root().Name())
-}
-
+// completeHelp completes the topics.
 func completeHelp(help *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
-	cmd, _, err := help.Root().Find(args)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	if len(args) == 0 {
 		for _, page := range docs.Pages() {
 			words = append(words, page.Topic+"\t"+page.Title)
 		}
 	}
-	for _, sub := range cmd.Commands() {
-		if _, ok := docs.Find(sub.Name()); !(ok && len(args) == 0) && sub.IsAvailableCommand() {
-			words = append(words, sub.Name()+"\t"+sub.Short)
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-}
-
-// A highlight is a part of a report that a terminal shows in a style. The first pattern that matches a
-// line is used. Its first group is printed in the style, after mark; an empty group styles only the
-// mark.
-type highlight struct {
-	pattern *regexp.Regexp
-	style   terminal.Style
-	mark    string
-}
-
-func highlights() []highlight {
-	return []highlight{
-		{regexp.MustCompile(`^()(Created|Generated|Undid|Redid|Destroyed|Derived|Added|Removed|All) `), terminal.Green, "✓ "},
-		{regexp.MustCompile(`^()[^ ]+: ok\b`), terminal.Green, "✓ "},
-		{regexp.MustCompile(`^()[^ ]+: wrong\b`), terminal.Red, "✗ "},
-		{regexp.MustCompile(`(?m)^().*not compile:$`), terminal.Red, "✗ "},
-		{regexp.MustCompile(`^ *(wrong|refused):`), terminal.Red, ""},
-		{regexp.MustCompile(`^ *(warning|notice|note):`), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (create|add) `), terminal.Green, ""},
-		{regexp.MustCompile(`^  (update) `), terminal.Yellow, ""},
-		{regexp.MustCompile(`^  (delete|remove) `), terminal.Red, ""},
-		{regexp.MustCompile(`(?m)^([A-Z].*:)$`), terminal.Bold, ""},
-		{regexp.MustCompile(`(?m)^(The \d+ tools? takes? .*)$`), terminal.Dim, ""},
-	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // PrintReport prints a report with control characters escaped and, on a terminal, with marks and
@@ -138,17 +84,27 @@ func PrintReport(out io.Writer, report fmt.Stringer) error {
 	return err
 }
 
+// addStyles adds marks and colors to the lines of a report. The first matching rule applies to a line.
 func addStyles(out io.Writer, report string) string {
-	var b strings.Builder
-	all := highlights()
-	for line := range strings.Lines(report) {
-		for _, h := range all {
-			if at := h.pattern.FindStringSubmatchIndex(line); at != nil {
-				line = line[:at[2]] + h.style.On(out, h.mark+line[at[2]:at[3]]) + line[at[3]:]
-				break
+	for _, rule := range []struct {
+		beginning string // of a line
+		mark      string // styled in its place
+		style     terminal.Style
+	}{
+		{`(Created|Generated|Undid|Redid|Destroyed|Derived|Added|Removed|All) |[^ ]+: ok\b`, "✓ ", terminal.Green},
+		{`[^ ]+: wrong\b|.*not compile:$`, "✗ ", terminal.Red},
+		{` *(wrong|refused):|  (delete|remove) `, "", terminal.Red},
+		{` *(warning|notice|note):|  update `, "", terminal.Yellow},
+		{`  (create|add) `, "", terminal.Green},
+		{`[A-Z].*:$`, "", terminal.Bold},
+		{`The \d+ tools? takes? .*$`, "", terminal.Dim},
+	} {
+		report = regexp.MustCompile(`(?m)^(`+rule.beginning+`)`).ReplaceAllStringFunc(report, func(match string) string {
+			if rule.mark != "" {
+				return rule.style.On(out, rule.mark) + match
 			}
-		}
-		b.WriteString(line)
+			return rule.style.On(out, match)
+		})
 	}
-	return b.String()
+	return report
 }

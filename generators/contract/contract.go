@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -165,26 +166,6 @@ func (c *Contract) Add(other *Contract) {
 	}
 }
 
-// UpdateReverted updates list entries after [Contract.Revert] of the change from before to after.
-// unreverted is the contract before the revert. Entries that the revert restored stay; all others
-// become those of source. Entries that the change had added are removed, unless source has them.
-func (c *Contract) UpdateReverted(before, after, unreverted, source *Contract) {
-	for i, list := range c.lists() {
-		old, changed, now := *before.lists()[i], *after.lists()[i], *unreverted.lists()[i]
-		for name := range changed {
-			if _, existed := old[name]; !existed {
-				delete(*list, name)
-			}
-		}
-		for name, entry := range *source.lists()[i] {
-			isReverted := old[name] != nil && string(old[name]) != string(changed[name]) && string(now[name]) == string(changed[name])
-			if !isReverted {
-				(*list)[name] = entry
-			}
-		}
-	}
-}
-
 // Revert returns a contract in which the change from before to after is undone. Entries that have changed
 // since then stay as they are.
 func (c *Contract) Revert(before, after *Contract) *Contract {
@@ -219,4 +200,33 @@ func merge[K comparable, V any](a, b map[K]V) map[K]V {
 	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
+}
+
+// Update returns the record of a command after its source has become now. It adds compatible changes and
+// new versions. If stored events could no longer be read, or would change their meaning, it returns the
+// record unchanged, and the breaking changes. hasMap means that the feature has a func Map, which may read
+// versions without a type.
+func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
+	if now.Version < c.Version {
+		return c, []Change{{What: fmt.Sprintf("version %d is recorded, but the source has version %d", c.Version, now.Version), Breaking: true}}
+	}
+	var broken []Change
+	for _, version := range slices.Sorted(maps.Keys(c.Versions)) {
+		shape, known := now.Versions[version]
+		switch {
+		case known && version < now.Version && c.Versions[version].Breaks(shape):
+			for _, change := range c.Versions[version].Changes(shape) {
+				change.Path = fmt.Sprintf("%s of version %d", change.Path, version)
+				broken = append(broken, change)
+			}
+		case known && c.Versions[version].Breaks(shape):
+			broken = append(broken, c.Versions[version].Changes(shape)...)
+		case !known && !hasMap:
+			broken = append(broken, Change{What: fmt.Sprintf("version %d is recorded, but no type or func Map reads it", version), Breaking: true})
+		}
+	}
+	if len(broken) > 0 {
+		return c, broken
+	}
+	return Command{Version: now.Version, Versions: merge(c.Versions, now.Versions)}, nil
 }

@@ -24,28 +24,20 @@ func Breaking(before, after *Contract) []string {
 		{"resource template", before.ResourceTemplates, after.ResourceTemplates, func(was, is map[string]any) []string { return valueBreaks(was, is, "uriTemplate") }},
 		{"prompt", before.Prompts, after.Prompts, promptBreaks},
 	} {
-		var gone []string
 		for _, name := range slices.Sorted(maps.Keys(list.before)) {
-			subject := list.kind + " " + name + ": "
+			subject := list.kind + " " + name
 			entry, ok := list.after[name]
 			if !ok {
-				gone = append(gone, name)
+				found = append(found, subject+" "+removed)
 				continue
 			}
 			var was, is map[string]any
-			if json.Unmarshal(list.before[name], &was) != nil || json.Unmarshal(entry, &is) != nil || reflect.DeepEqual(was, is) {
+			if json.Unmarshal(list.before[name], &was) != nil || json.Unmarshal(entry, &is) != nil {
 				continue
 			}
 			for _, what := range list.compare(was, is) {
-				found = append(found, subject+what)
+				found = append(found, subject+": "+what)
 			}
-		}
-		switch len(gone) {
-		case 0:
-		case 1:
-			found = append(found, list.kind+" "+gone[0]+" "+removed)
-		default:
-			found = append(found, list.kind+"s "+strings.Join(gone, ", ")+" were removed")
 		}
 	}
 	return found
@@ -58,31 +50,24 @@ func valueBreaks(was, is map[string]any, key string) []string {
 	return []string{fmt.Sprintf("%s changed from %v to %v", key, was[key], is[key])}
 }
 
+// promptBreaks lists changes of a prompt's arguments, which are compared as the properties of a schema.
 func promptBreaks(was, is map[string]any) []string {
-	requiredByName := func(entry map[string]any) map[string]bool {
-		required := map[string]bool{}
+	schema := func(entry map[string]any) map[string]any {
+		properties, required := map[string]any{}, []any{}
 		list, _ := entry["arguments"].([]any)
 		for _, a := range list {
 			argument, _ := a.(map[string]any)
 			name, _ := argument["name"].(string)
-			required[name], _ = argument["required"].(bool)
+			properties[name] = map[string]any{}
+			if argument["required"] == true {
+				required = append(required, name)
+			}
 		}
-		return required
+		return map[string]any{"properties": properties, "required": required}
 	}
-	before, after := requiredByName(was), requiredByName(is)
-	var found []string
-	for _, name := range slices.Sorted(maps.Keys(merge(before, after))) {
-		required, remains := after[name]
-		switch was, existed := before[name]; {
-		case !remains:
-			found = append(found, "argument "+name+" "+removed)
-		case required && !was && existed:
-			found = append(found, "argument "+name+" became required")
-		case required && !existed:
-			found = append(found, "required argument "+name+" "+added)
-		}
-	}
-	return found
+	b := breaks{input: true}
+	b.compare("", schema(was), schema(is), 0)
+	return b.found
 }
 
 // toolBreaks lists changes of a tool's schemas that reject calls which used to be valid, or allow
@@ -199,16 +184,15 @@ func (b *breaks) compareLimits(path string, was, is map[string]any) {
 	if !b.input {
 		return
 	}
-	for _, key := range []string{"minimum", "minLength", "minItems", "minProperties"} {
+	for _, key := range []string{"minimum", "minLength", "minItems", "minProperties", "maximum", "maxLength", "maxItems", "maxProperties"} {
 		old, limited := was[key].(float64)
-		if now, ok := is[key].(float64); ok && (!limited || now > old) && (limited || now > 0 || key == "minimum") {
-			b.note(path, "has a higher %s: %v", key, now)
+		now, ok := is[key].(float64)
+		isStricter := !limited || now > old
+		if strings.HasPrefix(key, "max") {
+			isStricter = !limited || now < old
 		}
-	}
-	for _, key := range []string{"maximum", "maxLength", "maxItems", "maxProperties"} {
-		old, limited := was[key].(float64)
-		if now, ok := is[key].(float64); ok && (!limited || now < old) {
-			b.note(path, "has a lower %s: %v", key, now)
+		if ok && isStricter {
+			b.note(path, "has a stricter %s: %v", key, now)
 		}
 	}
 	if old, existed := was["default"]; existed && !reflect.DeepEqual(old, is["default"]) {

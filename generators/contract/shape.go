@@ -1,8 +1,8 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,8 +131,6 @@ type Change struct {
 func (old Shape) Changes(now Shape) []Change {
 	c := comparer{old: old, now: now, seen: map[[2]string]bool{}}
 	c.compareFields("", old.Fields, now.Fields)
-	rank := map[string]int{removed: -1}
-	slices.SortStableFunc(c.found, func(a, b Change) int { return rank[a.What] - rank[b.What] })
 	return c.found
 }
 
@@ -281,22 +279,30 @@ func (s Shape) at(path string) (field Field, ok bool) {
 		if field, ok = findField(fields, name); !ok {
 			return Field{}, false
 		}
-		fields = s.Types[s.structOf(field)]
+		fields = s.Types[s.structIn(field)]
 	}
 	return field, true
 }
 
-// structOf returns the name of the struct type that a field has, points to or contains. It is empty for
+// structOf returns the name of the struct type that a type is, points to or contains. It is empty for
 // other types.
-func (s Shape) structOf(f Field) string {
-	t, err := ParseType(f.Type)
-	for err == nil && t.Elem != nil {
+func (s Shape) structOf(t Type) string {
+	for t.Elem != nil {
 		t = *t.Elem
 	}
-	if err != nil || t.Kind != Struct {
+	if t.Kind != Struct {
 		return ""
 	}
 	return t.Name
+}
+
+// structIn is structOf for the type of a field.
+func (s Shape) structIn(f Field) string {
+	t, err := ParseType(f.Type)
+	if err != nil {
+		return ""
+	}
+	return s.structOf(t)
 }
 
 // PathOf returns the path of the first field that has the given struct type.
@@ -305,7 +311,7 @@ func (s Shape) PathOf(structure string) string {
 	var find func(prefix string, fields []Field) string
 	find = func(prefix string, fields []Field) string {
 		for _, f := range fields {
-			name := s.structOf(f)
+			name := s.structIn(f)
 			if name == structure {
 				return prefix + f.Name
 			}
@@ -331,69 +337,46 @@ func (s Shape) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Example returns an event of the shape as JSON, without the optional fields that are named and those that
-// have no value. It returns false if a required field has an opaque type.
-func (s Shape) Example(without ...string) (text string, ok bool) {
-	fields := slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Optional && slices.Contains(without, f.Name) })
-	text = s.object(fields, map[string]bool{})
+// Example returns an event of the shape as JSON, without optional fields that have no value. It returns false
+// if a required field has an opaque type.
+func (s Shape) Example() (text string, ok bool) {
+	text = s.object(s.Fields, nil)
 	return text, text != ""
 }
 
 // example returns a value of a type, or an empty string if none is known. Recursive types end in null and
-// in empty lists and maps.
-func (s Shape) example(t Type, within map[string]bool) string {
-	switch t.Kind {
-	case Basic:
-		switch t.Name {
-		case "string":
-			return `"example"`
-		case "bool":
-			return "true"
-		}
-		return "1"
-	case Bytes:
-		return `"ZXhhbXBsZQ=="`
-	case Any:
-		return `"example"`
-	case Opaque:
-		return map[string]string{"time.Time": `"2026-01-01T00:00:00Z"`, "encoding/json.RawMessage": `"example"`}[t.Name]
-	case Slice:
-		if s.recurs(*t.Elem, within) {
-			return "[]"
-		}
-		return s.list(1, *t.Elem, within)
-	case Array:
-		return s.list(t.Len, *t.Elem, within)
-	case Map:
-		if t.Key.Name == "string" && !s.recurs(*t.Elem, within) {
-			if value := s.example(*t.Elem, within); value != "" {
-				return `{"example":` + value + "}"
-			}
-		}
-		return "{}"
-	case Pointer:
-		if s.recurs(*t.Elem, within) {
-			return "null"
-		}
-		return s.example(*t.Elem, within)
-	case Struct:
-		within = maps.Clone(within)
-		within[t.Name] = true
-		return s.object(s.Types[t.Name], within)
-	}
-	return "null"
-}
-
-func (s Shape) list(n int, elem Type, within map[string]bool) string {
+// in empty lists and maps. within has the enclosing struct types.
+func (s Shape) example(t Type, within []string) string {
 	const maxItems = 100
-	value := s.example(elem, within)
-	if value == "" || n > maxItems {
-		return ""
+	value := ""
+	if t.Elem != nil && !slices.Contains(within, s.structOf(*t.Elem)) {
+		value = s.example(*t.Elem, within)
 	}
-	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
+	switch {
+	case t.Kind == Struct:
+		return s.object(s.Types[t.Name], append(slices.Clip(within), t.Name))
+	case t.Kind == Pointer:
+		return cmp.Or(value, "null")
+	case t.Kind == Slice && value == "":
+		return "[]"
+	case t.Kind == Slice:
+		return "[" + value + "]"
+	case t.Kind == Array && value != "" && t.Len <= maxItems:
+		return "[" + strings.TrimSuffix(strings.Repeat(value+",", t.Len), ",") + "]"
+	case t.Kind == Map && t.Key.Name == "string" && value != "":
+		return `{"example":` + value + "}"
+	case t.Kind == Map:
+		return "{}"
+	case bits(t.Name) > 0:
+		return "1"
+	}
+	return map[string]string{
+		"string": `"example"`, "bool": "true", "any": `"example"`, "[]byte": `"ZXhhbXBsZQ=="`,
+		"time.Time": `"2026-01-01T00:00:00Z"`, "encoding/json.RawMessage": `"example"`,
+	}[t.Name]
 }
 
-func (s Shape) object(fields []Field, within map[string]bool) string {
+func (s Shape) object(fields []Field, within []string) string {
 	var members []string
 	for _, f := range fields {
 		t, err := ParseType(f.Type)
@@ -412,29 +395,24 @@ func (s Shape) object(fields []Field, within map[string]bool) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// recurs reports whether t is, or contains as elements, one of the enclosing struct types.
-func (s Shape) recurs(t Type, within map[string]bool) bool {
-	for t.Elem != nil {
-		t = *t.Elem
-	}
-	return t.Kind == Struct && within[t.Name]
-}
-
-// StructAt returns the name of the struct type of the field at a path. It is empty if the path does not
-// exist or has another type.
-func (s Shape) StructAt(path string) string {
-	f, _ := s.at(path)
-	return s.structOf(f)
-}
-
 // Canonical returns the first path of a field. A field of a struct type that is used twice has two paths.
 func (s Shape) Canonical(path string) string {
 	at := strings.LastIndex(path, ".")
 	if at < 0 {
 		return path
 	}
-	if structure := s.StructAt(path[:at]); structure != "" {
+	f, _ := s.at(path[:at])
+	if structure := s.structIn(f); structure != "" {
 		return s.PathOf(structure) + path[at:]
 	}
 	return path
+}
+
+// RenameFlag suggests a flag for petrock generate version: if one field was removed and one added, it
+// assumes a rename. Otherwise it returns an empty string.
+func RenameFlag(changes []Change) string {
+	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || strings.Contains(changes[0].Path, " ") {
+		return ""
+	}
+	return fmt.Sprintf(" --rename %s=%s", changes[0].Path, changes[1].Path)
 }

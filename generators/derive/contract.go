@@ -139,20 +139,16 @@ func (f *finder) linkOldVersions() {
 			continue
 		}
 		c.oldVersions = nil
-		leads := map[string]bool{c.Func: true}
-		for again := true; again; {
-			again = false
-			for _, o := range f.found.oldVersions {
-				if o.command == c.Func && leads[o.next] && !leads[o.name] {
-					leads[o.name], again = true, true
-				}
-			}
+		isLater := func(o oldVersion) bool { // o.next is the command or a later version
+			return o.next == c.Func || slices.ContainsFunc(f.found.oldVersions, func(next oldVersion) bool {
+				return next.name == o.next && next.command == c.Func && next.version > o.version
+			})
 		}
 		for _, o := range f.found.oldVersions {
 			switch {
 			case o.command != c.Func:
-			case !leads[o.name]:
-				f.problemAt(o.file, o.line, "Upgrade of %s returns %s, whose upgrades do not end at %s; return %[3]s, or a later version of it", o.name, o.next, c.Func)
+			case !isLater(o):
+				f.problemAt(o.file, o.line, "Upgrade of %s returns %s; return %s, or a later version of it", o.name, o.next, c.Func)
 			case o.version >= c.version:
 				f.problemAt(o.file, o.line, "%s is version %d of %s, whose current version is %d; put //petrock:version %d into the doc comment of %[3]s", o.name, o.version, c.Func, c.version, o.version+1)
 			default:

@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/ast/astutil"
+
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/gen"
@@ -55,12 +57,12 @@ type Component struct {
 	arguments   []string // fields of the input of a prompt or resource
 	ownSchema   bool     // a directive sets part of its schemas
 	hints       []hint
-	scopes      []string          // OAuth scopes that a call requires
-	version     int               // of a command
-	triggers    []trigger         // of a worker
-	constructor workerConstructor // of a worker
-	fromStart   bool              // the worker starts at the first event of the log
-	completer   string            // function, or Type.Method, that completes its arguments
+	scopes      []string  // OAuth scopes that a call requires
+	version     int       // of a command
+	triggers    []trigger // of a worker
+	constructor string    // of a worker, as an expression
+	fromStart   bool      // the worker starts at the first event of the log
+	completer   string    // function, or Type.Method, that completes its arguments
 
 	stored      contract.Shape // fields of a command's events
 	oldVersions []oldVersion   // types of a command's older versions
@@ -154,9 +156,7 @@ type finder struct {
 	pkg   *types.Package
 	found *Package
 
-	declarations map[*typecheck.File]map[token.Pos]ast.Node            // by the position of their name
-	groups       map[*ast.TypeSpec]*ast.GenDecl                        // declarations whose doc comment belongs to their only type
-	constants    map[*types.Package]map[*types.TypeName][]*types.Const // by type
+	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
 }
 
 // Packages derives from the packages in places. It returns one Package per place, empty if the folder
@@ -182,10 +182,7 @@ func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Pl
 }
 
 func (p Project) newFinder(view *typecheck.View, place Place) *finder {
-	f := &finder{Project: p, place: place, view: view, fset: view.Fset()}
-	f.declarations = map[*typecheck.File]map[token.Pos]ast.Node{}
-	f.groups = map[*ast.TypeSpec]*ast.GenDecl{}
-	f.constants = map[*types.Package]map[*types.TypeName][]*types.Const{}
+	f := &finder{Project: p, place: place, view: view, fset: view.Fset(), scoped: map[token.Pos]bool{}}
 	f.found = &Package{Place: place, File: place.derivedFile()}
 	return f
 }
@@ -256,10 +253,16 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck
 	return typecheck.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
 }
 
-func (f *finder) name(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
-		if f.isThisPackage(p) {
+func (f *finder) name(t types.Type) string { return f.nameIn(f.pkg, t) }
+
+// nameIn returns a type as a package names it. Packages other than app, mcp and gen have their paths.
+func (f *finder) nameIn(pkg *types.Package, t types.Type) string {
+	return types.TypeString(types.Unalias(t), func(p *types.Package) string {
+		switch p.Path() {
+		case pkg.Path():
 			return ""
+		case f.Core + "/app", f.Core + "/mcp", f.petrockPackage("generators/gen"):
+			return p.Name()
 		}
 		return p.Path()
 	})
@@ -274,7 +277,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	name := decl.Name.Name
 	receiver := ""
 	if decl.Recv != nil && len(decl.Recv.List) == 1 {
-		receiver = typeIdent(decl.Recv.List[0].Type).Name
+		receiver = strings.Trim(types.ExprString(decl.Recv.List[0].Type), "*()")
 	}
 	switch {
 	case f.visitCompleter(decl, receiver):
@@ -342,25 +345,6 @@ func isConstrained(file *typecheck.File) bool {
 	return false
 }
 
-// typeIdent returns the name of the type of a receiver or an embedded field, which may be a pointer.
-func typeIdent(e ast.Expr) *ast.Ident {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return typeIdent(e.X)
-	case *ast.ParenExpr:
-		return typeIdent(e.X)
-	case *ast.IndexExpr:
-		return typeIdent(e.X)
-	case *ast.IndexListExpr:
-		return typeIdent(e.X)
-	case *ast.SelectorExpr:
-		return e.Sel
-	case *ast.Ident:
-		return e
-	}
-	return &ast.Ident{NamePos: e.Pos()}
-}
-
 // checkClashes sorts the components and refuses those with the same name or URI.
 func (f *finder) checkClashes() {
 	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
@@ -381,11 +365,7 @@ func (f *finder) checkClashes() {
 			family := withoutVariables(key)
 			other, taken := keys[family]
 			if taken && key != "URI " {
-				like := ""
-				if other.URI != c.URI && family != key {
-					like = " as " + other.URI
-				}
-				f.problemAt(c.File, c.Line, "%s has the %s, which %s in %s already has%s; change one of them with a directive", c.Func, key, other.Func, other.File, like)
+				f.problemAt(c.File, c.Line, "%s has the %s, which %s in %s already has; change one of them with a directive", c.Func, key, other.Func, other.File)
 			}
 			keys[family] = c
 		}
@@ -411,61 +391,31 @@ func (f *finder) fileOf(pos token.Pos) *typecheck.File {
 	return nil
 }
 
-func (f *finder) declaration(pos token.Pos) ast.Node {
+// declaration returns the innermost declaration of a type around a position, or nil if it is not in the
+// project's source.
+func declaration[N ast.Node](f *finder, pos token.Pos) (found N) {
 	file := f.fileOf(pos)
 	if file == nil {
-		return nil
+		return found
 	}
-	index, ok := f.declarations[file]
-	if !ok {
-		index = map[token.Pos]ast.Node{}
-		ast.Inspect(file.Syntax, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.BlockStmt:
-				return false // only package-level declarations matter
-			case *ast.GenDecl:
-				if len(n.Specs) == 1 && n.Doc != nil {
-					if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && spec.Doc == nil {
-						f.groups[spec] = n
-					}
-				}
-			case *ast.TypeSpec:
-				index[n.Name.Pos()] = n
-			case *ast.FuncDecl:
-				index[n.Name.Pos()] = n
-			case *ast.ValueSpec:
-				for _, name := range n.Names {
-					index[name.Pos()] = n
-				}
-			case *ast.Field:
-				for _, name := range n.Names {
-					index[name.Pos()] = n
-				}
-				if len(n.Names) == 0 {
-					index[typeIdent(n.Type).Pos()] = n
-				}
-			}
-			return true
-		})
-		f.declarations[file] = index
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, node := range nodes {
+		if node, ok := node.(N); ok {
+			return node
+		}
 	}
-	return index[pos]
+	return found
 }
 
-// field returns the declaration of a struct field, or nil if it is not in the project's source.
-func (f *finder) field(pos token.Pos) *ast.Field {
-	field, _ := f.declaration(pos).(*ast.Field)
-	return field
-}
-
+// typeDocs returns the doc comments of a type: its own, and that of the declaration if it declares no other
+// type.
 func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
-	spec, ok := f.declaration(pos).(*ast.TypeSpec)
-	if !ok {
+	spec, group := declaration[*ast.TypeSpec](f, pos), declaration[*ast.GenDecl](f, pos)
+	switch {
+	case spec == nil || spec.Name.Pos() != pos:
 		return nil
+	case len(group.Specs) == 1 && spec.Doc == nil:
+		return []*ast.CommentGroup{group.Doc}
 	}
-	docs := []*ast.CommentGroup{spec.Doc}
-	if group := f.groups[spec]; group != nil {
-		docs = append(docs, group.Doc)
-	}
-	return docs
+	return []*ast.CommentGroup{spec.Doc}
 }

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -43,7 +44,7 @@ func (f *finder) checkFeature() {
 	f.checkMap()
 	for i, c := range f.found.Components {
 		if c.Kind == Worker {
-			f.found.Components[i].constructor = f.findWorkerConstructor(c.Func)
+			f.found.Components[i].constructor = f.workerConstructor(c.Func)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	if !ok {
 		return
 	}
-	kind, ok := f.kindOf(named, spec)
+	kind, ok := f.kindOf(named)
 	if !ok {
 		f.addOldVersion(file.Path, f.fset.PositionFor(spec.Name.Pos(), false).Line, named)
 		return
@@ -128,28 +129,20 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 }
 
 // kindOf returns the kind of a type, from the methods that it declares, not promoted ones.
-func (f *finder) kindOf(named *types.Named, spec *ast.TypeSpec) (Kind, bool) {
-	methods := map[Kind]string{}
-	for i := range named.NumMethods() {
-		method := named.Method(i)
-		if kind, ok := kindByMethod(method.Name()); ok && !f.ignores(method) {
-			methods[kind] = method.Name()
+func (f *finder) kindOf(named *types.Named) (kind Kind, ok bool) {
+	before := ""
+	for m := range named.Methods() {
+		next, ok := kindByMethod(m.Name())
+		switch {
+		case !ok || f.ignores(m):
+			continue
+		case kind != "" && kind != next:
+			f.problem(named.Obj().Pos(), "%s has the method %s of a %s and %s of a %s; split it into two types, or put //petrock:ignore into the doc comment of one method", named.Obj().Name(), before, kind, m.Name(), next)
+			return "", false
 		}
+		kind, before = next, m.Name()
 	}
-	var kinds []Kind
-	for _, kind := range []Kind{Command, Query, Worker} {
-		if methods[kind] != "" {
-			kinds = append(kinds, kind)
-		}
-	}
-	switch len(kinds) {
-	case 0:
-		return "", false
-	case 1:
-		return kinds[0], true
-	}
-	f.problem(spec.Name.Pos(), "%s has the method %s of a %s and %s of a %s; split it into two types, or put //petrock:ignore into the doc comment of one method", spec.Name.Name, methods[kinds[0]], kinds[0], methods[kinds[1]], kinds[1])
-	return "", false
+	return kind, kind != ""
 }
 
 func kindByMethod(name string) (Kind, bool) {
@@ -166,13 +159,11 @@ func kindByMethod(name string) (Kind, bool) {
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.
 func (f *finder) ignores(object types.Object) bool {
-	switch decl := f.declaration(object.Pos()).(type) {
-	case *ast.FuncDecl:
+	if decl := declaration[*ast.FuncDecl](f, object.Pos()); decl != nil {
 		return isIgnored(decl.Doc)
-	case *ast.ValueSpec:
-		return isIgnored(decl.Doc, decl.Comment)
 	}
-	return false
+	spec := declaration[*ast.ValueSpec](f, object.Pos())
+	return spec != nil && isIgnored(spec.Doc, spec.Comment)
 }
 
 // method returns a method of a type, which may be promoted, or nil.
@@ -194,74 +185,48 @@ func (f *finder) posOf(object types.Object, fallback token.Pos) token.Pos {
 	return fallback
 }
 
-// reportUnknown reports whether a signature has an invalid type, and adds a problem if so.
-func (f *finder) reportUnknown(pos token.Pos, method string, s *types.Signature) bool {
-	for _, tuple := range []*types.Tuple{s.Params(), s.Results()} {
-		for v := range tuple.Variables() {
-			t := v.Type()
-			if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-				t = pointer.Elem()
-			}
-			if isInvalid(t) {
-				f.problem(pos, "the signature of %s uses a type that is missing or does not compile", method)
-				return true
-			}
-		}
+// A signature is the types of parameters and results, separated by spaces. T is any type.
+type signature struct{ params, results string }
+
+// String returns the signature as Go writes it.
+func (s signature) String() string {
+	params, results := strings.ReplaceAll(s.params, " ", ", "), strings.ReplaceAll(s.results, " ", ", ")
+	if strings.Contains(results, ",") {
+		results = "(" + results + ")"
 	}
-	return false
+	return "(" + params + ") " + results
 }
 
-// hasTypes reports whether the parameters and results of a signature match the predicates.
-func hasTypes(s *types.Signature, params, results []func(types.Type) bool) bool {
-	if s.Variadic() || s.Params().Len() != len(params) || s.Results().Len() != len(results) {
-		return false
-	}
-	for i, matches := range params {
-		if !matches(s.Params().At(i).Type()) {
-			return false
+// hasSignature reports whether a function has a signature, with types as a package names them.
+func (f *finder) hasSignature(function *types.Func, pkg *types.Package, want signature) bool {
+	are := func(tuple *types.Tuple, names []string) bool {
+		for i, name := range names {
+			if tuple.Len() != len(names) || name != "T" && name != f.nameIn(pkg, tuple.At(i).Type()) {
+				return false
+			}
 		}
+		return tuple.Len() == len(names)
 	}
-	for i, matches := range results {
-		if !matches(s.Results().At(i).Type()) {
-			return false
-		}
-	}
-	return true
+	s := function.Signature()
+	return s.TypeParams() == nil && !s.Variadic() && are(s.Params(), strings.Fields(want.params)) && are(s.Results(), strings.Fields(want.results))
 }
 
 // IsContext reports whether a type is context.Context.
 func IsContext(t types.Type) bool { return typecheck.IsType(t, "context", "Context") }
 
-func isAny(types.Type) bool { return true }
-
-func isStateOf(pkg *types.Package) func(types.Type) bool {
-	return func(t types.Type) bool {
-		pointer, ok := types.Unalias(t).(*types.Pointer)
-		return ok && typecheck.IsType(pointer.Elem(), pkg.Path(), stateType)
-	}
-}
-
-func (f *finder) isApp(name string) func(types.Type) bool {
-	return func(t types.Type) bool { return typecheck.IsType(t, f.Core+"/app", name) }
-}
-
 const orIgnore = "or put //petrock:ignore into the doc comment of the type or of the method"
 
 func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
-	check, apply := method(t, "Check"), method(t, "Apply")
-	switch {
-	case check == nil:
-		f.problem(f.posOf(apply, name.Pos()), "%s has Apply but no Check, and a command needs both; write %s, %s", name.Name, wantedMethod(name.Name, "Check"), orIgnore)
-		return
-	case apply == nil:
-		f.problem(f.posOf(check, name.Pos()), "%s has Check but no Apply, and a command needs both; write %s, %s", name.Name, wantedMethod(name.Name, "Apply"), orIgnore)
-		return
-	}
 	good := true
-	for _, m := range []*types.Func{check, apply} {
+	for _, wanted := range []string{"Check", "Apply"} {
+		m := method(t, wanted)
+		if m == nil {
+			f.problem(name.Pos(), "%s has no %s, and a command needs Check and Apply; write %s, %s", name.Name, wanted, wantedMethod(name.Name, wanted), orIgnore)
+			return
+		}
 		good = f.checkMethod(c, name, t, m) && good
 	}
-	if good && f.setSchemas(c, name, t, apply) {
+	if good && f.setSchemas(c, name, t, method(t, "Apply")) {
 		c.stored = f.storedShape(t)
 		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
@@ -284,9 +249,7 @@ func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, metho
 func (f *finder) checkMethod(c *Component, name *ast.Ident, t *types.Named, m *types.Func) bool {
 	pos := f.posOf(m, name.Pos())
 	switch {
-	case f.reportUnknown(pos, m.Name(), m.Signature()):
-		return false
-	case !f.hasSignature(m, t.Obj().Pkg()):
+	case !f.hasSignature(m, t.Obj().Pkg(), methodSignature(m.Name())):
 		f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
 		return false
 	case !hasValueReceiver(t, m.Name()):
@@ -298,27 +261,26 @@ func (f *finder) checkMethod(c *Component, name *ast.Ident, t *types.Named, m *t
 
 const wrongSignature = "the method %s of %s does not have the signature of a %s: %s; change it, %s"
 
-// hasSignature reports whether Check, Apply or Answer has the right parameters and results.
-func (f *finder) hasSignature(m *types.Func, pkg *types.Package) bool {
-	type list = []func(types.Type) bool
-	s, state := m.Signature(), isStateOf(pkg)
-	switch m.Name() {
+// methodSignature returns the signature of a method of a command, query or worker.
+func methodSignature(name string) signature {
+	switch name {
 	case "Check":
-		return hasTypes(s, list{IsContext, state}, list{IsError})
+		return signature{"context.Context *State", "error"}
 	case "Apply":
-		return hasTypes(s, list{state, f.isApp("Event")}, list{isAny})
+		return signature{"*State app.Event", "T"}
+	case "Answer":
+		return signature{"context.Context *State", "T error"}
+	case "Every":
+		return signature{"context.Context", "error"}
 	}
-	return hasTypes(s, list{IsContext, state}, list{isAny, IsError})
+	return signature{"context.Context T app.Event", "error"}
 }
 
 func wantedMethod(name, method string) string {
-	known := map[string]string{
-		"Check":  "func (c " + name + ") Check(ctx context.Context, s *State) error",
-		"Apply":  "func (c " + name + ") Apply(s *State, e app.Event) T",
-		"Answer": "func (q " + name + ") Answer(ctx context.Context, s *State) (T, error)",
-		"Every":  "func (w *" + name + ") Every(ctx context.Context) error",
-	}[method]
-	return cmp.Or(known, "func (w *"+name+") "+method+"(ctx context.Context, c T, e app.Event) error with a command T")
+	if kind, _ := kindByMethod(method); kind == Worker {
+		name = "*" + name
+	}
+	return fmt.Sprintf("func (%s) %s%s", name, method, methodSignature(method))
 }
 
 // checkState checks State and NewState, and adds the feature to the components.
@@ -339,7 +301,7 @@ func (f *finder) checkState(name string) {
 	switch {
 	case initial == nil:
 		f.problem(object.Pos(), "State has no constructor; write func NewState() *State, and initialize the maps in it")
-	case initial.Signature().TypeParams() != nil || !hasTypes(initial.Signature(), nil, []func(types.Type) bool{isStateOf(f.pkg)}):
+	case !f.hasSignature(initial, f.pkg, signature{"", "*State"}):
 		f.problem(initial.Pos(), "NewState must be func NewState() *State; replay calls it before the first event")
 	}
 	k := jsonChecker{finder: f, root: stateType, seen: map[types.Type]bool{}}
@@ -364,8 +326,7 @@ func (f *finder) checkMap() {
 	if object == nil || f.ignores(object) {
 		return
 	}
-	type list = []func(types.Type) bool
-	if !ok || function.Signature().TypeParams() != nil || !hasTypes(function.Signature(), list{f.isApp("Payload")}, list{f.isApp("Payload"), IsError}) {
+	if !ok || !f.hasSignature(function, f.pkg, signature{"app.Payload", "app.Payload error"}) {
 		f.problem(object.Pos(), "Map replaces or drops old events, so it must be func Map(p app.Payload) (app.Payload, error); change it, rename it, or put //petrock:ignore into its doc comment")
 		return
 	}

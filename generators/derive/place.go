@@ -8,7 +8,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
@@ -151,38 +150,15 @@ func (p *Package) tools() []Component {
 	return tools
 }
 
-// EventTypes returns the event types of a feature's commands, such as posts/create, from its derived
-// file, which may be nil.
-func EventTypes(derived *typecheck.File) []string { return registeredWith(derived, "CommandOf") }
-
 // Workers returns the workers of a feature, such as posts/digest, from its derived file, which may be nil.
-func Workers(derived *typecheck.File) []string { return registeredWith(derived, "WorkerOf") }
-
-// registeredWith returns the first arguments of the calls of a function of core/app in a derived file.
-func registeredWith(derived *typecheck.File, function string) []string {
+func Workers(derived *typecheck.File) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
 	}
 	var names []string
-	ast.Inspect(derived.Syntax, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
-		}
-		called := call.Fun
-		if index, ok := called.(*ast.IndexExpr); ok {
-			called = index.X
-		}
-		selector, ok := called.(*ast.SelectorExpr)
-		name, isText := call.Args[0].(*ast.BasicLit)
-		if !ok || !isText || selector.Sel.Name != function {
-			return true
-		}
-		if text, err := strconv.Unquote(name.Value); err == nil {
-			names = append(names, path.Base(derived.Dir())+"/"+text)
-		}
-		return true
-	})
+	for _, call := range regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`).FindAllSubmatch(derived.Text, -1) {
+		names = append(names, path.Base(derived.Dir())+"/"+string(call[1]))
+	}
 	return names
 }
 
@@ -199,19 +175,11 @@ func Variables(uri string) ([]string, error) {
 	var names []string
 	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
 		expression := uri[found[2]:found[3]]
-		list, query := strings.CutPrefix(expression, "?")
-		if query && found[1] != len(uri) {
-			return nil, fmt.Errorf("URI %q: {%s} must be at the end", uri, expression)
+		if !regexp.MustCompile(`^(\+?\w+|\?\w+(,\w+)*)$`).MatchString(expression) || expression[0] == '?' && found[1] != len(uri) {
+			return nil, fmt.Errorf("URI %q: invalid expression {%s}; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
 		}
-		parts := []string{strings.TrimPrefix(list, "+")}
-		if query {
-			parts = strings.Split(list, ",")
-		}
-		for _, name := range parts {
-			switch {
-			case !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name):
-				return nil, fmt.Errorf("URI %q: invalid expression {%s}; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
-			case slices.Contains(names, name):
+		for name := range strings.SplitSeq(strings.TrimLeft(expression, "+?"), ",") {
+			if slices.Contains(names, name) {
 				return nil, fmt.Errorf("URI %q: duplicate variable %s", uri, name)
 			}
 			names = append(names, name)
@@ -275,53 +243,18 @@ func (f *finder) addScopes(c *Component, d directive) {
 			c.scopes = append(c.scopes, word)
 		}
 	}
+	f.scoped[d.pos] = true
 }
 
 // checkScopeDirectives refuses scope directives that apply to no component, since the user would think
 // the component is protected. It ignores function bodies.
-func (f *finder) checkScopeDirectives(file *typecheck.File, components []Component) {
+func (f *finder) checkScopeDirectives(file *typecheck.File) {
 	nearly := regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
-	var bodies []*ast.BlockStmt
-	var docs []*ast.CommentGroup
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
-			if !nearly.MatchString(comment.Text) {
-				continue
-			}
-			if docs == nil {
-				docs, bodies = f.docsAndBodies(file, components)
-			}
-			switch inside := func(b *ast.BlockStmt) bool { return b.Pos() < comment.Pos() && comment.Pos() < b.End() }; {
-			case slices.ContainsFunc(bodies, inside):
-			case !strings.HasPrefix(comment.Text, directivePrefix+"scopes"):
-				f.problem(comment.Pos(), "%q is not a directive and has no effect; write //petrock:scopes in lower case without spaces", strings.TrimSpace(comment.Text))
-			case !slices.Contains(docs, group):
-				f.problem(comment.Pos(), "//petrock:scopes has no effect here; move it to the doc comment of the function of a tool, resource or prompt, or of the type of a command or query")
+			if nearly.MatchString(comment.Text) && !f.scoped[comment.Pos()] && declaration[*ast.BlockStmt](f, comment.Pos()) == nil {
+				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
 			}
 		}
 	}
-}
-
-// docsAndBodies returns the doc comments of a file's components and all function bodies.
-func (f *finder) docsAndBodies(file *typecheck.File, components []Component) (docs []*ast.CommentGroup, bodies []*ast.BlockStmt) {
-	isComponent := func(name *ast.Ident) bool {
-		line := f.fset.PositionFor(name.Pos(), false).Line
-		return slices.ContainsFunc(components, func(c Component) bool { return c.Line == line })
-	}
-	for _, decl := range file.Syntax.Decls {
-		if decl, ok := decl.(*ast.FuncDecl); ok {
-			if decl.Body != nil {
-				bodies = append(bodies, decl.Body)
-			}
-			if isComponent(decl.Name) {
-				docs = append(docs, decl.Doc)
-			}
-		}
-		for _, spec := range typeSpecs(decl) {
-			if isComponent(spec.Name) {
-				docs = append(docs, f.typeDocs(spec.Name.Pos())...)
-			}
-		}
-	}
-	return docs, bodies
 }

@@ -26,11 +26,10 @@ func (f *finder) render() ([]byte, error) {
 		}
 	}
 	if len(schemas) > 0 {
-		between := "\n" // separate groups, so that gofmt does not realign other components
-		if f.place.Kind == Generator {
-			between = ""
-		}
-		file.Text("const (\n"+strings.Join(schemas, between)+")", "encoding/json")
+		file.Text("const (\n" + strings.Join(schemas, "\n") + ")") // in groups, so that gofmt does not realign other components
+	}
+	if len(schemas) > 0 && f.place.Kind != Generator {
+		file.Use("encoding/json")
 	}
 	switch f.place.Kind {
 	case Generator:
@@ -71,8 +70,7 @@ func (c Component) constant(prefix string) string {
 func (f *finder) renderGenerators(file gen.GoFile) {
 	list := ""
 	for _, c := range f.found.Components {
-		list += fmt.Sprintf("{\nName: %q,\nDescription: %q,\nInputSchema: json.RawMessage(%s),\nMake: gen.Typed(%s),\n},\n",
-			c.Name, c.Description, c.constant("inputSchema"), c.Func)
+		list += fmt.Sprintf("gen.New(%q, %q, %s, %s),\n", c.Name, c.Description, c.constant("inputSchema"), c.Func)
 	}
 	file.Text(`// All returns the generators, sorted by name.
 func All() []gen.Generator {
@@ -230,16 +228,10 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}
-	if c.constructor == withContext {
-		arguments = append(arguments, "New"+c.Func)
-	} else {
-		results := "&" + c.Func + "{}, nil"
-		if c.constructor == byFunction {
-			results = "New" + c.Func + "()"
-		}
+	if strings.HasPrefix(c.constructor, "func") {
 		file.Use("context")
-		arguments = append(arguments, "func(context.Context) (*"+c.Func+", error) {\nreturn "+results+"\n}")
 	}
+	arguments = append(arguments, c.constructor)
 	for _, t := range c.triggers {
 		if t.every == 0 {
 			arguments = append(arguments, fmt.Sprintf("app.On((*%s).%s)", c.Func, t.method))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -24,8 +25,8 @@ type schemaBuilder struct {
 	output bool
 	at     token.Pos // position of errors in types outside of the project
 
-	schema.Inferred
-	own bool // a directive sets part of it
+	hasDefaults bool
+	own         bool // a directive sets part of it
 }
 
 // build returns the schema of a type. If there is none, build reports a problem and returns false.
@@ -34,8 +35,8 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 	if s.output {
 		direction = schema.Output
 	}
-	var err error
-	if s.Inferred, err = schema.InferFrom(s.typeOf(t), direction); err != nil {
+	text, hasDefaults, err := schema.InferFrom(s.typeOf(t), direction)
+	if err != nil {
 		at := s.at
 		if wrong, ok := errors.AsType[*schema.TypeError](err); ok {
 			at = s.posOf(wrong)
@@ -43,11 +44,12 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 		s.finder.problem(at, "%v", err)
 		return "", false
 	}
-	if _, err := schema.Compile(s.Schema); err != nil {
+	if _, err := schema.Compile(text); err != nil {
 		s.finder.problem(s.at, "the derived schema is invalid: %v", err)
 		return "", false
 	}
-	return s.Schema, true
+	s.hasDefaults = hasDefaults
+	return text, true
 }
 
 // posOf returns the position of an error: that of a directive, or of the innermost field in the project.
@@ -139,7 +141,7 @@ func (t sourceType) Fields(written bool) []schema.Field {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), written) {
 		fields = append(fields, schema.Field{
 			Claim: m.Claim, Name: m.Var.Name(), Tag: m.Tag, Type: t.s.typeOf(m.Var.Type()),
-			Description: fieldText(t.s.finder.field(m.Var.Pos())), Source: m.Var,
+			Description: fieldText(declaration[*ast.Field](t.s.finder, m.Var.Pos())), Source: m.Var,
 		})
 	}
 	return fields
@@ -181,18 +183,13 @@ func returnsOnly(t types.Type, name string, result types.Type) bool {
 	return m != nil && m.Signature().Params().Len() == 0 && m.Signature().Results().Len() == 1 && types.Identical(m.Signature().Results().At(0).Type(), result)
 }
 
-func (t sourceType) HasMethod(method string) (has, hasValueReceiver bool) {
-	object, _, _ := types.LookupFieldOrMethod(t.Type, true, nil, method)
-	f, ok := object.(*types.Func)
-	if !ok {
-		return false, false
-	}
-	params, results := 0, 2
-	if strings.HasPrefix(method, "Un") {
+func (t sourceType) HasMethod(name string) (has, hasValue bool) {
+	m, params, results := method(t.Type, name), 0, 2
+	if strings.HasPrefix(name, "Un") {
 		params, results = 1, 1
 	}
-	has = f.Signature().Params().Len() == params && f.Signature().Results().Len() == results
-	return has, has && types.NewMethodSet(t.Type).Lookup(nil, method) != nil
+	has = m != nil && m.Signature().Params().Len() == params && m.Signature().Results().Len() == results
+	return has, has && hasValueReceiver(t.Type, name)
 }
 
 func (t sourceType) Remedy() string {
@@ -208,7 +205,7 @@ func (f *finder) enumValues(t *types.Named) []string {
 	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isInProject(t.Obj()) {
 		return nil
 	}
-	found := slices.DeleteFunc(f.constantsOf(t), func(c *types.Const) bool { return f.ignores(c) })
+	found := f.constantsOf(t)
 	slices.SortFunc(found, func(a, b *types.Const) int {
 		x, y := f.fset.PositionFor(a.Pos(), false), f.fset.PositionFor(b.Pos(), false)
 		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
@@ -231,24 +228,16 @@ func (f *finder) enumValues(t *types.Named) []string {
 	return values
 }
 
-// constantsOf returns the constants of a type in its package. It caches the constants of each package.
+// constantsOf returns the constants of a type in its package.
 func (f *finder) constantsOf(t *types.Named) []*types.Const {
-	pkg := t.Obj().Pkg()
-	byType, ok := f.constants[pkg]
-	if !ok {
-		byType = map[*types.TypeName][]*types.Const{}
-		for _, name := range pkg.Scope().Names() {
-			c, ok := pkg.Scope().Lookup(name).(*types.Const)
-			if !ok {
-				continue
-			}
-			if of, ok := types.Unalias(c.Type()).(*types.Named); ok {
-				byType[of.Obj()] = append(byType[of.Obj()], c)
-			}
+	var found []*types.Const
+	scope := t.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && !f.ignores(c) {
+			found = append(found, c)
 		}
-		f.constants[pkg] = byType
 	}
-	return slices.Clone(byType[t.Obj()])
+	return found
 }
 
 func (f *finder) isInProject(object types.Object) bool {
@@ -269,4 +258,62 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 		}
 	}
 	return strings.Join(lines, "\n"), pos, len(lines) > 0
+}
+
+// A JSONField is a field of a struct that encoding/json reads and writes.
+type JSONField struct {
+	strictjson.Claim
+	Var  *types.Var
+	Tag  reflect.StructTag
+	Path []string // Go names from the root, through embedded structs
+}
+
+// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes, in
+// order. Fields of an embedded pointer to an unexported struct are only written.
+func JSONFields(t *types.Struct, written bool) []JSONField {
+	var claims []JSONField
+	collect(t, JSONField{}, []types.Type{t}, written, &claims)
+	return strictjson.Dominant(claims, func(f JSONField) strictjson.Claim { return f.Claim })
+}
+
+// collect adds the fields of t and of its embedded structs. outer is the field that contains t.
+func collect(t *types.Struct, outer JSONField, within []types.Type, written bool, claims *[]JSONField) {
+	for i := range t.NumFields() {
+		field := t.Field(i)
+		inner := types.Unalias(field.Type())
+		pointer, isPointer := inner.(*types.Pointer)
+		if isPointer {
+			inner = types.Unalias(pointer.Elem())
+		}
+		embedded, isStruct := inner.Underlying().(*types.Struct)
+		promotes := field.Embedded() && isStruct
+		tag := reflect.StructTag(t.Tag(i))
+		if !field.Exported() && (!promotes || isPointer && !written) || tag.Get("json") == "-" {
+			continue
+		}
+		f := JSONField{
+			Claim: strictjson.ParseTag(tag.Get("json"), field.Name(), quotable(inner)),
+			Var:   field,
+			Tag:   tag,
+			Path:  append(slices.Clone(outer.Path), field.Name()),
+		}
+		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
+		if promotes && !f.Tagged {
+			f.Indirect = f.Indirect || isPointer
+			if !slices.ContainsFunc(within, func(other types.Type) bool {
+				return types.Identical(other, inner) || types.Identical(other, embedded) // within has the root as an unnamed struct
+			}) {
+				collect(embedded, f, append(slices.Clip(within), inner), written, claims)
+			}
+			continue
+		}
+		if field.Exported() {
+			*claims = append(*claims, f)
+		}
+	}
+}
+
+func quotable(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && basic.Info()&types.IsComplex == 0
 }

@@ -9,88 +9,64 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
 func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
-	signature := f.signature(decl)
-	if signature == nil {
+	function := f.function(decl)
+	if function == nil {
 		f.problem(decl.Name.Pos(), "%s is declared more than once", decl.Name.Name)
 		return
 	}
-	in, out, ok := inAndOut(c, signature)
-	if !ok {
+	want := signature{"context.Context T", "T error"}
+	if c.Kind == Generator {
+		want = signature{"gen.Project T", "gen.Draft error"}
+	}
+	var in types.Type // nil for a resource without variables
+	hasInput := f.hasSignature(function, f.pkg, want)
+	if hasInput {
+		in = function.Signature().Params().At(1).Type()
+		hasInput = isStruct(in) || isInvalid(in)
+	}
+	if !hasInput && (c.Kind != Resource || !f.hasSignature(function, f.pkg, signature{"context.Context", "T error"})) {
 		remedy := "change it"
-		if (c.Kind == Prompt || c.Kind == Resource) && isCompleter(signature) {
+		if (c.Kind == Prompt || c.Kind == Resource) && f.hasSignature(function, f.pkg, completerSignature()) {
 			remedy = fmt.Sprintf("if it completes arguments, put //petrock:completes and the name of the %s into its doc comment", c.Kind)
 		}
-		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, %s; %s, unexport it, or put //petrock:ignore into its doc comment", decl.Name.Name, c.Kind, f.wantedSignature(decl.Name.Name), remedy)
+		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, func %[1]s%[3]s with a struct %[1]sInput; %[4]s, unexport it, or put //petrock:ignore into its doc comment",
+			decl.Name.Name, c.Kind, strings.Replace(want.String(), " T", " "+decl.Name.Name+"Input", 1), remedy)
 		return
 	}
 	if in != nil && !f.setInput(c, decl.Name, in) {
 		return
 	}
+	out := function.Signature().Results().At(0).Type()
 	switch c.Kind {
 	case Tool:
-		if !f.isOneOf(out, "ToolResult", "*ToolResult") { // those have no schema
+		if !f.isOneOf(out, "mcp.ToolResult", "*mcp.ToolResult") { // those have no schema
 			f.setOutput(c, decl.Name, out)
 		}
 	case Resource:
 		f.checkResource(c, decl, in, out)
 	case Prompt:
-		if !f.isOneOf(out, "string", "[]PromptMessage", "PromptResult", "*PromptResult") {
+		if !f.isOneOf(out, "string", "[]mcp.PromptMessage", "mcp.PromptResult", "*mcp.PromptResult") {
 			f.problem(decl.Name.Pos(), "%s returns %s; a prompt returns string, []mcp.PromptMessage or *mcp.PromptResult", decl.Name.Name, f.name(out))
 		}
 	}
 }
 
-func (f *finder) signature(decl *ast.FuncDecl) *types.Signature {
+// function returns the function or method that a declaration declares, or nil if another one has its name.
+func (f *finder) function(decl *ast.FuncDecl) *types.Func {
 	object := f.pkg.Scope().Lookup(decl.Name.Name)
 	if decl.Recv != nil {
 		if object = f.pkg.Scope().Lookup(f.place.receiver()); object != nil {
 			object, _, _ = types.LookupFieldOrMethod(object.Type(), true, f.pkg, decl.Name.Name)
 		}
 	}
-	if function, ok := object.(*types.Func); ok {
-		return function.Signature()
-	}
-	return nil
-}
-
-func (f *finder) wantedSignature(name string) string {
-	switch f.place.Kind {
-	case Resource:
-		return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error), or without the input", name)
-	case Generator:
-		return fmt.Sprintf("func %s(gen.Project, %[1]sInput) (gen.Draft, error)", name)
-	}
-	return fmt.Sprintf("func %s(context.Context, %[1]sInput) (T, error) with a struct %[1]sInput", name)
-}
-
-// inAndOut returns the input type of a component, which may be nil, and the output type.
-func inAndOut(c *Component, s *types.Signature) (in, out types.Type, ok bool) {
-	params, results := s.Params(), s.Results()
-	if s.TypeParams() != nil || s.Variadic() || params.Len() == 0 || params.Len() > 2 || results.Len() != 2 || !IsError(results.At(1).Type()) {
-		return nil, nil, false
-	}
-	first := params.At(0).Type()
-	if c.Kind == Generator {
-		if !isNamed(first, "Project") {
-			return nil, nil, false
-		}
-	} else if !IsContext(first) {
-		return nil, nil, false
-	}
-	out = results.At(0).Type()
-	if params.Len() == 1 {
-		return nil, out, c.Kind == Resource
-	}
-	in = params.At(1).Type()
-	if isInvalid(in) || isInvalid(out) {
-		return in, out, true // setInput and setOutput report the error
-	}
-	return in, out, isStruct(in)
+	function, _ := object.(*types.Func)
+	return function
 }
 
 func isInvalid(t types.Type) bool {
@@ -101,54 +77,28 @@ func isInvalid(t types.Type) bool {
 // IsError reports whether a type is error.
 func IsError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-func isNamed(t types.Type, name string) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil
-}
-
-// isOneOf reports whether a type is one of names. Names without a package path are predeclared or from
-// package mcp.
+// isOneOf reports whether a type has one of the names.
 func (f *finder) isOneOf(t types.Type, names ...string) bool {
-	text := types.TypeString(types.Unalias(t), func(p *types.Package) string {
-		if p.Path() == f.Core+"/mcp" {
-			return ""
-		}
-		return p.Path()
-	})
-	return slices.Contains(names, text)
+	return slices.Contains(names, f.name(t))
 }
 
 func (f *finder) returnsDraft(decl *ast.FuncDecl) bool {
-	s := f.signature(decl)
-	return s != nil && s.Results().Len() > 0 && isNamed(s.Results().At(0).Type(), "Draft")
+	function := f.function(decl)
+	return function != nil && function.Signature().Results().Len() > 0 && f.isOneOf(function.Signature().Results().At(0).Type(), "gen.Draft")
 }
 
 func (f *finder) checkConstructor(decl *ast.FuncDecl) {
-	s := f.signature(decl)
-	if s == nil {
+	function := f.function(decl)
+	if function == nil {
 		return // the compiler reports it
 	}
-	params, results := s.Params(), s.Results()
-	pointer := ""
-	if results.Len() == 2 {
-		pointer = f.name(results.At(0).Type())
-	}
-	found, valid := constructor{exists: true}, !s.Variadic()
-	for param := range params.Variables() {
-		switch {
-		case IsContext(param.Type()) && !found.context && !found.server:
-			found.context = true
-		case f.isOneOf(param.Type(), "*Server") && !found.server:
-			found.server = true
-		default:
-			valid = false
+	for _, params := range []string{"", "context.Context", "*mcp.Server", "context.Context *mcp.Server"} {
+		if f.hasSignature(function, f.pkg, signature{params, "*" + f.place.receiver() + " error"}) {
+			f.found.constructor = constructor{exists: true, context: strings.HasPrefix(params, "context"), server: strings.HasSuffix(params, "Server")}
+			return
 		}
 	}
-	if !valid || pointer != "*"+f.place.receiver() || !IsError(results.At(1).Type()) {
-		f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
-		return
-	}
-	f.found.constructor = found
+	f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
 }
 
 // setInput derives the schema of the input. It reports false if there is none.
@@ -163,10 +113,13 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 		return false
 	}
 	c.Input, c.ownSchema = json.RawMessage(text), s.own
-	if s.HasDefaults && !c.Kind.IsTool() {
+	if s.hasDefaults && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools support; set them in the function", name.Name)
 	}
-	if s.HasHeaders && !c.Kind.IsTool() {
+	switch headers, err := mcp.HeaderArguments(c.Input); {
+	case err != nil:
+		f.problem(name.Pos(), "the input of %s: %v", name.Name, err)
+	case len(headers) > 0 && !c.Kind.IsTool():
 		f.problem(name.Pos(), "the input of %s has headers, which only tools support; remove them", name.Name)
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
@@ -216,7 +169,7 @@ func isText(t any) bool {
 func (f *finder) warnUndocumented(t types.Type) {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
 		tag, err := schema.ParseTag(m.Tag)
-		if field := f.field(m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
+		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
 			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
 		}
 	}
@@ -249,7 +202,7 @@ func (f *finder) checkResource(c *Component, decl *ast.FuncDecl, in, out types.T
 	case len(variables) == 0 && in != nil:
 		f.problem(decl.Name.Pos(), "the URI %s has no variables, so %s must not have an input; add a variable such as {name} to the URI, or remove the input", c.URI, name)
 	case !slices.Equal(fields, sorted):
-		f.problem(decl.Name.Pos(), "the URI %s has the variables %s, but the input of %s has the fields %s; they must match", c.URI, joinOrNone(sorted), name, joinOrNone(fields))
+		f.problem(decl.Name.Pos(), "the URI %s has the variables (%s), but the input of %s has the fields (%s); they must match", c.URI, strings.Join(sorted, ", "), name, strings.Join(fields, ", "))
 	}
 	f.setMIMEType(c, decl, out)
 }
@@ -261,7 +214,7 @@ func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 		mime = "text/plain"
 	case f.isOneOf(out, "[]byte", "[]uint8"):
 		mime = "application/octet-stream"
-	case f.isOneOf(out, "ResourceContents", "*ResourceContents", "[]ResourceContents"):
+	case f.isOneOf(out, "mcp.ResourceContents", "*mcp.ResourceContents", "[]mcp.ResourceContents"):
 		mime = ""
 	default:
 		s := &schemaBuilder{finder: f, at: decl.Name.Pos(), output: true}
@@ -271,11 +224,4 @@ func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 		}
 	}
 	c.MIMEType = cmp.Or(c.MIMEType, mime)
-}
-
-func joinOrNone(words []string) string {
-	if len(words) == 0 {
-		return "(none)"
-	}
-	return strings.Join(words, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"go/ast"
+	"go/doc/comment"
 	"go/token"
 	"go/types"
 	"path"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -28,33 +28,13 @@ func describe(doc *ast.CommentGroup, name string) string {
 	return text
 }
 
-// commentText returns the text of a comment. It joins the lines of each paragraph, except indented
-// lines, which are code or lists.
+// commentText returns the text of a comment. It joins the lines of each paragraph.
 func commentText(doc *ast.CommentGroup) string {
 	if doc == nil {
 		return ""
 	}
-	var out strings.Builder
-	between := ""
-	for line := range strings.Lines(doc.Text()) {
-		line = strings.TrimRightFunc(line, unicode.IsSpace)
-		indented := strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " ")
-		switch {
-		case line == "":
-			if out.Len() > 0 {
-				between = "\n\n"
-			}
-			continue
-		case indented && between == " ":
-			between = "\n"
-		}
-		out.WriteString(between + line)
-		between = " "
-		if indented {
-			between = "\n"
-		}
-	}
-	return out.String()
+	printer := comment.Printer{TextWidth: -1} // without line breaks
+	return strings.TrimSpace(string(printer.Text(new(comment.Parser).Parse(doc.Text()))))
 }
 
 // fieldText returns the description of a field: its doc comment, else its line comment.
@@ -79,10 +59,10 @@ func directives(groups ...*ast.CommentGroup) []directive {
 		if group == nil {
 			continue
 		}
-		for _, comment := range group.List {
-			if rest, ok := strings.CutPrefix(comment.Text, directivePrefix); ok {
+		for _, line := range group.List {
+			if rest, ok := strings.CutPrefix(line.Text, directivePrefix); ok {
 				name, text, _ := strings.Cut(rest, " ")
-				found = append(found, directive{comment.Pos(), strings.TrimSpace(name), strings.TrimSpace(text)})
+				found = append(found, directive{line.Pos(), strings.TrimSpace(name), strings.TrimSpace(text)})
 			}
 		}
 	}
@@ -187,28 +167,22 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 const duplicateDirective = "duplicate //petrock:%s; remove one"
 
 func (f *finder) addHints(c *Component, d directive) {
-	var words []string
+	words := strings.Fields(d.text)
 	for _, h := range hints() {
-		words = append(words, h.word)
+		switch {
+		case !slices.Contains(words, h.word):
+		case c.Kind == Command && (h.field == "ReadOnlyHint" || h.field == "OpenWorldHint"):
+			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", h.word)
+		case slices.ContainsFunc(c.hints, func(other hint) bool { return other.field == h.field }):
+			f.problem(d.pos, "%q contradicts another hint", h.word)
+		default:
+			c.hints = append(c.hints, h)
+		}
+		words = slices.DeleteFunc(words, func(word string) bool { return word == h.word })
 	}
-	for word := range strings.FieldsSeq(d.text) {
-		at := slices.Index(words, word)
-		if at < 0 {
-			f.problem(d.pos, "%q is not a hint; the hints are %s", word, strings.Join(words, ", "))
-			continue
-		}
-		h := hints()[at]
-		if c.Kind == Command && (h.field == "ReadOnlyHint" || h.field == "OpenWorldHint") {
-			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", word)
-			continue
-		}
-		if slices.ContainsFunc(c.hints, func(other hint) bool { return other.field == h.field }) {
-			f.problem(d.pos, "%q contradicts or repeats an earlier hint", word)
-			continue
-		}
-		c.hints = append(c.hints, h)
+	if len(words) > 0 {
+		f.problem(d.pos, "%q is not a hint; the hints are read-only, destructive, additive, idempotent, open-world and closed-world", words[0])
 	}
-	slices.SortFunc(c.hints, func(a, b hint) int { return slices.Index(words, a.word) - slices.Index(words, b.word) })
 }
 
 func (f *finder) findComponents(files []*typecheck.File) {
@@ -216,19 +190,23 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		if file.Syntax.Name.Name != f.pkg.Name() {
 			continue // a program in the same folder, which a build constraint excludes
 		}
-		components, problems := len(f.found.Components), len(f.found.Problems)
+		problems := len(f.found.Problems)
 		for _, decl := range file.Syntax.Decls {
-			if decl, ok := decl.(*ast.FuncDecl); ok && f.place.Kind != Feature {
-				f.visitFunc(file, decl)
-			}
-			for _, spec := range typeSpecs(decl) {
-				if f.place.Kind == Feature {
-					f.visitType(file, spec)
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if f.place.Kind != Feature {
+					f.visitFunc(file, decl)
+				}
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if spec, ok := spec.(*ast.TypeSpec); ok && f.place.Kind == Feature {
+						f.visitType(file, spec)
+					}
 				}
 			}
 		}
 		if len(f.found.Problems) == problems {
-			f.checkScopeDirectives(file, f.found.Components[components:])
+			f.checkScopeDirectives(file)
 		}
 	}
 	if f.place.Kind == Feature {
@@ -236,24 +214,12 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-// typeSpecs returns the types that a declaration declares.
-func typeSpecs(decl ast.Decl) (specs []*ast.TypeSpec) {
-	if decl, ok := decl.(*ast.GenDecl); ok {
-		for _, spec := range decl.Specs {
-			if spec, ok := spec.(*ast.TypeSpec); ok {
-				specs = append(specs, spec)
-			}
-		}
-	}
-	return specs
-}
-
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
 // nil for a type that is a whole tool result. The error has a position and a remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))
-	if output && f.isOneOf(t, "ToolResult", "*ToolResult") {
+	if output && f.isOneOf(t, "mcp.ToolResult", "*mcp.ToolResult") {
 		return nil, nil
 	}
 	s := &schemaBuilder{finder: f, output: output}
@@ -285,17 +251,17 @@ func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 		return false
 	}
 	name := decl.Name.Name
-	switch signature := f.signature(decl); {
+	switch function := f.function(decl); {
 	case len(found) > 1:
 		f.problem(found[1-min(at, 1)].pos, "%s has //petrock:completes, which allows no other directive; remove this one", name)
 	case found[at].text == "":
 		f.problem(found[at].pos, "//petrock:completes needs the name of a %s", f.place.Kind)
 	case decl.Recv != nil && receiver != f.place.receiver():
 		f.problem(decl.Name.Pos(), "%s is a method of %s; make it a function, or a method of %s", name, receiver, f.place.receiver())
-	case signature == nil:
+	case function == nil:
 		f.problem(decl.Name.Pos(), "%s is declared more than once", name)
-	case !isCompleter(signature):
-		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature)
+	case !f.hasSignature(function, f.pkg, completerSignature()):
+		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature())
 	default:
 		c := completer{function: name, of: found[at].text, pos: found[at].pos}
 		if receiver != "" {
@@ -306,26 +272,15 @@ func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	return true
 }
 
-const completerSignature = "(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)"
-
-func isCompleter(s *types.Signature) bool {
-	text := types.Typ[types.String]
-	is := func(want types.Type) func(types.Type) bool {
-		return func(t types.Type) bool { return types.Identical(t, want) }
-	}
-	type list = []func(types.Type) bool
-	return s.TypeParams() == nil && hasTypes(s, list{IsContext, is(text), is(text), is(types.NewMap(text, text))}, list{is(types.NewSlice(text)), IsError})
+func completerSignature() signature {
+	return signature{"context.Context string string map[string]string", "[]string error"}
 }
 
 func (f *finder) linkCompleters() {
 	for _, completer := range f.found.completers {
 		at := slices.IndexFunc(f.found.Components, func(c Component) bool { return c.Name == completer.of })
 		if at < 0 {
-			var names []string
-			for _, c := range f.found.Components {
-				names = append(names, c.Name)
-			}
-			f.problem(completer.pos, "%s completes %q, but the package has no such %s; it has %s", completer.function, completer.of, f.place.Kind, joinOrNone(slices.Sorted(slices.Values(names))))
+			f.problem(completer.pos, "%s completes %q, but the package has no such %s", completer.function, completer.of, f.place.Kind)
 			continue
 		}
 		c := &f.found.Components[at]

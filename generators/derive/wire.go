@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"path"
@@ -140,17 +141,13 @@ func declarationsIn(view *typecheck.View, place Place) declarations {
 	if derived == nil || !place.Wired {
 		return d
 	}
+	has := func(text string) bool { return bytes.Contains(derived.Text, []byte(text)) }
 	d.pkg = derived.Syntax.Name.Name
-	for _, decl := range derived.Syntax.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		switch {
-		case ok && f.Name.Name == "Register" && place.Kind != Feature:
-			d.function = d.function || f.Recv == nil
-			d.method = d.method || f.Recv != nil
-		case ok && place.Kind == Feature && f.Name.Name == "Feature":
-			d.feature = true
-		}
+	if place.Kind == Feature {
+		d.feature = has("\nfunc Feature(")
+		return d
 	}
+	d.function, d.method = has("\nfunc Register("), has(") Register(")
 	for _, file := range view.Files(place.Dir) {
 		for _, decl := range file.Syntax.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "New" && !file.IsTest() {

@@ -22,15 +22,6 @@ type trigger struct {
 	every  time.Duration // 0 for a method that follows commands
 }
 
-// A workerConstructor is the way to create a worker.
-type workerConstructor int
-
-const (
-	zeroValue   workerConstructor = iota // &X{}
-	byFunction                           // func NewX() (*X, error)
-	withContext                          // func NewX(ctx context.Context) (*X, error)
-)
-
 func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	c.Name = c.Feature + "/" + gen.WireName(name.Name)
 	for _, d := range directives(f.typeDocs(name.Pos())...) {
@@ -48,33 +39,22 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 		}
 		pos := f.posOf(m, name.Pos())
 		switch {
-		case f.reportUnknown(pos, m.Name(), m.Signature()):
 		case hasValueReceiver(t, m.Name()):
 			f.problem(pos, "%s of %s has a value receiver, so changes to the fields would be lost; make it %s", m.Name(), name.Name, wantedMethod(name.Name, m.Name()))
+		case !f.hasSignature(m, f.pkg, methodSignature(m.Name())):
+			f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
 		case m.Name() == "Every":
 			f.checkEvery(c, name, m)
+		case !f.isCommand(m.Signature().Params().At(1).Type()):
+			f.problem(pos, "%s of %s follows %s, which is not a command; use a type of a feature with Check and Apply", m.Name(), name.Name, f.name(m.Signature().Params().At(1).Type()))
 		default:
-			f.checkOn(c, name, m)
+			c.triggers = append(c.triggers, trigger{method: m.Name()})
 		}
 	}
 	slices.SortFunc(c.triggers, func(a, b trigger) int { // Every is last
 		return cmp.Or(cmp.Compare(a.every, b.every), strings.Compare(a.method, b.method))
 	})
 	f.checkSavedFields(t, name.Pos())
-}
-
-// checkOn checks a method that follows commands.
-func (f *finder) checkOn(c *Component, name *ast.Ident, m *types.Func) {
-	pos := f.posOf(m, name.Pos())
-	if !hasTypes(m.Signature(), []func(types.Type) bool{IsContext, isAny, f.isApp("Event")}, []func(types.Type) bool{IsError}) {
-		f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
-		return
-	}
-	if t := m.Signature().Params().At(1).Type(); !f.isCommand(t) {
-		f.problem(pos, "%s of %s follows %s, which is not a command; use a type of a feature with Check and Apply", m.Name(), name.Name, f.name(t))
-		return
-	}
-	c.triggers = append(c.triggers, trigger{method: m.Name()})
 }
 
 func (f *finder) isCommand(t types.Type) bool {
@@ -86,17 +66,12 @@ func (f *finder) isCommand(t types.Type) bool {
 		return false
 	}
 	check, apply := method(named, "Check"), method(named, "Apply")
-	return check != nil && apply != nil && f.hasSignature(check, named.Obj().Pkg()) && f.hasSignature(apply, named.Obj().Pkg())
+	return check != nil && apply != nil && f.hasSignature(check, named.Obj().Pkg(), methodSignature("Check")) && f.hasSignature(apply, named.Obj().Pkg(), methodSignature("Apply"))
 }
 
 func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
-	pos := f.posOf(m, name.Pos())
-	if !hasTypes(m.Signature(), []func(types.Type) bool{IsContext}, []func(types.Type) bool{IsError}) {
-		f.problem(pos, wrongSignature, "Every", name.Name, c.Kind, wantedMethod(name.Name, "Every"), orIgnore)
-		return
-	}
 	var intervals []directive
-	if decl, ok := f.declaration(m.Pos()).(*ast.FuncDecl); ok {
+	if decl := declaration[*ast.FuncDecl](f, m.Pos()); decl != nil {
 		for _, d := range directives(decl.Doc) {
 			if d.name == "every" {
 				intervals = append(intervals, d)
@@ -106,7 +81,7 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 		}
 	}
 	if len(intervals) == 0 {
-		f.problem(pos, "Every of %s has no interval; put //petrock:every 5m into its doc comment", name.Name)
+		f.problem(f.posOf(m, name.Pos()), "Every of %s has no interval; put //petrock:every 5m into its doc comment", name.Name)
 		return
 	}
 	interval, err := time.ParseDuration(intervals[0].text)
@@ -120,24 +95,26 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 	}
 }
 
-func (f *finder) findWorkerConstructor(name string) workerConstructor {
+// workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X: NewX, or
+// a function that calls NewX or returns &X{}.
+func (f *finder) workerConstructor(name string) string {
 	object := f.pkg.Scope().Lookup("New" + name)
-	if object == nil || f.ignores(object) {
-		return zeroValue
+	wrap := func(results string) string {
+		return "func(context.Context) (*" + name + ", error) {\nreturn " + results + "\n}"
 	}
-	isWorker := func(t types.Type) bool { return f.name(t) == "*"+name }
-	function, ok := object.(*types.Func)
-	if ok && function.Signature().TypeParams() == nil {
-		type list = []func(types.Type) bool
-		switch s := function.Signature(); {
-		case hasTypes(s, nil, list{isWorker, IsError}):
-			return byFunction
-		case hasTypes(s, list{IsContext}, list{isWorker, IsError}):
-			return withContext
+	if object == nil || f.ignores(object) {
+		return wrap("&" + name + "{}, nil")
+	}
+	if function, ok := object.(*types.Func); ok {
+		switch results := "*" + name + " error"; {
+		case f.hasSignature(function, f.pkg, signature{"", results}):
+			return wrap("New" + name + "()")
+		case f.hasSignature(function, f.pkg, signature{"context.Context", results}):
+			return "New" + name
 		}
 	}
 	f.problem(f.posOf(object, token.NoPos), "New%s creates the worker %[1]s, so it must be func New%[1]s() (*%[1]s, error), optionally with a context; change it, rename it, or put //petrock:ignore into its doc comment", name)
-	return zeroValue
+	return ""
 }
 
 // checkSavedFields checks that JSON preserves the exported fields of a worker. Others are not saved.

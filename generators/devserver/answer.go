@@ -89,8 +89,8 @@ func render(result any, structured bool) (answer *mcp.ToolResult, size int, err 
 			}
 		}
 		answer.Content = text(summary)
-	case *engine.FileText, *LogOutput: // lines are hard to read in JSON
-		answer.Content, structured = text(fmt.Sprint(result)), false
+	case *engine.FileText: // lines are hard to read in JSON
+		answer.Content, structured = text(result.String()), false
 	case *engine.Inspection:
 		answer.Content = text(result.String())
 		structuredResult = result.WithoutText()

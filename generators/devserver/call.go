@@ -1,7 +1,6 @@
 package devserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,19 +9,15 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/client"
-	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -55,25 +50,58 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	if t.options.NoExec {
 		return Answer(ctx, nil, errors.New("call is disabled by --no-exec; start petrock mcp without it"))
 	}
-	program, dir, request, err := t.prepare(ctx, in)
+	built, root, err := t.buildServer(ctx, in.Dir, "calling "+in.Name)
+	if err == nil && !built.OK {
+		err = built.refusal()
+	}
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("call %s: timeout after %v", in.Name, callTimeout))
 	defer cancel()
-	server, err := startServer(ctx, program, dir)
+	var stderr tail
+	server, err := client.Start(ctx, client.Command{Program: built.Program, Args: []string{"mcp"}, Dir: root, Stderr: &stderr}, client.Options{
+		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
+		Revision:   mcp.LatestHandshake, // later revisions add members to results
+		Timeout:    2 * callTimeout,     // the context ends earlier
+		MaxMessage: 4 << 20,
+	})
 	if err != nil {
 		return failure(ctx, err)
 	}
-	result, err := request(ctx, server)
+	result, err := in.send(ctx, server)
 	server.Close() // waits for all of its standard error
-	if err != nil {
-		return failure(ctx, err)
+	said := shortenStacks(strings.TrimSpace(strings.ToValidUTF8(string(stderr), "\ufffd")), root)
+	if said != "" {
+		said = "Standard error of the server:\n" + said
 	}
-	if stderr := server.errOut.quote(); result.IsError && stderr != "" {
-		result.Content = append(contentOf(result), text(strings.TrimSpace(stderr))...)
+	switch {
+	case err != nil && said != "":
+		return failure(ctx, fmt.Errorf("%w\n%s", err, said))
+	case err != nil:
+		return failure(ctx, err)
+	case result.IsError && said != "":
+		if len(result.Content) == 0 && result.StructuredContent != nil {
+			result.Content = text(string(result.StructuredContent))
+		}
+		result.Content = append(result.Content, text(said)...)
 	}
 	return result, nil
+}
+
+// buildServer builds the server of a project, and returns the project's folder. Derived files may be stale.
+func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
+	o, done, err := t.acquire(ctx, dir)
+	if err != nil {
+		return nil, "", err
+	}
+	defer done()
+	built, err = o.build(ctx, BuildInput{})
+	if err == nil && built.Program == "" {
+		err = built.refusal()
+	}
+	o.engine.Step(nextStep)
+	return built, o.engine.Root(), err
 }
 
 // failure returns an error result. If the timeout of the call has passed, the error says so.
@@ -84,158 +112,30 @@ func failure(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	return Answer(ctx, nil, nameLogTool(err))
 }
 
-func contentOf(r *mcp.ToolResult) []mcp.Content {
-	if len(r.Content) == 0 && r.StructuredContent != nil {
-		return text(string(r.StructuredContent))
-	}
-	return r.Content
-}
-
-// A request calls a component of a server.
-type request func(context.Context, *childServer) (*mcp.ToolResult, error)
-
-// prepare builds the server and returns the request of a call.
-func (t *Tools) prepare(ctx context.Context, in CallInput) (program, dir string, ask request, err error) {
-	o, done, err := t.acquire(ctx, in.Dir)
-	if err != nil {
-		return "", "", nil, err
-	}
-	defer done()
-	built, err := o.build(ctx, BuildInput{})
-	if err != nil {
-		return "", "", nil, err
-	}
-	if !built.OK {
-		return "", "", nil, built.refusal()
-	}
+// send sends the request of a call. The contents of a resource or a prompt are returned as JSON.
+func (in CallInput) send(ctx context.Context, server *client.Client) (*mcp.ToolResult, error) {
 	if in.Arguments == nil {
 		in.Arguments = map[string]json.RawMessage{}
 	}
-	if in.Kind == "" && strings.Contains(in.Name, "://") {
-		in.Kind = CallResource
+	method, params := "prompts/get", map[string]any{"name": in.Name, "arguments": in.Arguments}
+	switch {
+	case in.Kind == CallResource, in.Kind == "" && strings.Contains(in.Name, "://"):
+		method, params = "resources/read", map[string]any{"uri": in.Name}
+	case in.Kind != CallPrompt:
+		return server.CallTool(ctx, in.Name, in.Arguments)
 	}
-	switch in.Kind {
-	case "", CallTool:
-		ask = in.callTool
-	case CallPrompt:
-		ask = rawRequest("prompts/get", map[string]any{"name": in.Name, "arguments": in.Arguments})
-	case CallResource:
-		uri, err := o.resourceURI(ctx, in)
-		if err != nil {
-			return "", "", nil, err
-		}
-		ask = rawRequest("resources/read", map[string]any{"uri": uri})
-	}
-	o.engine.Step("calling " + in.Name)
-	return built.Program, o.engine.Root(), ask, nil
-}
-
-// callTool calls a tool. If it does not exist, the error lists the existing ones.
-func (in CallInput) callTool(ctx context.Context, server *childServer) (*mcp.ToolResult, error) {
-	result, err := server.CallTool(ctx, in.Name, in.Arguments)
-	if answered := (*jsonrpc.Error)(nil); err == nil || !errors.As(err, &answered) {
-		return result, err
-	}
-	_, unknown := server.Tool(ctx, in.Name)
-	if missing := (*client.NotFoundError)(nil); errors.As(unknown, &missing) {
-		return nil, terminal.Usagef("the project has no tool %q; it has %s (set kind for a resource or prompt)", in.Name, strings.Join(missing.Available, ", "))
-	}
-	if unknown != nil {
-		return nil, errors.Join(err, unknown)
-	}
-	return nil, fmt.Errorf("%w%s", err, server.errOut.quote())
-}
-
-// rawRequest returns a request whose result is sent once, as text.
-func rawRequest(method string, params map[string]any) request {
-	return func(ctx context.Context, server *childServer) (*mcp.ToolResult, error) {
-		var raw json.RawMessage
-		if err := server.Request(ctx, method, params, &raw); err != nil {
-			return nil, fmt.Errorf("%w%s", err, server.errOut.quote())
-		}
-		return mcp.TextResult(string(raw)), nil
-	}
-}
-
-// resourceURI returns the URI of a resource, which the call identifies by its URI, or by name and
-// arguments.
-func (o *openProject) resourceURI(ctx context.Context, in CallInput) (string, error) {
-	if strings.Contains(in.Name, ":") {
-		return in.Name, nil
-	}
-	listing, err := o.engine.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	values := map[string]string{}
-	for name, raw := range in.Arguments {
-		var value string
-		if err := json.Unmarshal(raw, &value); err != nil {
-			return "", terminal.Usagef("%s: must be a string, got %s", name, raw)
-		}
-		values[name] = value
-	}
-	var names []string
-	for _, c := range listing.Components {
-		if c.Kind != derive.Resource {
-			continue
-		}
-		if c.Name == in.Name {
-			return derive.Expand(c.URI, values)
-		}
-		names = append(names, c.Name+" ("+c.URI+")")
-	}
-	return "", terminal.Usagef("the project has no resource %q; it has %s", in.Name, strings.Join(names, ", "))
-}
-
-// A childServer is a running server of the project.
-type childServer struct {
-	*client.Client
-	errOut *tail
-}
-
-func startServer(ctx context.Context, program, dir string) (*childServer, error) {
-	c := &childServer{errOut: &tail{root: dir}}
-	var err error
-	c.Client, err = client.Start(ctx, client.Command{Program: program, Args: []string{"mcp"}, Dir: dir, Stderr: c.errOut}, client.Options{
-		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
-		Revision:   mcp.LatestHandshake, // later revisions add members to results
-		Timeout:    2 * callTimeout,     // the context ends earlier
-		MaxMessage: 4 << 20,
-	})
-	return c, err
+	var raw json.RawMessage
+	err := server.Request(ctx, method, params, &raw)
+	return mcp.TextResult(string(raw)), err
 }
 
 // A tail is a writer that keeps the last 8 KiB.
-type tail struct {
-	root string // of the project
-	mu   sync.Mutex
-	text []byte
-	cut  bool
-}
+type tail []byte
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const maxBytes = 8 << 10
-	t.text = append(t.text, p...)
-	if over := len(t.text) - maxBytes; over > 0 {
-		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
-	}
+	*t = append(*t, p...)
+	*t = (*t)[max(0, len(*t)-8<<10):]
 	return len(p), nil
-}
-
-func (t *tail) quote() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := shortenStacks(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd")), t.root)
-	switch {
-	case text == "":
-		return ""
-	case t.cut:
-		text = "… " + text
-	}
-	return "\nStandard error of the server:\n" + text
 }
 
 // shortenStacks replaces the stacks of panics by their place in the project. A handler that panics logs its
@@ -288,7 +188,7 @@ func (b *BuildOutput) Short(most int) any {
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*BuildOutput, error) {
+	return withProject(ctx, t, in.Common, func(p *openProject) (*BuildOutput, error) {
 		built, err := p.build(ctx, in)
 		if err != nil {
 			return nil, err
@@ -344,6 +244,10 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
+// binDir is the folder of the built server. It is in the project, so that a client can start the server in any
+// working directory, and it uses the project's data: see project.Source.
+const binDir = ".petrock/bin"
+
 // build updates derived files, and compiles the project's server or checks types. The result contains
 // errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
@@ -369,15 +273,11 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		return built, err
 	}
 	o.engine.Step("compiling")
-	root, name := o.engine.Root(), o.engine.Name()
-	program := filepath.Join(root, ".petrock", "bin", name)
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	if err := makeFolder(root, ".petrock/bin"); err != nil {
+	root := o.engine.Root()
+	if err := makeFolder(root, binDir); err != nil {
 		return nil, err
 	}
-	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root}, "go", "build", "-o", program, "./"+path.Join("cmd", name))
+	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(binDir)))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -388,7 +288,7 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		}
 		built.addDiagnostics(o.engine.WithSource(found.Diagnostics))
 		if len(found.Diagnostics) == 0 {
-			return nil, fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
+			return nil, err
 		}
 		return built, nil
 	}
@@ -403,12 +303,11 @@ func makeFolder(root, folder string) error {
 		return err
 	}
 	defer opened.Close()
-	if err := opened.MkdirAll(folder, 0o755); err != nil {
+	if err = opened.MkdirAll(folder, 0o755); err == nil {
+		_, err = opened.Stat(folder) // fails for a link out of the project
+	}
+	if err != nil {
 		return fmt.Errorf("create folder %s: %w; remove the file or link at this path", folder, err)
 	}
-	created, err := opened.OpenRoot(folder)
-	if err != nil {
-		return fmt.Errorf("open folder %s: %w; remove the file or link at this path", folder, err)
-	}
-	return created.Close()
+	return nil
 }

@@ -9,11 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -28,13 +29,15 @@ import (
 
 // Options configure a dev server.
 type Options struct {
-	Dir              string          // working directory; projects are in it, below it, or enclose it
-	Generators       []gen.Generator // petrock's generators
-	NoExec           bool            // do not run code of projects
-	IsProjectPetrock bool            // this process is the project's own petrock; the project encloses Dir
-	CanCreate        bool            // new_project is available
-	IsCommandLine    bool            // the user gives dir as the flag --dir
-	Limits           trial.Limits    // limits of examples; the zero value is the default
+	Dir        string          // working directory, in the project
+	Generators []gen.Generator // petrock's generators
+	NoExec     bool            // do not run code of projects
+	Limits     trial.Limits    // limits of examples; the zero value is the default
+
+	// Find returns the project of a call, whose argument dir may be empty. The default is the project that
+	// encloses Dir, of which this process is the petrock. Only the installed petrock, which works on
+	// several projects and also has new_project, sets it.
+	Find func(dir string) (*project.Project, error)
 
 	// Prefix precedes the names of tools and prompts, such as petrock_. It is set in a connection that
 	// also has the project's own tools, and whose server is built again after each change.
@@ -43,15 +46,18 @@ type Options struct {
 
 // Tools implements the tools of the dev server.
 type Tools struct {
-	options  Options
-	root     *os.Root // of Dir
-	projects *projects
-	server   *mcp.Server
+	Server    *mcp.Server // with the tools, resources and prompts
+	options   Options
+	canCreate bool       // new_project is available
+	builtFrom engine.Sum // the project's generators when this process started; nil for the installed petrock
 
-	home *homeProject // nil unless Options.IsProjectPetrock
+	mu      sync.Mutex
+	open    map[string]*openProject // by folder
+	own     []gen.Generator         // the current project's own generators
+	offered []string                // tools of own generators
 }
 
-// New returns the tools of a dev server.
+// New returns a dev server.
 //
 //petrock:ignore
 func New(o Options) (*Tools, error) {
@@ -63,14 +69,28 @@ func New(o Options) (*Tools, error) {
 		dir = real
 	}
 	o.Dir = dir
-	root, err := os.OpenRoot(dir)
+	t := &Tools{options: o, canCreate: o.Find != nil, open: map[string]*openProject{}}
+	if o.Find == nil {
+		t.options.Find = t.findProject
+		t.builtFrom = engine.Sum{}
+		if found, err := project.Find(dir); err == nil {
+			t.builtFrom = sumGenerators(found.Root)
+		}
+	}
+	t.Server = mcp.NewServer(
+		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
+		mcp.Options{Instructions: t.instructions(), NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
+	)
+	err = errors.Join(t.Register(t.Server), t.registerGenerators(), t.registerResources(), t.registerPrompts())
 	if err != nil {
 		return nil, err
 	}
-	t := &Tools{options: o, root: root, projects: &projects{open: map[string]*openProject{}, offered: map[string]gen.Generator{}}}
-	if o.IsProjectPetrock {
-		t.home = findHomeProject(dir)
+	if o.NoExec {
+		t.Server.RemoveTool("call")
+		t.Server.RemoveTool("log")
+		t.Server.RemoveTool("test")
 	}
+	t.offerOwnGenerators(context.Background())
 	return t, nil
 }
 
@@ -78,35 +98,13 @@ func New(o Options) (*Tools, error) {
 //
 //petrock:ignore
 func (t *Tools) Close() error {
-	t.projects.mu.Lock()
-	defer t.projects.mu.Unlock()
-	err := t.root.Close()
-	for _, o := range t.projects.open {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var err error
+	for _, o := range t.open {
 		err = errors.Join(err, o.engine.Close())
 	}
 	return err
-}
-
-// NewServer returns an MCP server with the tools, resources and prompts.
-//
-//petrock:ignore
-func (t *Tools) NewServer() (*mcp.Server, error) {
-	server := mcp.NewServer(
-		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
-		mcp.Options{Instructions: t.instructions(), NamePrefix: t.options.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
-	)
-	t.server = server
-	err := errors.Join(t.Register(server), t.registerGenerators(server), t.registerResources(server), t.registerPrompts(server))
-	if err != nil {
-		return nil, err
-	}
-	if t.options.NoExec {
-		server.RemoveTool("call")
-		server.RemoveTool("log")
-		server.RemoveTool("test")
-	}
-	t.offerOwnGenerators(context.Background())
-	return server, nil
 }
 
 // instructions explain the workflow. Clients may cut them: the first 512 characters say what matters most.
@@ -116,7 +114,7 @@ func (t *Tools) instructions() string {
 		text = fmt.Sprintf(`Petrock's tools start with %[1]s: where a text says edit, call %[1]sedit. The others are the project's own.`, prefix)
 	}
 	text += ` Each change is compiled before it is written, and can be undone. Workflow: project_status first`
-	if t.options.CanCreate {
+	if t.canCreate {
 		text += `; new_project creates a project`
 	}
 	text += `. generate_tool with fields, output, body and examples makes a tested tool in one call; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
@@ -126,11 +124,9 @@ func (t *Tools) instructions() string {
 	text += `, undo and redo revert, log repairs stored events.
 
 - If a call fails, nothing was written. Fix what the diagnostics or the failing example show, and send the whole call again.
-- Results are short. detail: true adds diffs, schemas and whole files. dir selects a project below the working directory of this server. Default: `
-	if t.options.CanCreate {
-		text += `the project created last, or else the enclosing one.`
-	} else {
-		text += `the enclosing project.`
+- Results are short. detail: true adds diffs, schemas and whole files.`
+	if t.canCreate {
+		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one.`
 	}
 	text += `
 - inspect_component shows the source of a component, and with file any file or folder of the project.
@@ -152,8 +148,8 @@ func (t *Tools) instructions() string {
 	return text
 }
 
-func (t *Tools) registerPrompts(s *mcp.Server) error {
-	return mcp.AddPrompt(s, mcp.Prompt{
+func (t *Tools) registerPrompts() error {
+	return mcp.AddPrompt(t.Server, mcp.Prompt{
 		Name:        "add_feature",
 		Title:       "Add a feature",
 		Description: "Guides you from an idea to tested tools in the project.",
@@ -190,7 +186,7 @@ type ListComponentsInput struct {
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Listing, error) {
+	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.Listing, error) {
 		listing, err := p.engine.List(ctx)
 		if err != nil {
 			return nil, err
@@ -214,7 +210,7 @@ type HistoryInput struct {
 //
 //petrock:hints read-only closed-world
 func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.History, error) {
+	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.History, error) {
 		history, err := p.engine.History(ctx)
 		if err != nil {
 			return nil, err
@@ -241,7 +237,7 @@ func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) 
 	if in.File == "" && path.Ext(in.Name) != "" {
 		in.Name, in.File = "", in.Name // the name of a component has no dot
 	}
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (any, error) {
+	return withProject(ctx, t, in.Common, func(p *openProject) (any, error) {
 		switch {
 		case (in.Name == "") == (in.File == ""):
 			return nil, terminal.Usagef("pass name for a component, or file for a file")
@@ -258,11 +254,11 @@ const (
 	historyURI = "petrock://history"
 )
 
-func (t *Tools) registerResources(s *mcp.Server) error {
+func (t *Tools) registerResources() error {
 	all := []error{
-		mcp.AddResource(s, mcp.Resource{URI: projectURI, Name: "project", Description: "Layout and components of the project.", MIMEType: "text/markdown"},
+		mcp.AddResource(t.Server, mcp.Resource{URI: projectURI, Name: "project", Description: "Layout and components of the project.", MIMEType: "text/markdown"},
 			t.read(t.describe)),
-		mcp.AddResource(s, mcp.Resource{URI: historyURI, Name: "history", Description: "The last operations on the project in this clone, the newest first, with ids for undo. The tool history has all.", MIMEType: "text/plain"},
+		mcp.AddResource(t.Server, mcp.Resource{URI: historyURI, Name: "history", Description: "The last operations on the project in this clone, the newest first, with ids for undo. The tool history has all.", MIMEType: "text/plain"},
 			t.read(func(ctx context.Context, o *openProject) (string, error) {
 				history, err := o.engine.History(ctx)
 				if err != nil {
@@ -273,7 +269,7 @@ func (t *Tools) registerResources(s *mcp.Server) error {
 	}
 	for _, page := range docs.Pages() {
 		resource := mcp.Resource{URI: "petrock://docs/" + page.Topic, Name: "docs/" + page.Topic, Description: page.Title, MIMEType: "text/markdown"}
-		all = append(all, mcp.AddResource(s, resource, func(context.Context) (string, error) { return page.Text, nil }))
+		all = append(all, mcp.AddResource(t.Server, resource, func(context.Context) (string, error) { return page.Text, nil }))
 	}
 	return errors.Join(all...)
 }
@@ -315,22 +311,6 @@ func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 ## Components
 
 `, found.Name)
-	for _, c := range listing.Components {
-		uri := ""
-		if c.URI != "" {
-			uri = " (" + c.URI + ")"
-		}
-		fmt.Fprintf(&out, "- %s %s%s, %s:%d: %s\n", c.Kind, c.Name, uri, c.File, c.Line, firstSentence(c.Description))
-	}
-	for _, d := range listing.Refused {
-		fmt.Fprintf(&out, "- error: %s\n", d)
-	}
-	size := listing.ToolsList
-	fmt.Fprintf(&out, "\nThe list of %d tools costs about %d tokens.\n", size.Tools, size.Tokens)
+	fmt.Fprint(&out, listing.Page("", 0, math.MaxInt32).Short(math.MaxInt32))
 	return out.String(), nil
-}
-
-func firstSentence(text string) string {
-	text, _, _ = strings.Cut(strings.ReplaceAll(text, "\n", " "), ". ")
-	return strings.TrimSuffix(text, ".") + "."
 }

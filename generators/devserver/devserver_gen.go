@@ -44,7 +44,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 	return errors.Join(
 		mcp.AddDerivedTool(s, mcp.Tool{
 			Name:        "apply",
-			Description: "Writes exactly the files of a plan. It fails if the project has changed since.",
+			Description: "Writes exactly the files of a plan. It fails if they would differ now.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, t.Apply),

@@ -35,7 +35,7 @@ func TestProjectStatus(t *testing.T) {
 	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int = \"\"\n")
 	client := connect(t, devserver.Options{Dir: dir})
 
-	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project (no petrock.json) in ") || !strings.Contains(result.Text(), "petrock new") {
+	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project: no petrock.json in ") || !strings.Contains(result.Text(), "petrock new") {
 		t.Errorf("without a project it says: %s", result.Text())
 	}
 
@@ -85,46 +85,36 @@ func TestProjectStatus(t *testing.T) {
 	}
 }
 
-// Paths are cleaned before links are followed. A folder that was removed and created again is reopened.
-func TestFolders(t *testing.T) {
+// The dev server of a project works only on that project, also after its folder was created again.
+func TestDir(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	begin := func(dir string) {
 		write(t, filepath.Join(base, dir, "go.mod"), "module example.com/weather\n\ngo 1.26.0\n")
-		write(t, filepath.Join(base, dir, project.FileName), string(manifest))
+		write(t, filepath.Join(base, dir, project.FileName), `{"name":"weather"}`)
 	}
-	for _, dir := range []string{"outside", "here/deep/other", "here/deep/folder", "here/mine"} {
-		begin(dir)
-	}
-	for link, to := range map[string]string{"here/link": "deep/folder", "here/other": "../outside", "here/alias": "mine"} {
-		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(base, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	client := connect(t, devserver.Options{Dir: filepath.Join(base, "here")})
+	begin("mine")
+	begin("mine/below")
+	client := connect(t, devserver.Options{Dir: filepath.Join(base, "mine")})
 	list := func(dir, says string) {
 		t.Helper()
 		if result := client.CallTool("list_components", map[string]any{"dir": dir, "detail": true}); !strings.Contains(result.Text(), says) {
 			t.Errorf("in %s it says %s, want %s in it", dir, result.Text(), says)
 		}
 	}
-	list("other", "the path is outside")
-	list("link/../other", "the path is outside")
-	mine := `"root":` + quote(t, filepath.Join(base, "here", "mine"))
-	list("alias", mine)
-	list("mine", mine)
-	if err := os.RemoveAll(filepath.Join(base, "here", "mine")); err != nil {
+	list("below", "works only on the project in")
+	list("..", "works only on the project in")
+	root := `"root":` + quote(t, filepath.Join(base, "mine"))
+	list("tools", root)
+	list(filepath.Join(base, "mine"), root)
+	if err := os.RemoveAll(filepath.Join(base, "mine")); err != nil {
 		t.Fatal(err)
 	}
-	begin("here/mine")
-	list("mine", mine)
+	begin("mine")
+	list(".", root)
 }
 
 // A generator whose input or name cannot be a tool does not affect the others.
@@ -138,12 +128,8 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tools.Close() })
-	server, err := tools.NewServer()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var made []string
-	for _, tool := range mcptest.Connect(t, server).Tools() {
+	for _, tool := range mcptest.Connect(t, tools.Server).Tools() {
 		if strings.HasPrefix(tool.Name, "generate_") {
 			made = append(made, tool.Name)
 			if tool.Name == "generate_component" && !strings.Contains(tool.Description, "any generator") {
@@ -175,11 +161,7 @@ func connect(t *testing.T, o devserver.Options) *mcptest.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tools.Close() })
-	server, err := tools.NewServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mcptest.Connect(t, server)
+	return mcptest.Connect(t, tools.Server)
 }
 
 func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatusOutput) {
@@ -192,18 +174,6 @@ func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatu
 		t.Fatal(err)
 	}
 	return status
-}
-
-// An error lists at most three projects below the working directory.
-func TestProjectsBelow(t *testing.T) {
-	base := t.TempDir()
-	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		write(t, filepath.Join(base, name, project.FileName), `{"name":"hello"}`)
-	}
-	client := connect(t, devserver.Options{Dir: base})
-	if result := client.CallTool("project_status", map[string]any{}); !strings.Contains(result.Text(), "\nNext: choose a project with dir, such as a, b, c.\n") {
-		t.Errorf("it says %s", result.Text())
-	}
 }
 
 // Without contract.json, build refuses as sync does, although the server compiles.

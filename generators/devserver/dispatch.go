@@ -29,11 +29,6 @@ import (
 // calls here and adds a warning; for a project generator it fails.
 func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
 	known := hasKind(t.options.Generators, kind)
-	if !known {
-		if err := t.checkOwn(ctx, p, kind); err != nil {
-			return nil, err
-		}
-	}
 	operation := handover.Operation{Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p), NeedsOwn: !known, NoExec: t.options.NoExec}
 	program, err := operation.Program()
 	if program == "" && err == nil {
@@ -51,40 +46,7 @@ func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here 
 	return result, err
 }
 
-// checkOwn returns an error if the project has no generator of its own named kind.
-func (t *Tools) checkOwn(ctx context.Context, p *openProject, kind string) error {
-	own, problems, err := p.engine.OwnGenerators(ctx)
-	switch {
-	case err != nil:
-		return err
-	case hasKind(own, kind):
-		return nil
-	case len(problems) > 0:
-		return &engine.Refusal{
-			Reason:      derive.OwnGenerators + " does not compile, so the project's own generators are left out:",
-			Diagnostics: problems,
-			Remedy:      "Nothing was changed. Petrock's generators still work.",
-		}
-	}
-	return terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(append(gen.Names(t.options.Generators), gen.Names(own)...), ", "))
-}
-
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }
-
-// A homeProject is the project that this process was built from.
-type homeProject struct {
-	root       string
-	generators engine.Sum // when the process started
-}
-
-// findHomeProject returns the project that encloses a directory, or nil.
-func findHomeProject(dir string) *homeProject {
-	found, err := project.Find(dir)
-	if err != nil {
-		return nil
-	}
-	return &homeProject{root: found.Root, generators: sumGenerators(found.Root)}
-}
 
 // sumGenerators returns hashes of the folder generators, without the archives of parts, which are not
 // compiled.
@@ -96,13 +58,13 @@ func sumGenerators(root string) engine.Sum {
 	return sum
 }
 
-// hasGeneratorsOf reports whether this process was built from the generators of the project: it is the
-// home project and unchanged since the start, or has unmodified code of the same version.
+// hasGeneratorsOf reports whether this process was built from the generators of the project: they are
+// unchanged since the start or, in the installed petrock, unmodified code of the same version.
 func (t *Tools) hasGeneratorsOf(p *openProject) bool {
-	files := os.DirFS(p.engine.Root())
-	if t.home != nil && t.home.root == p.engine.Root() {
-		return maps.Equal(t.home.generators, sumGenerators(p.engine.Root()))
+	if t.builtFrom != nil {
+		return maps.Equal(t.builtFrom, sumGenerators(p.engine.Root()))
 	}
+	files := os.DirFS(p.engine.Root())
 	sum, err := engine.ReadSum(files)
 	return err == nil && p.engine.PetrockVersion() == generators.Version && sum.Compare(files, "generators").IsEmpty()
 }
@@ -139,23 +101,9 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 	return nil, fault
 }
 
-// notify notifies clients of resources that an operation changed, and updates the tools of the
-// project's own generators. It returns result and err.
-func (t *Tools) notify(ctx context.Context, p *openProject, result *engine.Result, err error) (*engine.Result, error) {
-	if err != nil || result.DryRun {
-		return result, err
-	}
-	t.server.ResourceUpdated(projectURI)
-	t.server.ResourceUpdated(historyURI)
-	if slices.ContainsFunc(result.Files, func(f engine.FileChange) bool { return strings.HasPrefix(f.Path, derive.OwnGenerators+"/") }) {
-		t.refreshOwnGenerators(ctx, p)
-	}
-	return result, nil
-}
-
 // offerOwnGenerators registers the current project's own generators as tools.
 func (t *Tools) offerOwnGenerators(ctx context.Context) {
-	found, err := t.findProject("")
+	found, err := t.options.Find("")
 	if err != nil {
 		return
 	}
@@ -173,7 +121,7 @@ func (t *Tools) offerOwnGenerators(ctx context.Context) {
 // refreshOwnGenerators updates the tools of the project's own generators. Only the current project has
 // such tools; for other projects, clients use generate_component.
 func (t *Tools) refreshOwnGenerators(ctx context.Context, p *openProject) {
-	if current, err := t.findProject(""); err != nil || current.Root != p.engine.Root() {
+	if current, err := t.options.Find(""); err != nil || current.Root != p.engine.Root() {
 		return
 	}
 	own, problems, err := p.engine.OwnGenerators(ctx)
@@ -181,24 +129,89 @@ func (t *Tools) refreshOwnGenerators(ctx context.Context, p *openProject) {
 		mcp.Logger(ctx).Warn("the project's own generators are left out", "folder", derive.OwnGenerators, "problems", problems, "error", err)
 		return
 	}
-	t.projects.mu.Lock()
-	defer t.projects.mu.Unlock()
-	now := append(slices.Clone(t.options.Generators), own...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.EqualFunc(own, t.own, func(a, b gen.Generator) bool {
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
+	}) {
+		return
+	}
+	for _, tool := range t.offered {
+		t.Server.RemoveTool(tool)
+	}
+	t.own, t.offered = own, nil
 	for _, g := range own {
-		was, offered := t.projects.offered[g.Name]
-		if hasKind(t.options.Generators, g.Name) || offered && was.Description == g.Description && bytes.Equal(was.InputSchema, g.InputSchema) {
-			continue
-		}
-		if offered {
-			t.server.RemoveTool("generate_" + g.Name)
-			delete(t.projects.offered, g.Name)
-		}
-		t.offerGenerator(ctx, t.server, g)
-	}
-	for name := range t.projects.offered {
-		if !hasKind(now, name) {
-			t.server.RemoveTool("generate_" + name)
-			delete(t.projects.offered, name)
+		if !hasKind(t.options.Generators, g.Name) && t.offerGenerator(ctx, g) {
+			t.offered = append(t.offered, "generate_"+g.Name)
 		}
 	}
+}
+
+// An openProject serves one call at a time.
+type openProject struct {
+	busy   chan struct{} // holds a value during a call
+	engine *engine.Engine
+}
+
+// findProject returns the project that encloses the working directory. If dir is not empty, it must be
+// the same project. [Options].Find replaces it.
+func (t *Tools) findProject(dir string) (*project.Project, error) {
+	found, err := project.Find(t.options.Dir)
+	if errors.Is(err, project.ErrNone) {
+		return nil, fmt.Errorf("%w; start petrock mcp in a project's folder, or run petrock new", err)
+	}
+	if err != nil || dir == "" {
+		return found, err
+	}
+	path := filepath.FromSlash(dir)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.options.Dir, path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if other, err := project.Find(path); err != nil || other.Root != found.Root {
+		return nil, terminal.Usagef("dir %q: this server works only on the project in %s; start petrock mcp there for another one", dir, found.Root)
+	}
+	return found, nil
+}
+
+// acquire returns a project for exclusive use until done is called. The client gets the steps of the
+// engine as progress.
+func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done func(), err error) {
+	found, err := t.options.Find(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err = t.openProject(found)
+	if err != nil {
+		return nil, nil, err
+	}
+	select {
+	case o.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	step := 0.0
+	o.engine.Step = func(name string) {
+		step++
+		mcp.Progress(ctx, step, 0, name)
+	}
+	return o, func() { o.engine.Step = nil; <-o.busy }, nil
+}
+
+func (t *Tools) openProject(found *project.Project) (*openProject, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if o := t.open[found.Root]; o != nil && o.engine.IsSameFolder() {
+		return o, nil
+	}
+	e, err := engine.OpenProject(found, t.options.Generators)
+	if err != nil {
+		return nil, err
+	}
+	e.Limits = t.options.Limits
+	o := &openProject{busy: make(chan struct{}, 1), engine: e}
+	t.open[found.Root] = o
+	return o, nil
 }

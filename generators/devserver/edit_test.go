@@ -47,7 +47,7 @@ func TestEditAndTest(t *testing.T) {
 		old, new, say string
 	}{
 		{false, "return 6", "return six", "sun/sun.go:4:26: undefined: six"},
-		{false, "return 7", "return 8", "4 | func Rise() int { return 6 }"},
+		{false, "return 7", "return 8", "old does not occur"},
 		{true, "return 6", "return 7", "sun TestRise (sun/sun_test.go:7):\n    it rises at 7"},
 	} {
 		result := edit(c.test, c.old, c.new)

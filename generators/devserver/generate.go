@@ -5,24 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// commonProperties are the properties of all tools. They have no descriptions, since the instructions
-// explain them.
-const commonProperties = `,"dir":{"type":"string"},"detail":{"type":"boolean"}`
-
 // registerGenerators registers generate_component, plan, and generate_KIND for each generator but version.
-func (t *Tools) registerGenerators(s *mcp.Server) error {
-	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}` + commonProperties + `},"required":["kind"]}`)
+func (t *Tools) registerGenerators() error {
+	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind"]}`)
 	err := errors.Join(
-		s.AddTool(mcp.Tool{
+		t.Server.AddTool(mcp.Tool{
 			Name:        "generate_component",
 			Description: "Runs any generator: takes kind and the arguments of generate_KIND.",
 			InputSchema: anyKind,
@@ -30,7 +29,7 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{})
 		}),
-		s.AddTool(mcp.Tool{
+		t.Server.AddTool(mcp.Tool{
 			Name:        "plan",
 			Description: "Dry run of a generator: takes kind and the arguments of generate_KIND, verifies everything, writes nothing. detail shows diffs. Pass the plan's id to apply.",
 			InputSchema: anyKind,
@@ -41,19 +40,29 @@ func (t *Tools) registerGenerators(s *mcp.Server) error {
 	)
 	for _, g := range t.options.Generators {
 		if g.Name != "version" { // change runs it; generate_component can
-			t.offerGenerator(context.Background(), s, g)
+			t.offerGenerator(context.Background(), g)
 		}
 	}
 	return err
 }
 
-// offerGenerator registers the tool of a generator. If that fails, it logs a warning.
-func (t *Tools) offerGenerator(ctx context.Context, s *mcp.Server, g gen.Generator) {
-	if err := t.registerGenerator(s, g); err != nil {
-		mcp.Logger(ctx).Warn("cannot register the tool of a generator; use generate_component", "kind", g.Name, "error", err)
-		return
+// offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns false.
+func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
+	input, err := listedSchema(g.InputSchema)
+	if err == nil {
+		err = t.Server.AddTool(mcp.Tool{
+			Name:        "generate_" + g.Name,
+			Description: g.Description,
+			InputSchema: input,
+			Annotations: t.generatorHints(),
+		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+			return t.generate(ctx, g.Name, arguments, engine.Options{})
+		})
 	}
-	t.projects.offered[g.Name] = g
+	if err != nil {
+		mcp.Logger(ctx).Warn("cannot register the tool of a generator; use generate_component", "kind", g.Name, "error", err)
+	}
+	return err == nil
 }
 
 func (t *Tools) generatorHints() *mcp.ToolAnnotations {
@@ -72,166 +81,121 @@ func (t *Tools) planHints() *mcp.ToolAnnotations {
 	return hints
 }
 
-func (t *Tools) registerGenerator(s *mcp.Server, g gen.Generator) error {
-	input, err := listedSchema(g.InputSchema)
-	if err != nil {
-		return fmt.Errorf("generator %s: %w", g.Name, err)
-	}
-	return s.AddTool(mcp.Tool{
-		Name:        "generate_" + g.Name,
-		Description: g.Description,
-		InputSchema: input,
-		Annotations: t.generatorHints(),
-	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-		return t.generate(ctx, g.Name, arguments, engine.Options{})
-	})
-}
-
-// listedSchema returns the input schema of a generator as tools/list shows it: with the common properties, and
-// without format and additionalProperties, which the engine checks.
+// listedSchema returns the input schema of a generator as tools/list shows it: short, with the common
+// properties.
 func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
-	var document struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(schema, &document); err != nil {
-		return nil, err
-	}
+	properties := strictjson.Member(schema, "properties")
 	for _, name := range []string{"dir", "detail"} {
-		if document.Properties[name] != nil {
+		if strictjson.Member(properties, name) != nil {
 			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
 		}
 	}
-	properties := strings.TrimPrefix(commonProperties, ",")
-	var members []string
-	err := strictjson.Object(schema, func(key, value []byte) error {
-		switch string(key) {
-		case "properties":
-			short, err := shortenProperties(value)
-			if len(document.Properties) > 0 {
-				properties = strings.TrimSuffix(strings.TrimPrefix(short, "{"), "}") + commonProperties
-			}
-			return err
-		case "additionalProperties":
-		default:
-			members = append(members, member(key, string(value)))
+	all, err := shortenProperties(properties)
+	if err != nil {
+		return nil, err
+	}
+	all = strictjson.AppendMember(all, "dir", []byte(`{"type":"string"}`)) // the instructions describe them
+	all = strictjson.AppendMember(all, "detail", []byte(`{"type":"boolean"}`))
+	short := []byte("{")
+	err = strictjson.Object(schema, func(key, value []byte) error {
+		if string(key) != "properties" && string(key) != "additionalProperties" {
+			short = strictjson.AppendMember(short, string(key), value)
 		}
 		return nil
 	})
-	return json.RawMessage("{" + strings.Join(append(members, `"properties":{`+properties+"}"), ",") + "}"), err
+	return append(strictjson.AppendMember(short, "properties", append(all, '}')), '}'), err
 }
 
-func member(key []byte, value string) string {
-	return string(strictjson.AppendString(nil, key)) + ":" + value
-}
-
-// shortenProperties shortens the schemas of the properties of an object.
-func shortenProperties(properties json.RawMessage) (string, error) {
-	var members []string
-	err := strictjson.Object(properties, func(name, value []byte) error {
-		short, err := shortenSchema(value)
-		members = append(members, member(name, short))
+// shortenProperties returns an object with the short schemas of properties, without its last brace.
+func shortenProperties(properties json.RawMessage) ([]byte, error) {
+	all := []byte("{")
+	if properties == nil {
+		return all, nil
+	}
+	err := strictjson.Object(properties, func(name, schema []byte) error {
+		short, err := shortenSchema(schema)
+		all = strictjson.AppendMember(all, string(name), short)
 		return err
 	})
-	return "{" + strings.Join(members, ",") + "}", err
+	return all, err
 }
 
-// shortenSchema shortens the schema of a property. Of a list of objects, the description names the keys,
-// unless it refers to another tool.
-func shortenSchema(schema json.RawMessage) (string, error) {
+// shortenSchema returns a schema without format and additionalProperties, which the engine checks. Of a
+// list of objects, the description names the keys, unless it refers to another tool.
+func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if strictjson.First(schema) != '{' {
-		return string(schema), nil // true or false
+		return schema, nil // true or false
 	}
-	var members, keys []string
-	description := ""
-	err := strictjson.Object(schema, func(key, value []byte) (err error) {
-		text := string(value)
+	short := []byte("{")
+	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
+	err := strictjson.Object(schema, func(key, value []byte) error {
 		switch string(key) {
-		case "additionalProperties", "format":
+		case "additionalProperties", "format", "description":
 			return nil
-		case "description":
-			return json.Unmarshal(value, &description)
 		case "properties":
-			text, err = shortenProperties(value)
+			all, err := shortenProperties(value)
+			if err != nil {
+				return err
+			}
+			value = append(all, '}')
 		case "items":
-			if keys = propertyNames(value); keys != nil {
-				text = `{"type":"object"}`
+			if keys := propertyNames(value); keys != nil {
+				value = []byte(`{"type":"object"}`)
+				if !strings.Contains(description, "as for a ") {
+					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
+				}
 			}
 		}
-		members = append(members, member(key, text))
-		return err
+		short = strictjson.AppendMember(short, string(key), value)
+		return nil
 	})
-	if keys != nil && !strings.Contains(description, "as for a ") {
-		description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
-	}
 	if description != "" {
-		members = append(members, member([]byte("description"), string(strictjson.AppendString(nil, description))))
+		short = strictjson.AppendMember(short, "description", strictjson.AppendString(nil, description))
 	}
-	return "{" + strings.Join(members, ",") + "}", err
+	return append(short, '}'), err
 }
 
 // propertyNames returns the names of the properties of an object schema.
 func propertyNames(schema json.RawMessage) (names []string) {
-	var object struct {
-		Properties json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &object) == nil && object.Properties != nil {
-		strictjson.Object(object.Properties, func(name, _ []byte) error { // the compiled schema was valid
-			names = append(names, string(name))
-			return nil
-		})
-	}
+	_ = strictjson.Object(strictjson.Member(schema, "properties"), func(name, _ []byte) error {
+		names = append(names, string(name))
+		return nil
+	})
 	return names
 }
 
+// generate runs a generator. An empty kind is an argument, like those of [Common].
 func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
+	var common struct {
+		Common
+		Kind string `json:"kind"`
+	}
 	input := map[string]json.RawMessage{}
-	if err := strictjson.Unmarshal(arguments, &input); err != nil {
-		return Answer(ctx, nil, terminal.Usagef("%w", err))
-	}
-	dir, err := remove[string](input, "dir")
+	err := errors.Join(strictjson.Unmarshal(arguments, &input), json.Unmarshal(arguments, &common))
 	if err != nil {
-		return Answer(ctx, nil, err)
+		return Answer(ctx, nil, &terminal.UsageError{Err: err})
 	}
-	detail, err := remove[bool](input, "detail")
-	if err != nil {
-		return Answer(ctx, nil, err)
-	}
-	ctx = WithDetail(ctx, detail)
+	delete(input, "dir")
+	delete(input, "detail")
 	if kind == "" {
-		if kind, err = remove[string](input, "kind"); err != nil {
-			return Answer(ctx, nil, err)
-		}
+		kind = common.Kind
+		delete(input, "kind")
 	}
 	rest, err := strictjson.Marshal(input)
 	if err != nil {
 		return nil, err
 	}
 	o.NoExec = t.options.NoExec
-	return withProject(ctx, t, dir, func(p *openProject) (*engine.Result, error) {
-		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+	return t.operate(ctx, common.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Generate(ctx, kind, rest, o)
 		}, rest, append([]string{"generate", kind, "--input", "-"}, t.flags(o)...)...)
-		return t.notify(ctx, p, result, err)
 	})
 }
 
-// remove removes a member of input and returns its value.
-func remove[T any](input map[string]json.RawMessage, name string) (value T, err error) {
-	raw, ok := input[name]
-	if !ok {
-		return value, nil
-	}
-	delete(input, name)
-	if json.Unmarshal(raw, &value) != nil {
-		err = terminal.Usagef("%s: must be a %T, got %s", name, value, raw)
-	}
-	return value, err
-}
-
-// flags returns the options as command-line flags.
-func (t *Tools) flags(o engine.Options) []string {
-	var flags []string
-	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--no-net": t.options.Limits.NoNet, "--force": o.Force, "--keep": o.Keep} {
+// flags returns the options of a generator as command-line flags.
+func (t *Tools) flags(o engine.Options) (flags []string) {
+	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--no-net": t.options.Limits.NoNet} {
 		if set {
 			flags = append(flags, name)
 		}
@@ -245,20 +209,19 @@ type ApplyInput struct {
 	Common
 }
 
-// Apply writes exactly the files of a plan. It fails if the project has changed since.
+// Apply writes exactly the files of a plan. It fails if they would differ now.
 //
 //petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
 	o := engine.Options{NoExec: t.options.NoExec}
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		kind, err := p.engine.PlanKind(in.Plan)
 		if err != nil {
 			return nil, err
 		}
-		result, err := t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
+		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Apply(ctx, in.Plan, o)
 		}, nil, append([]string{"apply", in.Plan}, t.flags(o)...)...)
-		return t.notify(ctx, p, result, err)
 	})
 }
 
@@ -274,23 +237,40 @@ type DestroyComponentInput struct {
 //
 //petrock:hints closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force})
-		return t.notify(ctx, p, result, err)
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force})
 	})
 }
 
 func text(text string) []mcp.Content { return []mcp.Content{mcp.Text{Text: text}} }
 
 // withProject acquires a project, runs do, and returns its result as a tool result.
-func withProject[T any](ctx context.Context, t *Tools, dir string, do func(*openProject) (T, error)) (*mcp.ToolResult, error) {
-	o, done, err := t.acquire(ctx, dir)
+func withProject[T any](ctx context.Context, t *Tools, in Common, do func(*openProject) (T, error)) (*mcp.ToolResult, error) {
+	ctx = WithDetail(ctx, in.Detail)
+	o, done, err := t.acquire(ctx, in.Dir)
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
 	defer done()
 	result, err := do(o)
 	return Answer(ctx, result, err)
+}
+
+// operate runs an operation on a project. It notifies clients of resources that the operation changed, and
+// updates the tools of the project's own generators.
+func (t *Tools) operate(ctx context.Context, in Common, do func(context.Context, *openProject) (*engine.Result, error)) (*mcp.ToolResult, error) {
+	return withProject(ctx, t, in, func(p *openProject) (*engine.Result, error) {
+		result, err := do(WithDetail(ctx, in.Detail), p)
+		if err != nil || result.DryRun {
+			return result, err
+		}
+		t.Server.ResourceUpdated(projectURI)
+		t.Server.ResourceUpdated(historyURI)
+		if slices.ContainsFunc(result.Files, func(f engine.FileChange) bool { return strings.HasPrefix(f.Path, derive.OwnGenerators+"/") }) {
+			t.refreshOwnGenerators(ctx, p)
+		}
+		return result, nil
+	})
 }
 
 // UndoInput is the input of undo.
@@ -305,9 +285,8 @@ type UndoInput struct {
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
-		return t.notify(ctx, p, result, err)
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force})
 	})
 }
 
@@ -321,8 +300,59 @@ type RedoInput struct {
 //
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
-	return withProject(WithDetail(ctx, in.Detail), t, in.Dir, func(p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Redo(ctx, in.Operation, engine.Options{})
-		return t.notify(ctx, p, result, err)
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return p.engine.Redo(ctx, in.Operation, engine.Options{})
+	})
+}
+
+// EditInput is the input of edit.
+type EditInput struct {
+	Edits []engine.FileEdit `json:"edits"`          // In order
+	Test  bool              `json:"test,omitempty"` // Only if the tests pass
+	Common
+}
+
+// Edit edits any files of the project in one operation. Imports and derived files follow. Nothing is written
+// unless it compiles.
+//
+//petrock:hints open-world
+func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, NoExec: t.options.NoExec})
+	})
+}
+
+// TestInput is the input of test.
+type TestInput struct {
+	Packages []string `json:"packages,omitempty"` // Folders; default all
+	Run      string   `json:"run,omitempty"`      // Pattern for test names
+	Timeout  int      `json:"timeout,omitempty"`  // Seconds per package; default 10
+	Common
+}
+
+// Test runs the project's Go tests; failures have file, line and message.
+//
+//petrock:hints open-world
+func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error) {
+	if t.options.NoExec {
+		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start petrock mcp without it"))
+	}
+	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.TestResult, error) {
+		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Timeout: time.Duration(in.Timeout) * time.Second})
+	})
+}
+
+// ChangeInput is the input of change.
+type ChangeInput struct {
+	engine.Change
+	Common
+}
+
+// Change renames or edits a component in place. References, tests and stored events follow.
+//
+//petrock:hints open-world
+func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {
+	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+		return p.engine.Change(ctx, in.Change, engine.Options{NoExec: t.options.NoExec})
 	})
 }

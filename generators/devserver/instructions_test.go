@@ -8,8 +8,8 @@ import (
 // Clients may cut the instructions after 512 characters: these name the tools of the workflow.
 func TestInstructionsBeginWithWorkflow(t *testing.T) {
 	const workflow = "project_status generate_tool generate_feature generate_command generate_query generate_worker edit change test call undo redo"
-	for names, o := range map[string]Options{workflow + " new_project": {CanCreate: true}, workflow + " petrock_edit": {Prefix: "petrock_"}} {
-		tools := &Tools{options: o}
+	for names, o := range map[string]Options{workflow + " new_project": {}, workflow + " petrock_edit": {Prefix: "petrock_"}} {
+		tools := &Tools{options: o, canCreate: o.Prefix == ""}
 		beginning := tools.instructions()[:512]
 		for _, name := range strings.Fields(names) {
 			if !strings.Contains(beginning, name) {

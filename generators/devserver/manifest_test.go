@@ -31,16 +31,12 @@ type manifest struct {
 // manifestOf asks a dev server with a prefix for its manifest, in a revision.
 func manifestOf(t *testing.T, revision mcp.Revision) manifest {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: generators.All(), IsProjectPetrock: true, Prefix: "petrock_"})
+	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: generators.All(), Prefix: "petrock_"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tools.Close() })
-	server, err := tools.NewServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := mcptest.ConnectWith(t, server, mcptest.Options{Revision: revision})
+	client := mcptest.ConnectWith(t, tools.Server, mcptest.Options{Revision: revision})
 	m := manifest{Instructions: client.Instructions, Capabilities: client.Capabilities}
 	for method, list := range map[string]*[]json.RawMessage{
 		"tools/list": &m.Tools, "resources/list": &m.Resources, "resources/templates/list": &m.ResourceTemplates, "prompts/list": &m.Prompts,
@@ -95,11 +91,7 @@ func TestPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { tools.Close() })
-		server, err := tools.NewServer()
-		if err != nil {
-			t.Fatal(err)
-		}
-		client := mcptest.Connect(t, server)
+		client := mcptest.Connect(t, tools.Server)
 		for _, tool := range client.Tools() {
 			names[i] = append(names[i], strings.TrimPrefix(tool.Name, prefix))
 			if !strings.HasPrefix(tool.Name, prefix) {

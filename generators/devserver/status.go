@@ -17,7 +17,7 @@ import (
 // ProjectStatusInput is the input of project_status.
 type ProjectStatusInput struct{ Common }
 
-// ProjectStatusOutput is the output of project_status. Each text of a list is a sentence with the remedy.
+// ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
 	OK          bool                   `json:"ok"`                    // Whether the project compiles, and petrock.sum and contract.json can be read
 	Name        string                 `json:"name"`                  // Name of the project and of its server
@@ -27,7 +27,8 @@ type ProjectStatusOutput struct {
 	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
 	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date, and errors that prevent deriving
+	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date; sync, or over MCP build, updates them
+	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
 	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
@@ -44,6 +45,7 @@ func (s ProjectStatusOutput) Short(most int) any {
 	s.Components = engine.Cut(c, s.Components, "component")
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
 	s.Stale = engine.Cut(c, s.Stale, "stale file")
+	s.Refused = engine.Cut(c, s.Refused, "error")
 	s.Impure = engine.Cut(c, s.Impure, "impure command")
 	s.Diagnostics = c.Diagnostics(s.Diagnostics, "error")
 	if code := s.PetrockCode; code != nil {
@@ -106,98 +108,63 @@ func (c *PetrockCode) text(version string) string {
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
-	ctx = WithDetail(ctx, in.Detail)
-	status, err := t.Status(ctx, in.Dir)
+	o, done, err := t.acquire(ctx, in.Dir)
 	if errors.Is(err, project.ErrNone) && in.Dir == "" {
-		return Answer(ctx, t.withoutProject(err), nil)
+		return mcp.TextResult("There is no project: " + err.Error()), nil
 	}
-	return Answer(ctx, status, err)
-}
-
-// noProject is the output of project_status where there is no project.
-type noProject struct {
-	OK   bool     `json:"ok"`   // Always true
-	Dir  string   `json:"dir"`  // Working directory of the dev server
-	Next []string `json:"next"` // Next steps
-}
-
-// withoutProject returns the output for an error that names the projects below the working directory.
-func (t *Tools) withoutProject(err error) noProject {
-	_, remedy, _ := strings.Cut(err.Error(), "; ")
-	none := noProject{OK: true, Dir: t.options.Dir, Next: []string{remedy}}
-	if t.options.CanCreate && !strings.Contains(remedy, "new_project") {
-		none.Next = append(none.Next, "create another one with new_project")
+	if err != nil {
+		return Answer(ctx, nil, err)
 	}
-	return none
+	defer done()
+	status, err := Status(ctx, o.engine, false)
+	return Answer(WithDetail(ctx, in.Detail), status, err)
 }
 
-// String returns the output as text.
-func (n noProject) String() string {
-	return fmt.Sprintf("There is no project (no %s) in %s or a folder above it.\nNext: %s.\n", project.FileName, n.Dir, strings.Join(n.Next, "; or "))
-}
-
-// Status returns the status of a project. On the command line it compiles the project with the go command;
+// Status returns the status of a project. With compile, it compiles the project with the go command;
 // otherwise it only type-checks the project's own packages, which is faster.
 //
 //petrock:ignore
-func (t *Tools) Status(ctx context.Context, dir string) (ProjectStatusOutput, error) {
-	o, done, err := t.acquire(ctx, dir)
+func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusOutput, error) {
+	found, err := project.Find(e.Root())
 	if err != nil {
 		return ProjectStatusOutput{}, err
 	}
-	defer done()
-	found, err := project.Find(o.engine.Root())
-	if err != nil {
-		return ProjectStatusOutput{}, err
-	}
-	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(o.engine)}
-	if listing, err := o.engine.List(ctx); err == nil {
+	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(e)}
+	if listing, err := e.List(ctx); err == nil {
 		status.Parts = listing.Parts
 		for _, c := range listing.Components {
 			status.Components = append(status.Components, string(c.Kind)+" "+c.Name)
 		}
 	}
-	check, checkErr := o.engine.Check(ctx)
+	check, checkErr := e.Check(ctx)
 	if checkErr != nil {
-		status.Stale = []string{checkErr.Error()}
-	} else {
-		status.explain(check)
+		check, status.Refused = &engine.Result{}, []string{checkErr.Error()}
 	}
-	if !t.options.IsCommandLine {
-		status.Packages, status.Diagnostics, err = o.engine.CheckTypes(ctx)
+	if !compile {
+		status.Packages, status.Diagnostics, err = e.CheckTypes(ctx)
 	}
-	if t.options.IsCommandLine || err != nil { // the go command finds the cause, such as a wrong go.mod
-		err = status.compile(ctx, o)
+	if compile || err != nil { // the go command finds the cause, such as a wrong go.mod
+		err = status.compile(ctx, e)
 	}
-	status.Stale = slices.DeleteFunc(status.Stale, func(line string) bool {
-		return slices.ContainsFunc(status.Diagnostics, func(d typecheck.Diagnostic) bool { return d.String() == line })
-	})
+	for _, f := range check.Files {
+		status.Stale = append(status.Stale, f.Path)
+	}
+	for _, d := range check.Refused {
+		if !slices.ContainsFunc(status.Diagnostics, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
+			status.Refused = append(status.Refused, d.String())
+		}
+	}
+	for _, d := range check.Impure {
+		status.Impure = append(status.Impure, d.String())
+	}
 	status.Builds = len(status.Diagnostics) == 0
 	status.OK = status.Builds && checkErr == nil && status.PetrockCode.Error == ""
 	return status, err
 }
 
-// explain adds the result of a check, with remedies.
-func (s *ProjectStatusOutput) explain(check *engine.Result) {
-	for _, f := range check.Files {
-		s.Stale = append(s.Stale, f.Path+staleRemedy)
-	}
-	for _, d := range check.Refused {
-		s.Stale = append(s.Stale, d.String())
-	}
-	for _, d := range check.Impure {
-		s.Impure = append(s.Impure, d.String()+impureRemedy)
-	}
-}
-
-const (
-	staleRemedy  = " is out of date; run petrock sync (over MCP: build) to derive it again"
-	impureRemedy = "; replaying the event log would give another state: use the event's time and id, or move the call to a worker"
-)
-
 // compile compiles all packages and tests with the go command.
-func (s *ProjectStatusOutput) compile(ctx context.Context, o *openProject) error {
-	o.engine.Step("compiling")
+func (s *ProjectStatusOutput) compile(ctx context.Context, e *engine.Engine) error {
+	e.Step("compiling")
 	result, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: s.Root})
 	if err != nil {
 		return err
@@ -231,13 +198,8 @@ func (s ProjectStatusOutput) String() string {
 	if s.PetrockCode != nil {
 		text.WriteString(s.PetrockCode.text(s.Petrock))
 	}
-	var stale []string
-	for _, line := range slices.Concat(s.Stale, s.Impure) {
-		if file, ok := strings.CutSuffix(line, staleRemedy); ok {
-			stale = append(stale, file)
-		} else {
-			fmt.Fprintf(&text, "%s\n", line)
-		}
+	for _, line := range slices.Concat(s.Refused, s.Impure) {
+		fmt.Fprintln(&text, line)
 	}
 	if s.Builds {
 		text.WriteString("All packages and tests compile.\n")
@@ -250,8 +212,8 @@ func (s ProjectStatusOutput) String() string {
 			}
 		}
 	}
-	if len(stale) > 0 {
-		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(stale, ", "))
+	if len(s.Stale) > 0 {
+		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(s.Stale, ", "))
 	}
 	if s.LeftOut != "" {
 		fmt.Fprintln(&text, s.LeftOut)

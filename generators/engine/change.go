@@ -89,8 +89,8 @@ type changer struct {
 
 	oldGo, newGo string            // of the function or type; equal without rename
 	newWire      string            // the new name that clients see
+	newNames     map[string]string // of renamed declarations except fields, by their old names
 	moves        map[string]string // new paths of files
-	bodies       []string          // files with a new body
 	appends      map[string]string // declarations to append, by file
 }
 
@@ -100,7 +100,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return nil, err
 	}
 	if len(home.Problems) > 0 {
-		return nil, deriveRefusal(home, p.texts)
+		return nil, deriveRefusal(home, e.before)
 	}
 	p.kind, p.name = string(c.Kind), c.Name
 	r, err := e.newRewrite(ctx, home.Dir)
@@ -109,7 +109,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	}
 	ch := &changer{
 		rewrite: r, engine: e, plan: p, in: in, c: c,
-		newWire: c.Name, moves: map[string]string{}, appends: map[string]string{},
+		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{},
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
@@ -141,6 +141,7 @@ func (ch *changer) resolve() error {
 	t := ch.object.Type()
 	switch ch.c.Kind {
 	case derive.Command:
+		ch.command = ch.oldGo
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
 	case derive.Query:
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
@@ -206,13 +207,13 @@ func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
 
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
-	for _, step := range []func() error{ch.check, ch.planRename, ch.planFields, ch.planBodies} {
+	for _, step := range []func() error{ch.parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
 		if err := step(); err != nil {
 			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}
 	}
 	ch.planDoc()
-	ch.renameUses(func(*typecheck.File, token.Pos) bool { return false })
+	ch.renameUses()
 	ch.renameTexts()
 	if err := ch.finish(ctx); err != nil {
 		return err
@@ -227,10 +228,7 @@ func (ch *changer) check() error {
 	if _, err := gen.ParseDescription(in.Description); err != nil {
 		return err
 	}
-	renames, renamesOutput := splitOutput(in.RenameFields)
-	removes, removesOutput := splitOutput(in.RemoveFields)
-	hasFields := len(in.Fields)+len(renames)+len(removes) > 0
-	hasOutput := len(in.Output)+len(renamesOutput)+len(removesOutput) > 0
+	hasFields, hasOutput := ch.inputEdit != nil, ch.outputEdit != nil
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
@@ -281,13 +279,12 @@ func (ch *changer) planBodies() error {
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}
-		decl, body := enclosing[*ast.FuncDecl](file, new.object.Pos()), new.body
+		decl := enclosing[*ast.FuncDecl](file, new.object.Pos())
 		if decl == nil || decl.Body == nil {
 			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
-		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(body, "\n")+"\n}")
-		ch.noteRemoved(file, decl.Body)
-		ch.bodies = append(ch.bodies, file.Path)
+		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(new.body, "\n")+"\n}")
+		ch.plan.bodyFile = file.Path
 	}
 	return nil
 }
@@ -320,7 +317,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		if target != name {
 			p.texts[name] = nil
 		}
-		p.texts[target] = formatted(target, text)
+		p.texts[target] = text
 	}
 	for old, target := range ch.moves {
 		if _, err := ch.engine.root.Lstat(target); err == nil {
@@ -330,16 +327,9 @@ func (ch *changer) finish(ctx context.Context) error {
 			p.texts[old], p.texts[target] = nil, ch.view.File(old).Text
 		}
 	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(ch.bodies, ch.fieldFiles()...)))) {
-		target := cmp.Or(ch.moves[name], name)
-		text, err := ch.engine.addImports(ctx, p, gen.File{Path: target, Text: p.texts[target]})
-		if err != nil {
-			return err
-		}
-		p.texts[target] = formatted(target, text)
-		if slices.Contains(ch.bodies, name) {
-			p.bodyFile = target
-		}
+	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)
+	if err := ch.engine.completeGo(ctx, p); err != nil {
+		return err
 	}
 	ch.planTests()
 	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
@@ -376,8 +366,8 @@ func (ch *changer) planTests() {
 			}
 		}
 	}
-	for _, old := range ch.oldNames {
-		if name, ok := ch.newNameOf(old); ok && p.oldTests[name] != "" {
+	for old, name := range ch.newNames {
+		if p.oldTests[name] != "" {
 			p.oldTests[name] = old
 		}
 	}
@@ -395,7 +385,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	recorded, known := record.Commands[ch.c.EventType]
 	edited := *ch.engine // the same project, with the edits
 	edited.before = ch.engine.before.With(ch.plan.texts)
-	now, err := edited.findCommand(ctx, ch.c.EventType)
+	now, _, err := edited.lookUp(ctx, derive.Command, ch.c.EventType)
 	if err != nil {
 		return err
 	}
@@ -408,15 +398,10 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	case now.Version() > recorded.Version:
 		return nil // the user is writing a new version
 	}
-	renames, _ := splitOutput(ch.in.RenameFields)
-	removes, _ := splitOutput(ch.in.RemoveFields)
-	input, err := strictjson.Marshal(struct {
-		Name    string   `json:"name"`
-		Rename  []string `json:"rename,omitempty"`
-		Drop    []string `json:"drop,omitempty"`
-		Default []string `json:"default,omitempty"`
-		Body    string   `json:"body,omitempty"`
-	}{ch.c.EventType, renames, removes, ch.in.Default, ch.in.Upgrade})
+	input, err := strictjson.Marshal(map[string]any{
+		"name": ch.c.EventType, "rename": ch.inputEdit.renames, "drop": ch.inputEdit.remove,
+		"default": ch.in.Default, "body": ch.in.Upgrade,
+	})
 	if err != nil {
 		return err
 	}
@@ -448,9 +433,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 // advise adds next steps and notices.
 func (ch *changer) advise() {
 	p := ch.plan
-	for _, file := range ch.unbuilt {
-		p.next = append(p.next, fmt.Sprintf("%s is not built on this system and may use an old name; rename it there by hand.", file))
-	}
+	p.warn(ch.unbuilt...)
 	if ch.newGo != ch.oldGo && ch.c.IsTool() && !ch.in.Alias {
 		p.next = append(p.next, fmt.Sprintf("Clients that call %s now fail. To keep the name as a deprecated alias, undo this and set alias.", ch.c.Name))
 	}
@@ -460,12 +443,13 @@ func (ch *changer) advise() {
 	if ch.newGo != ch.oldGo && ch.c.Kind == derive.Worker && ch.c.Name != ch.c.Feature+"/"+gen.WireName(ch.newGo) {
 		p.notices = append(p.notices, fmt.Sprintf("The worker keeps the name %s, under which its position in the event log is stored (//petrock:name).", ch.c.Name))
 	}
+	var added []string
 	for _, edit := range ch.fieldEdits() {
-		if users := ch.usersOf(edit); len(users) > 0 {
-			p.notices = append(p.notices, fmt.Sprintf("%s is also used by %s.", ch.nameOf(edit.t.Obj()), joinFew(users)))
+		for _, f := range edit.added {
+			added = append(added, ch.nameOf(edit.t.Obj())+"."+f.Go)
 		}
 	}
-	if added := ch.addedFields(); len(added) > 0 && ch.in.Body == "" {
+	if len(added) > 0 && ch.in.Body == "" {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
 	}
 	if ch.c.Kind == derive.Worker && ch.inputEdit != nil {
@@ -473,15 +457,4 @@ func (ch *changer) advise() {
 	}
 	p.name = ch.newWire
 	p.next = append(p.next, "go test ./"+path.Dir(ch.c.File))
-}
-
-// usersOf returns the other components whose input or output is the edited struct.
-func (ch *changer) usersOf(edit *fieldEdit) (names []string) {
-	for _, c := range ch.others {
-		other := &changer{rewrite: ch.rewrite, c: c, pkg: ch.pkg}
-		if other.resolve() == nil && (other.input == edit.t || other.output == edit.t) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
 }

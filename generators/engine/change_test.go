@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 )
 
 // notes is hand-written Go that uses components, by name and in Go.
@@ -24,6 +25,7 @@ var Names = []string{"posts_create", "add"}
 // Post makes a post. Create is a word here.
 func Post(ctx context.Context) (posts.Create, float64) {
 	sum, _ := tools.Add(ctx, tools.AddInput{A: 1})
+	// No CreateOutput is needed.
 	return posts.Create{Title: "x"}, sum
 }
 
@@ -137,7 +139,7 @@ func TestChangeRenamesReferences(t *testing.T) {
 	if _, err := b.Change(t.Context(), engine.Change{Name: "posts/create", Rename: "publish"}, engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.NewReplacer(`"posts_create"`, `"posts_publish"`, "posts.Create", "posts.Publish", "w.Create", "w.Publish").Replace(notes)
+	want := strings.NewReplacer(`"posts_create"`, `"posts_publish"`, "posts.Create", "posts.Publish", "w.Create", "w.Publish", "CreateOutput", "PublishOutput").Replace(notes)
 	if text := b.read("notes/notes.go"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
@@ -230,7 +232,35 @@ func example(call func(string, any)) {
 		},
 		{
 			engine.Change{Name: "add", Fields: []string{"a:string:3..3", "b:int:5..9"}, Body: "return float64(len(in.A)), nil"},
-			[]string{`AddInput{A: "exa", B: 5},`, "&AddInput{B: 5},", "call(\"add\", `{\"a\":1,\"b\":5}`)", `map[string]any{"a": 1, "b": 5}`},
+			[]string{`AddInput{A: "exa", B: 5},`, "&AddInput{B: 5},", "call(\"add\", `{\"a\":\"exa\",\"b\":5}`)", `map[string]any{"a": "exa", "b": 5}`, "call(\"other\", `{\"a\":1}`)"},
+		},
+		{ // valid values stay
+			engine.Change{Name: "add", Fields: []string{"a:int64:..1"}, Body: "return float64(in.A), nil"},
+			[]string{`AddInput{A: 1},`, "{{A: 1}}", "call(\"add\", `{\"a\":1}`)", `map[string]any{"a": 1}`},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:enum(x,y)?", "b:bytes", "c:map[string][]enum(x,z)"}, Body: "return 0, nil"},
+			[]string{
+				`AddInput{A: new(AddA("x")), B: []byte("example"), C: map[string][]AddC{"key1": []AddC{"x"}}},`, "{{A: new(AddA(\"x\")), B:",
+				`{"a":"x","b":"ZXhhbXBsZQ==","c":{"key1":["x"]}}`,
+				`map[string]any{"a": "x", "b": []byte("example"), "c": map[string][]string{"key1": []string{"x"}}}`,
+			},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:time", "b:duration", "c:[]any"}, Body: "return 0, nil"},
+			[]string{
+				"import \"time\"\n", `AddInput{A: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), B: 1000000000},`,
+				`{"a":"2026-01-02T15:04:05Z","b":1000000000,"c":["example"]}`,
+				`map[string]any{"a": time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), "b": 1000000000}`,
+			},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:any"}, Body: "return 0, nil"},
+			[]string{"AddInput{},", "[]*AddInput{{}},", `{"a":"example"}`},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"b:int", "c:bool"}, RemoveFields: []string{"a"}, Body: "return 0, nil"},
+			[]string{"AddInput{B: 1, C: true},\n\t&AddInput{B: 1, C: true},\n\t[]*AddInput{{B: 1, C: true}},", `{"b":1,"c":true}`, `map[string]any{"b": 1, "c": true}`},
 		},
 	} {
 		b := open(t)
@@ -244,5 +274,150 @@ func example(call func(string, any)) {
 				t.Errorf("%+v: no %s in\n%s", test.change, part, text)
 			}
 		}
+	}
+}
+
+// JSON outputs in tests follow nested fields, also in tests of other components. Other JSON stays.
+func TestChangeEditsNestedJSON(t *testing.T) {
+	b := open(t)
+	b.write("tools/find.go", `package tools
+
+import "context"
+
+// FindInput is what find takes.
+type FindInput struct{}
+
+// FindOutput is what find returns.
+type FindOutput struct {
+	Items []Item `+"`json:\"items\"`"+`
+	Total int    `+"`json:\"total\"`"+`
+}
+
+// Item is one of them.
+type Item struct {
+	Owner string `+"`json:\"owner\"`"+`
+	Note  string `+"`json:\"note\"`"+`
+	Rank  int    `+"`json:\"rank\"`"+`
+}
+
+// Find finds items.
+func Find(context.Context, FindInput) (FindOutput, error) { return FindOutput{}, nil }
+`)
+	const source = `package tools
+
+type example struct{ Input, Output string }
+
+func NAME() any {
+	given := func(string, string) {}
+	given("other", ` + "`" + `{"total":1,"owner":"a"}` + "`" + `)
+	return []struct {
+		tool string
+		example
+	}{
+		{"other", example{Output: ` + "`" + `{"owner":"a","items":[{"owner":"a"}]}` + "`" + `}},
+		{"find", example{Output: ` + "`" + `{"total": 1, "items": [{"rank":2,"owner":"<a>","note":"b"}, {}]}` + "`" + `}},
+		{"find", example{Output: ` + "`" + `{"total": 0, "items": []}` + "`" + `}},
+	}
+}
+`
+	replaced := strings.NewReplacer(
+		`{"total": 1, "items": [{"rank":2,"owner":"<a>","note":"b"}, {}]}`, `{"sum":1,"items":[{"rank":2,"agent":"<a>"},{}]}`,
+		`{"total": 0, "items": []}`, `{"sum":0,"items":[]}`)
+	for _, file := range []string{"find", "add"} {
+		b.write("tools/"+file+"_test.go", strings.Replace(source, "NAME", file+"Examples", 1))
+	}
+	change := engine.Change{
+		Name: "find", RenameFields: []string{"output.items.owner=output.items.agent", "output.total=sum"},
+		RemoveFields: []string{"output.items.note"},
+	}
+	if _, err := b.Change(t.Context(), change, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"find", "add"} {
+		want := replaced.Replace(strings.Replace(source, "NAME", file+"Examples", 1))
+		if got := b.read("tools/" + file + "_test.go"); got != want {
+			t.Errorf("tools/%s_test.go is\n%s\nwant\n%s", file, got, want)
+		}
+	}
+}
+
+// A rename warns of files that use an old name but are not built on this system.
+func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
+	b := open(t)
+	const source = "package notes\n\nimport \"hello/tools\"\n\nvar input = tools.AddInput{A: 1}\n"
+	b.write("notes/notes_plan9.go", source)
+	b.write("notes/other_plan9.go", "package notes\n\nimport _ \"hello/tools\"\n")
+	for _, test := range []struct {
+		change engine.Change
+		old    string
+	}{
+		{engine.Change{Name: "add", RenameFields: []string{"a=first"}}, "A"},
+		{engine.Change{Name: "add", Rename: "sum"}, "AddInput"},
+	} {
+		done, err := b.Change(t.Context(), test.change, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "warning: notes/notes_plan9.go is not built on this system and may use the old name " + test.old + "; rename it there by hand"
+		if text := done.String(); !strings.Contains(text, want) || strings.Contains(text, "other_plan9.go") {
+			t.Errorf("%+v: got %s, want %q", test.change, text, want)
+		}
+		if text := b.read("notes/notes_plan9.go"); text != source {
+			t.Errorf("%+v: the file was changed:\n%s", test.change, text)
+		}
+	}
+}
+
+// A new version of a command must not make another one unreadable. Commands that were unreadable before stay
+// so, to be repaired one by one.
+func TestNewVersionKeepsOtherCommands(t *testing.T) {
+	b := open(t)
+	const author = "package posts\n\n// Author wrote a post.\ntype Author struct {\n\tName string `json:\"name\"`\n}\n"
+	renamed := strings.Replace(author, `"name"`, `"full_name"`, 1)
+	b.write("features/posts/author.go", author)
+	for _, name := range []string{"First", "Second"} {
+		text := command(name, "return e.Time")
+		b.write("features/posts/"+strings.ToLower(name)+".go", strings.Replace(text, "struct{}", "struct {\n\tAuthor Author `json:\"author\"`\n}", 1))
+	}
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	first := b.read("features/posts/first.go")
+	upgraded := strings.Replace(first, "// First is one.\n", "// First is one.\n//\n//petrock:version 2\n", 1) + `
+// FirstV1 is version 1 of First.
+type FirstV1 struct {
+	Author FirstV1Author ` + "`json:\"author\"`" + `
+}
+
+// FirstV1Author is an author of version 1.
+type FirstV1Author struct {
+	Name string ` + "`json:\"name\"`" + `
+}
+
+// Upgrade converts version 1 to version 2.
+func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
+`
+	e, err := engine.Open(b.dir, []gen.Generator{
+		gen.New("version", "", `{}`, func(gen.Project, struct{}) (gen.Draft, error) {
+			return gen.Draft{Name: "posts/first", NewVersionOf: "posts/first", Changes: []gen.File{
+				{Path: "features/posts/author.go", Text: []byte(renamed)},
+				{Path: "features/posts/first.go", Text: []byte(upgraded)},
+			}}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	_, err = e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
+	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added: uses the same type; edit the type by hand first, then generate a new version of posts/first and of posts/second")
+	if b.read("features/posts/first.go") != first {
+		t.Error("the refused version was written")
+	}
+
+	b.write("features/posts/author.go", renamed)
+	done, err := e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
+	if err != nil || !strings.Contains(done.String(), "keep old events readable with petrock generate version posts/second") {
+		t.Errorf("the type was edited before: got %s (%v)", done, err)
 	}
 }

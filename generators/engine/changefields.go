@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
@@ -21,55 +21,50 @@ import (
 // A fieldEdit is the change to the fields of one struct.
 type fieldEdit struct {
 	t       *types.Named
-	isInput bool
 	code    gen.StructCode
-	set     []fieldSpec
+	set     []gen.Field
+	renames []string          // OLD=NEW
 	rename  map[string]string // new JSON paths by old ones
 	remove  []string          // JSON paths
 
-	added    []gen.Field               // new fields
-	required []gen.Field               // fields that are required now, and were not
-	removed  map[token.Pos]bool        // removed fields, by the position of their declaration
-	pointers map[token.Pos]pointerEdit // fields that are pointers now, or no longer
-	missing  map[token.Pos]gen.Field   // required fields with an old declaration, by its position
-	retyped  map[token.Pos]gen.Field   // fields with another type, by the position of their declaration
-	enums    map[token.Pos]string      // the enum types of these
+	added     []gen.Field              // new fields
+	required  []typedField             // fields that are required now, and were not
+	removed   map[token.Pos]bool       // removed fields, by the position of their declaration
+	retyped   map[token.Pos]typedField // fields with another type, not only a pointer to it
+	wrapped   map[token.Pos]string     // fields that become pointers, with the type that they point to
+	unwrapped map[token.Pos]bool       // fields that are no longer pointers
 }
 
-type fieldSpec struct {
+// A typedField is a field with its Go type in the package that declares it.
+type typedField struct {
 	gen.Field
-	keepsType bool // the spec has no type: only the description changes
+	typ string
 }
 
-// A pointerEdit converts the value of a field in composite literals.
-type pointerEdit struct {
-	wrap bool
-	typ  string // type to convert to before taking the address; may be empty
+// parseFields reads the changes to fields of the input and the output.
+func (ch *changer) parseFields() (err error) {
+	renames, renamesOutput := splitOutput(ch.in.RenameFields)
+	removes, removesOutput := splitOutput(ch.in.RemoveFields)
+	if ch.inputEdit, err = newFieldEdit(ch.input, ch.in.Fields, renames, removes); err == nil {
+		ch.outputEdit, err = newFieldEdit(ch.output, ch.in.Output, renamesOutput, removesOutput)
+	}
+	return err
 }
 
 // planFields plans the changes to fields of the input and the output.
-func (ch *changer) planFields() (err error) {
-	in := ch.in
-	prefix := ch.newGo
-	renames, renamesOutput := splitOutput(in.RenameFields)
-	removes, removesOutput := splitOutput(in.RemoveFields)
-	if ch.inputEdit, err = ch.newFieldEdit(ch.input, prefix, in.Fields, renames, removes); err != nil {
-		return err
-	}
-	if ch.outputEdit, err = ch.newFieldEdit(ch.output, prefix+"Output", in.Output, renamesOutput, removesOutput); err != nil {
-		return err
-	}
-	if ch.inputEdit != nil {
-		ch.inputEdit.isInput = true
-	}
+func (ch *changer) planFields() error {
 	for _, edit := range ch.fieldEdits() {
+		edit.code = gen.StructCode{Prefix: ch.newGo, Logged: ch.c.Feature != ""}
+		if edit == ch.outputEdit {
+			edit.code.Prefix += "Output"
+		}
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
 		ch.editLiterals(edit)
 	}
 	if len(ch.fieldEdits()) > 0 {
-		ch.editTestJSON()
+		ch.editTests()
 	}
 	return nil
 }
@@ -91,21 +86,22 @@ func splitOutput(fields []string) (input, output []string) {
 	return input, output
 }
 
-func (ch *changer) newFieldEdit(t *types.Named, prefix string, specs, renames, removes []string) (*fieldEdit, error) {
+func newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
 	if len(specs)+len(renames)+len(removes) == 0 {
 		return nil, nil
 	}
 	edit := &fieldEdit{
-		t: t, code: gen.StructCode{Prefix: prefix, Logged: ch.c.Feature != ""}, rename: map[string]string{}, remove: removes,
-		removed: map[token.Pos]bool{}, pointers: map[token.Pos]pointerEdit{}, missing: map[token.Pos]gen.Field{}, retyped: map[token.Pos]gen.Field{}, enums: map[token.Pos]string{},
+		t: t, renames: renames, rename: map[string]string{}, remove: removes,
+		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
 	}
-	fields, err := gen.ParseFields(specs)
-	if err != nil {
+	var err error
+	if edit.set, err = gen.ParseFields(specs); err != nil {
 		return nil, err
 	}
-	for i, f := range fields {
-		head, _, _ := strings.Cut(specs[i], `"`)
-		edit.set = append(edit.set, fieldSpec{f, !strings.Contains(strings.TrimRight(head, " :"), ":")})
+	for i := range specs {
+		if head, _, _ := strings.Cut(specs[i], `"`); !strings.Contains(strings.TrimRight(head, " :"), ":") {
+			edit.set[i].Type = gen.FieldType{} // only the description changes
+		}
 	}
 	for _, text := range renames {
 		old, name, ok := strings.Cut(text, "=")
@@ -124,29 +120,26 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		oldNames[name] = old
 	}
 	added := ""
-	for _, spec := range edit.set {
-		old, isRenamed := oldNames[spec.Name]
-		if !isRenamed {
-			old = spec.Name
-		}
+	for _, f := range edit.set {
+		old := cmp.Or(oldNames[f.Name], f.Name)
 		v := jsonField(edit.t, old)
-		if v == nil && isRenamed {
-			return fmt.Errorf("rename %s=%s: %s has no such field", old, spec.Name, edit.t.Obj().Name())
-		}
-		if v == nil {
-			line, err := ch.newField(edit, spec.Field)
+		switch {
+		case v != nil:
+			if err := ch.replaceField(edit, f, v, old); err != nil {
+				return err
+			}
+		case old != f.Name:
+			return fmt.Errorf("rename %s=%s: %s has no such field", old, f.Name, edit.t.Obj().Name())
+		default:
+			line, err := ch.newField(edit, f)
 			if err != nil {
 				return err
 			}
 			added += line + "\n"
-			continue
-		}
-		if err := ch.replaceField(edit, spec, v, old); err != nil {
-			return err
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(edit.rename)) {
-		if slices.ContainsFunc(edit.set, func(spec fieldSpec) bool { return spec.Name == edit.rename[old] }) {
+		if slices.ContainsFunc(edit.set, func(f gen.Field) bool { return f.Name == edit.rename[old] }) {
 			continue
 		}
 		if err := ch.renameField(edit.t, old, edit.rename[old]); err != nil {
@@ -156,30 +149,29 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 	for _, name := range edit.remove {
 		v := jsonField(edit.t, name)
 		if v == nil {
-			return fmt.Errorf("remove %s: %s has no such field; it has %s", name, edit.t.Obj().Name(), ch.fieldNames(edit.t))
+			return fmt.Errorf("remove %s: %s has no such field; it has %s", name, edit.t.Obj().Name(), fieldNames(edit.t))
 		}
 		if err := ch.removeField(v); err != nil {
 			return err
 		}
 		edit.removed[v.Pos()] = true
-		ch.dropEnum(v)
 	}
-	if added != "" {
-		file := fileAt(ch.view, edit.t.Obj().Pos())
-		spec := enclosing[*ast.TypeSpec](file, edit.t.Obj().Pos())
-		structure, ok := spec.Type.(*ast.StructType)
-		if !ok {
-			return fmt.Errorf("%s is not declared as a struct; edit it in %s", edit.t.Obj().Name(), file.Path)
-		}
-		if before := file.Text[:ch.offset(structure.Fields.Closing)]; !bytes.HasSuffix(bytes.TrimRight(before, " \t"), []byte("\n")) {
-			added = "\n" + added
-		}
-		ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, added)
+	if added == "" {
+		return nil
 	}
+	file := fileAt(ch.view, edit.t.Obj().Pos())
+	structure, ok := enclosing[*ast.TypeSpec](file, edit.t.Obj().Pos()).Type.(*ast.StructType)
+	if !ok {
+		return fmt.Errorf("%s is not declared as a struct; edit it in %s", edit.t.Obj().Name(), file.Path)
+	}
+	if before := file.Text[:ch.offset(structure.Fields.Closing)]; !bytes.HasSuffix(bytes.TrimRight(before, " \t"), []byte("\n")) {
+		added = "\n" + added
+	}
+	ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, added)
 	return nil
 }
 
-func (ch *changer) fieldNames(t *types.Named) string {
+func fieldNames(t *types.Named) string {
 	var names []string
 	for _, f := range derive.JSONFields(t.Underlying().(*types.Struct), false) {
 		names = append(names, f.Key)
@@ -189,105 +181,64 @@ func (ch *changer) fieldNames(t *types.Named) string {
 
 // newField returns the declaration of a new field.
 func (ch *changer) newField(edit *fieldEdit, f gen.Field) (string, error) {
+	f.Type.Kind = cmp.Or(f.Type.Kind, gen.KindString)
 	typ, err := ch.typeText(edit, f, nil)
-	if err != nil {
-		return "", err
-	}
 	edit.added = append(edit.added, f)
 	if !f.Optional {
-		edit.required = append(edit.required, f)
+		edit.required = append(edit.required, typedField{f, typ})
 	}
-	return fmt.Sprintf("%s %s `%s` // %s", f.Go, typ, edit.code.Tag(f), f.Comment()), nil
+	return fmt.Sprintf("%s %s `%s` // %s", f.Go, typ, edit.code.Tag(f), f.Comment()), err
 }
 
-// replaceField plans the new declaration of a field, with its old description if it gets none.
-func (ch *changer) replaceField(edit *fieldEdit, spec fieldSpec, v *types.Var, old string) error {
+// replaceField plans the new declaration of a field with the JSON name old.
+func (ch *changer) replaceField(edit *fieldEdit, f gen.Field, v *types.Var, old string) error {
 	file, field, err := ch.declaration(v)
 	if err != nil {
 		return err
 	}
-	f := spec.Field
-	renamed := old != f.Name
-	comment := commentOf(field)
-	isGenerated := comment == "" || comment == (gen.Field{Name: old}).Comment()
-	if f.Description == "" && (!isGenerated || !renamed && comment != "") {
-		f.Description = comment
-	}
-	name := v.Name()
-	if renamed {
-		ch.rename(v, f.Go)
-		name = f.Go
-	}
-	oldType := string(file.Text[ch.offset(field.Type.Pos()):ch.offset(field.Type.End())])
-	if enum := ch.enumOf(v); enum != nil && ch.nameOf(enum) != enum.Name() {
-		oldType = strings.Replace(oldType, enum.Name(), ch.nameOf(enum), 1)
+	if f.Name == old {
+		f.Go = v.Name()
 	}
 	tag, _ := unquote(field.Tag)
-	typ := oldType
+	if f.Type.Kind == "" {
+		if f.Description == "" && f.Name == old {
+			return fmt.Errorf("field %s: nothing to change; write its type, or a description in double quotes", f.Name)
+		}
+		tag = replaceTag(renamedTag(tag, f.Name), "schema", strings.Join(settings(tag, "description"), ","))
+		ch.editField(file, field, v, f, "", tag)
+		return nil
+	}
+	oldType := string(file.Text[ch.offset(field.Type.Pos()):ch.offset(field.Type.End())])
+	if enum := ch.enumOf(v); enum != nil {
+		oldType = strings.Replace(oldType, enum.Name(), ch.nameOf(enum), 1)
+	}
+	typ, err := ch.typeText(edit, f, v)
+	if err != nil {
+		return err
+	}
+	dropped := []string{"min", "max", "description"}
+	if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
+		dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
+		edit.retyped[v.Pos()] = typedField{f, typ}
+	}
+	kept := settings(tag, dropped...)
+	wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")
+	hasDefault := slices.ContainsFunc(kept, func(s string) bool { return strings.HasPrefix(s, "default=") })
+	if wasOptional && !f.Optional && !hasDefault {
+		edit.required = append(edit.required, typedField{f, typ})
+	}
+	code := reflect.StructTag(edit.code.Tag(f, kept...))
+	tag = replaceTag(replaceTag(tag, "json", code.Get("json")), "schema", code.Get("schema"))
 	switch {
-	case spec.keepsType && spec.Description == "" && !renamed:
-		return fmt.Errorf("field %s: nothing to change; write its type, or a description in double quotes", f.Name)
-	case spec.keepsType:
-		_, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-		tag = replaceTag(tag, "json", strings.TrimSuffix(f.Name+","+options, ","))
-		tag = replaceTag(tag, "schema", strings.Join(settings(tag, "description"), ","))
-	default:
-		if typ, err = ch.typeText(edit, f, v); err != nil {
-			return err
-		}
-		dropped := []string{"min", "max", "description"}
-		if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
-			dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
-			edit.retyped[v.Pos()] = f
-			if f.Type.Kind == gen.KindEnum {
-				edit.enums[v.Pos()] = strings.TrimPrefix(typ, "*")
-			}
-		}
-		kept := settings(tag, dropped...)
-		wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")
-		code := reflect.StructTag(edit.code.Tag(f, kept...))
-		tag = replaceTag(replaceTag(tag, "json", code.Get("json")), "schema", code.Get("schema"))
-		hasDefault := slices.ContainsFunc(kept, func(s string) bool { return strings.HasPrefix(s, "default=") })
-		if wasOptional && !f.Optional && !hasDefault {
-			edit.required = append(edit.required, f)
-			edit.missing[v.Pos()] = f
-		}
-		ch.notePointer(edit, v, oldType, typ)
-		if typ != oldType {
-			ch.noteRemoved(file, field.Type)
-		}
+	case typ == oldType:
+		typ = ""
+	case typ == "*"+oldType:
+		edit.wrapped[v.Pos()] = oldType
+	case oldType == "*"+typ:
+		edit.unwrapped[v.Pos()] = true
 	}
-	_, end := fieldExtent(field)
-	line := name + " " + typ
-	if tag != "" {
-		line += " `" + tag + "`"
-	}
-	if field.Doc == nil || f.Description != comment {
-		line += " // " + f.Comment()
-	}
-	start := field.Pos()
-	if field.Doc != nil && f.Description != comment {
-		start = field.Doc.Pos()
-	}
-	ch.replace(file, start, end, line)
+	ch.editField(file, field, v, f, typ, tag)
 	return nil
-}
-
-// nameOf returns the name of a declaration after the rewrite.
-func (r *rewrite) nameOf(object types.Object) string {
-	return cmp.Or(r.renamed[object.Pos()], object.Name())
-}
-
-func (r *rewrite) offset(pos token.Pos) int { return r.view.Fset().File(pos).Offset(pos) }
-
-// commentOf returns the description of a field: its doc comment, or else its line comment.
-func commentOf(field *ast.Field) string {
-	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
-		if text := strings.Join(strings.Fields(group.Text()), " "); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // settings returns the settings of the tag schema, except those with the given names.
@@ -301,50 +252,119 @@ func settings(tag string, except ...string) (kept []string) {
 	return kept
 }
 
-// replaceTag sets one key of a struct tag. An empty value removes the key.
-func replaceTag(tag, key, value string) string {
-	pair := ""
-	if value != "" {
-		pair = key + ":" + strconv.Quote(value)
+// typeText returns the Go type of a field. An enum keeps the type that the field has, with new constants,
+// or shares a type of the package with the same values, or gets a new type.
+func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (string, error) {
+	enum, isEnum := f.Type.Enum()
+	if !isEnum {
+		return edit.code.Type(f), nil
 	}
-	old, isSet := reflect.StructTag(tag).Lookup(key)
-	if found := key + ":" + strconv.Quote(old); isSet && strings.Contains(tag, found) {
-		return strings.TrimSpace(strings.ReplaceAll(strings.Replace(tag, found, pair, 1), "  ", " "))
-	}
-	if key == "json" {
-		return strings.TrimSpace(pair + " " + tag)
-	}
-	return strings.TrimSpace(tag + " " + pair)
-}
-
-// notePointer notes that composite literals must take the address of a value, or no longer do.
-func (ch *changer) notePointer(edit *fieldEdit, v *types.Var, oldType, typ string) {
-	switch {
-	case typ == "*"+oldType:
-		convert := oldType
-		if slices.Contains([]string{"string", "bool", "int", "time.Time"}, oldType) {
-			convert = ""
+	standard := edit.code.Prefix + f.Go
+	name := standard
+	home := edit.t.Obj().Pkg()
+	if kept := ch.enumOf(old); kept != nil {
+		if name = ch.nameOf(kept); kept.Pkg().Path() != home.Path() {
+			return "", fmt.Errorf("field %s: its enum %s is declared in package %s; edit it there", f.Name, name, kept.Pkg().Name())
 		}
-		edit.pointers[v.Pos()] = pointerEdit{wrap: true, typ: convert}
-	case oldType == "*"+typ:
-		edit.pointers[v.Pos()] = pointerEdit{}
+		if err := ch.setValues(kept, enum.Values); err != nil {
+			return "", err
+		}
+	} else if shared := ch.sharedEnum(home, f, enum.Values); shared != "" {
+		name = shared
+	} else if home.Scope().Lookup(name) != nil {
+		return "", fmt.Errorf("field %s: its enum needs the Go name %s, which the package already declares; rename the field", f.Name, name)
+	} else {
+		text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", name, f.Name)
+		for _, value := range enum.Values {
+			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
+		}
+		ch.appends[fileAt(ch.view, edit.t.Obj().Pos()).Path] += text + ")\n"
 	}
+	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
 
-// fieldFiles returns the files in which fields change.
-func (ch *changer) fieldFiles() (files []string) {
-	for _, edit := range ch.fieldEdits() {
-		files = append(files, fileAt(ch.view, edit.t.Obj().Pos()).Path)
+// enumOf returns the named string type of the project that a field has or contains, or nil.
+func (ch *changer) enumOf(v *types.Var) *types.TypeName {
+	if v == nil {
+		return nil
 	}
-	return slices.DeleteFunc(files, func(file string) bool { return len(ch.edits[file]) == 0 })
+	t := types.Unalias(v.Type())
+	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
+		t = types.Unalias(container.Elem())
+	}
+	named, ok := t.(*types.Named)
+	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+		return nil
+	}
+	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+		return nil
+	}
+	return named.Obj()
 }
 
-// addedFields returns the names of new fields.
-func (ch *changer) addedFields() (names []string) {
-	for _, edit := range ch.fieldEdits() {
-		for _, f := range edit.added {
-			names = append(names, ch.nameOf(edit.t.Obj())+"."+f.Go)
+// constantsOf returns the constants of a type by their values.
+func constantsOf(name *types.TypeName) map[string]*types.Const {
+	found := map[string]*types.Const{}
+	for _, other := range name.Pkg().Scope().Names() {
+		c, ok := name.Pkg().Scope().Lookup(other).(*types.Const)
+		if ok && types.Identical(c.Type(), name.Type()) && c.Val().Kind() == constant.String {
+			found[constant.StringVal(c.Val())] = c
 		}
 	}
-	return names
+	return found
+}
+
+// sharedEnum returns the type of the package with the same values whose name ends with that of the field,
+// or "".
+func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.EnumValue) string {
+	for _, other := range pkg.Scope().Names() {
+		name, ok := pkg.Scope().Lookup(other).(*types.TypeName)
+		if !ok || !strings.HasSuffix(other, f.Go) {
+			continue
+		}
+		known := constantsOf(name)
+		if len(known) == len(values) && !slices.ContainsFunc(values, func(v gen.EnumValue) bool { return known[v.Text] == nil }) {
+			return other
+		}
+	}
+	return ""
+}
+
+// setValues plans the constants of an enum: it adds and removes values.
+func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error {
+	known := constantsOf(name)
+	var last *ast.ValueSpec
+	for value, c := range known {
+		file := fileAt(ch.view, c.Pos())
+		spec := enclosing[*ast.ValueSpec](file, c.Pos())
+		if last == nil || spec.Pos() > last.Pos() {
+			last = spec
+		}
+		if slices.ContainsFunc(values, func(v gen.EnumValue) bool { return v.Text == value }) {
+			continue
+		}
+		if len(spec.Names) > 1 {
+			return fmt.Errorf("the constant %s is declared together with others; declare it on its own line", c.Name())
+		}
+		ch.replace(file, spec.Pos(), specEnd(spec), "")
+	}
+	added := ""
+	for _, value := range values {
+		if known[value.Text] == nil {
+			added += fmt.Sprintf("\n%s%s %s = %q", ch.nameOf(name), value.Go, ch.nameOf(name), value.Text)
+		}
+	}
+	if last == nil {
+		return fmt.Errorf("the enum %s has no constants; add them by hand", name.Name())
+	}
+	ch.replace(fileAt(ch.view, last.Pos()), specEnd(last), specEnd(last), added)
+	return nil
+}
+
+// specEnd returns the end of a constant with its comment.
+func specEnd(spec *ast.ValueSpec) token.Pos {
+	if spec.Comment != nil {
+		return spec.Comment.End()
+	}
+	return spec.End()
 }

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -78,25 +80,25 @@ func (ch *changer) renameDeclarations() error {
 			}
 		}
 	}
-	for _, inspected := range ch.inspect(dir) {
-		defined := slices.SortedFunc(maps.Keys(inspected.Info.Defs), func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
-		for _, ident := range defined {
-			file, object := fileAt(ch.view, ident.Pos()), inspected.Info.Defs[ident]
-			if object == nil || object.Parent() == nil || object.Parent() != object.Pkg().Scope() || file.IsDerived() || !ch.owns(file) {
+	for _, inspected := range ch.packages() {
+		for ident, object := range inspected.Info.Defs {
+			file := fileAt(ch.view, ident.Pos())
+			isDeclaration := object != nil && object.Parent() != nil && object.Parent() == object.Pkg().Scope()
+			if !isDeclaration || file.IsDerived() || !ch.owns(file) {
 				continue
 			}
-			prefix := map[bool]string{true: "Test"}[file.IsTest()]
-			if ch.c.Kind == derive.Worker && ident.Name == "New"+ch.oldGo {
+			prefix := ""
+			switch {
+			case file.IsTest():
+				prefix = "Test"
+			case ch.c.Kind == derive.Worker && ident.Name == "New"+ch.oldGo:
 				prefix = "New"
 			}
-			rest, ok := strings.CutPrefix(ident.Name, prefix+ch.oldGo)
-			if !ok || !startsWithWord(ident.Name, prefix+ch.oldGo) || slices.ContainsFunc(others, func(other string) bool { return startsWithWord(ident.Name, prefix+other) }) {
+			isOther := func(other string) bool { return startsWithWord(ident.Name, prefix+other) }
+			if !startsWithWord(ident.Name, prefix+ch.oldGo) || slices.ContainsFunc(others, isOther) {
 				continue
 			}
-			if ch.renamed[object.Pos()] != "" { // seen in the package and in its tests
-				continue
-			}
-			name := prefix + ch.newGo + rest
+			name := prefix + ch.newGo + strings.TrimPrefix(ident.Name, prefix+ch.oldGo)
 			if file := taken[name]; file != "" {
 				return fmt.Errorf("rename %s to %s: %s already declares it; choose another name, or rename or destroy that first", object.Name(), name, file)
 			}
@@ -104,6 +106,12 @@ func (ch *changer) renameDeclarations() error {
 		}
 	}
 	return nil
+}
+
+// rename plans a new name for a declaration, its uses and its mentions in comments.
+func (ch *changer) rename(object types.Object, name string) {
+	ch.renamed[object.Pos()] = name
+	ch.newNames[object.Name()] = name
 }
 
 // startsWithWord reports whether an identifier starts with the words of another.
@@ -123,38 +131,23 @@ func (ch *changer) isComponent(name string) bool {
 // owns reports whether declarations in a file that start with the component's name belong to it: in its
 // file and test, and in those of its older versions.
 func (ch *changer) owns(file *typecheck.File) bool {
-	if file.Path == ch.c.File || file.Path == testPath(ch.c.File) {
-		return true
-	}
-	isOlder := func(file *typecheck.File) bool {
-		return file != nil && slices.ContainsFunc(file.Names(), func(name string) bool {
-			return regexp.MustCompile(`^` + ch.oldGo + `V[0-9]+$`).MatchString(name)
-		})
-	}
-	return ch.c.Kind == derive.Command && (isOlder(file) || file.IsTest() && isOlder(ch.view.File(strings.TrimSuffix(file.Path, "_test.go")+".go")))
+	source := ch.view.File(strings.TrimSuffix(strings.TrimSuffix(file.Path, ".go"), "_test") + ".go")
+	return source != nil && source.Dir() == path.Dir(ch.c.File) &&
+		(source.Path == ch.c.File || slices.ContainsFunc(source.Names(), ch.isOlder))
 }
 
 // renameTriggers renames the methods of workers that are named after a command: OnCreate, or OnPostsCreate
 // in another feature.
 func (ch *changer) renameTriggers() {
-	if ch.c.Kind != derive.Command {
-		return
-	}
-	feature := gen.Capitalize(ch.c.Feature)
-	if name, err := gen.ParseName(ch.c.Feature); err == nil {
-		feature = name.Go()
-	}
-	for inspected := range ch.packages() {
+	for _, inspected := range ch.packages() {
 		for _, object := range inspected.Info.Defs {
 			method, ok := object.(*types.Func)
 			if !ok || method.Signature().Recv() == nil || method.Signature().Params().Len() != 3 {
 				continue
 			}
 			named, ok := types.Unalias(method.Signature().Params().At(1).Type()).(*types.Named)
-			if !ok || named.Obj().Pos() != ch.object.Pos() {
-				continue
-			}
-			if prefix := strings.TrimSuffix(method.Name(), ch.oldGo); prefix == "On" || prefix == "On"+feature {
+			prefix, isNamed := strings.CutSuffix(method.Name(), ch.oldGo)
+			if ok && isNamed && named.Obj().Pos() == ch.object.Pos() && strings.HasPrefix(prefix, "On") {
 				ch.rename(method, prefix+ch.newGo)
 			}
 		}
@@ -164,24 +157,17 @@ func (ch *changer) renameTriggers() {
 // moveFiles plans new paths for the files that are named after the component, and for those of its older
 // versions.
 func (ch *changer) moveFiles(name gen.Name) {
+	isHere := func(other derive.Component) bool { return other.File == ch.c.File }
+	was, err := gen.ParseName(gen.WireName(ch.oldGo))
+	if err != nil || slices.ContainsFunc(ch.others, isHere) {
+		return
+	}
 	dir, kind := path.Dir(ch.c.File), string(ch.c.Kind)
-	sharesFile := slices.ContainsFunc(ch.others, func(other derive.Component) bool { return other.File == ch.c.File })
-	move := func(old, target string) {
-		for _, pair := range [][2]string{{old, target}, {testPath(old), testPath(target)}} {
-			if ch.view.File(pair[0]) != nil {
-				ch.moves[pair[0]] = pair[1]
-			}
-		}
-	}
-	if was, err := gen.ParseName(gen.WireName(ch.oldGo)); err == nil && !sharesFile && path.Base(ch.c.File) == was.File(kind) {
-		move(ch.c.File, path.Join(dir, name.File(kind)))
-	}
-	for n := 1; n < ch.c.Version() && ch.c.Kind == derive.Command; n++ {
-		version := fmt.Sprintf("V%d", n)
-		was, err := gen.ParseName(gen.WireName(ch.oldGo + version))
-		now, err2 := gen.ParseName(gen.WireName(ch.newGo + version))
-		if err == nil && err2 == nil {
-			move(path.Join(dir, was.File(kind)), path.Join(dir, now.File(kind)))
+	stem, newStem := strings.TrimSuffix(was.File(kind), ".go"), strings.TrimSuffix(name.File(kind), ".go")
+	for _, file := range ch.view.Files(dir) {
+		rest, ok := strings.CutPrefix(path.Base(file.Path), stem)
+		if ok && strings.ContainsRune("._", rune(rest[0])) && ch.owns(file) {
+			ch.moves[file.Path] = path.Join(dir, newStem+rest)
 		}
 	}
 }
@@ -196,11 +182,10 @@ func (ch *changer) planDoc() {
 	var text, directives []string
 	if doc != nil {
 		for _, comment := range doc.List {
-			switch {
-			case strings.HasPrefix(comment.Text, "//") && len(comment.Text) > 2 && comment.Text[2] != ' ' && comment.Text[2] != '\t':
+			if _, ok := ast.ParseDirective(comment.Pos(), comment.Text); ok {
 				directives = append(directives, comment.Text)
-			default:
-				text = append(text, ch.renamedWords(comment.Text, true))
+			} else {
+				text = append(text, ch.renamedWords(comment.Text))
 			}
 		}
 	}
@@ -230,35 +215,124 @@ func (ch *changer) planDoc() {
 // renamedDirectives returns directives after a rename: the name that clients see, aliases, and the names
 // under which events and positions are stored.
 func (ch *changer) renamedDirectives(directives []string) []string {
-	set := func(name, value string) {
-		directives = slices.DeleteFunc(directives, func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") })
-		if value != "" {
+	set := func(name, value, standard string) {
+		isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
+		directives = slices.DeleteFunc(directives, isOld)
+		if value != standard {
 			directives = append(directives, "//petrock:"+name+" "+value)
 		}
 	}
-	unless := func(value, standard string) string {
-		if value == standard {
-			return ""
-		}
-		return value
-	}
+	prefix, wire := ch.c.Feature+"/", gen.WireName(ch.newGo)
 	switch ch.c.Kind {
 	case derive.Worker:
-		set("name", unless(strings.TrimPrefix(ch.c.Name, ch.c.Feature+"/"), gen.WireName(ch.newGo)))
-	case derive.Command:
-		set("event", unless(strings.TrimPrefix(ch.c.EventType, ch.c.Feature+"/"), gen.WireName(ch.newGo)))
-		set("name", unless(ch.newWire, ch.c.Feature+"_"+gen.WireName(ch.newGo)))
-	case derive.Query:
-		set("name", unless(ch.newWire, ch.c.Feature+"_"+gen.WireName(ch.newGo)))
+		set("name", strings.TrimPrefix(ch.c.Name, prefix), wire)
+	case derive.Command, derive.Query:
+		if ch.c.Kind == derive.Command {
+			set("event", strings.TrimPrefix(ch.c.EventType, prefix), wire)
+		}
+		set("name", ch.newWire, ch.c.Feature+"_"+wire)
 	default:
-		set("name", unless(ch.newWire, gen.WireName(ch.newGo)))
+		set("name", ch.newWire, wire)
 	}
 	if ch.c.IsTool() {
 		aliases := slices.Clone(ch.c.Aliases)
 		if ch.in.Alias {
 			aliases = append(aliases, ch.c.Name)
 		}
-		set("alias", strings.Join(slices.DeleteFunc(aliases, func(alias string) bool { return alias == ch.newWire }), " "))
+		aliases = slices.DeleteFunc(aliases, func(alias string) bool { return alias == ch.newWire })
+		set("alias", strings.Join(aliases, " "), "")
 	}
 	return directives
+}
+
+// renamedWords returns a comment with the new names of renamed declarations, and of the component in phrases
+// that generators write. A name of one word at the start of a sentence may be prose, except in the first.
+func (ch *changer) renamedWords(comment string) string {
+	for old, name := range ch.newNames {
+		pattern := `(^//\s*|[a-z,(]\s)` + old + `\b`
+		if regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`).MatchString(old) {
+			pattern = `(\b)` + old + `\b`
+		}
+		comment = regexp.MustCompile(pattern).ReplaceAllString(comment, "${1}"+name)
+	}
+	return ch.renamedPhrases(comment)
+}
+
+// renamedPhrases replaces the component's name in texts that generators write. There it is posts/create in a
+// feature, else the name that clients see.
+func (ch *changer) renamedPhrases(text string) string {
+	names := [][2]string{{ch.c.Name, ch.newWire}}
+	if ch.c.Feature != "" && ch.c.Kind != derive.Worker {
+		prefix := ch.c.Feature + "/"
+		names = append(names, [2]string{prefix + gen.WireName(ch.oldGo), prefix + gen.WireName(ch.newGo)})
+	}
+	var pairs []string
+	for _, name := range names {
+		for _, phrase := range []string{
+			"put of %s.", "arguments of %s.", "URI of %s.", "%s is not written yet", "Call %s with client",
+			string(ch.c.Kind) + " %s is not listed", "called for each %s,",
+		} {
+			pairs = append(pairs, strings.Replace(phrase, "%s", name[0], 1), strings.Replace(phrase, "%s", name[1], 1))
+		}
+	}
+	for _, old := range slices.Sorted(maps.Keys(ch.moves)) {
+		pairs = append(pairs, "write it in "+old, "write it in "+ch.moves[old])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// renameTexts replaces the component's name in comments and string literals.
+func (ch *changer) renameTexts() {
+	if ch.newGo == ch.oldGo && ch.newWire == ch.c.Name {
+		return
+	}
+	for _, file := range ch.view.All() {
+		if file.IsDerived() || isPetrockPath(file.Path) {
+			continue
+		}
+		isHere := func(pos token.Pos) bool { return fileAt(ch.view, pos) == file }
+		ours := ch.owns(file) || slices.ContainsFunc(slices.Collect(maps.Keys(ch.renamed)), isHere)
+		for _, group := range file.Syntax.Comments {
+			for _, comment := range group.List {
+				ch.renameComment(file, comment, ours)
+			}
+		}
+		for literal := range nodesOf[*ast.BasicLit](file.Syntax) {
+			ch.renameLiteral(file, literal, ours)
+		}
+	}
+}
+
+// renameComment replaces the component's name in a comment.
+func (ch *changer) renameComment(file *typecheck.File, comment *ast.Comment, ours bool) {
+	renamed := comment.Text
+	if completed, ok := strings.CutPrefix(comment.Text, "//petrock:completes "); ok {
+		if strings.TrimSpace(completed) == ch.c.Name {
+			renamed = "//petrock:completes " + ch.newWire
+		}
+	} else if ours {
+		renamed = ch.renamedWords(comment.Text)
+	}
+	if renamed != comment.Text && !ch.isPlanned(file, comment.Pos()) {
+		ch.replace(file, comment.Pos(), comment.End(), renamed)
+	}
+}
+
+// renameLiteral replaces the component's name in a string literal. A name of one word may mean something else:
+// it is only replaced in the component's test, and noted elsewhere.
+func (ch *changer) renameLiteral(file *typecheck.File, literal *ast.BasicLit, ours bool) {
+	text, ok := unquote(literal)
+	if !ok || ch.isPlanned(file, literal.Pos()) {
+		return
+	}
+	switch renamed := ch.renamedPhrases(literal.Value); {
+	case text != ch.c.Name && ours && renamed != literal.Value:
+		ch.replace(file, literal.Pos(), literal.End(), renamed)
+	case text != ch.c.Name || ch.newWire == ch.c.Name:
+	case strings.Contains(text, "_") || file.IsTest() && ch.owns(file):
+		ch.replace(file, literal.Pos(), literal.End(), strings.Replace(literal.Value, ch.c.Name, ch.newWire, 1))
+	case ch.c.Kind != derive.Worker:
+		at := ch.view.Fset().PositionFor(literal.Pos(), false)
+		ch.plan.next = append(ch.plan.next, fmt.Sprintf("%s:%d has the text %s; change it if it means the %s.", cmp.Or(ch.moves[file.Path], file.Path), at.Line, literal.Value, ch.c.Kind))
+	}
 }

@@ -2,149 +2,255 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// editLiterals plans the changes to composite literals of a struct: it removes removed fields, converts
-// values of fields that become pointers or stop to be, and in tests adds samples of required fields.
+// editLiterals plans the changes to composite literals: it removes removed fields, and converts values of fields
+// that become pointers or stop to be. In tests, input fields that are required now or have another type get
+// samples.
 func (ch *changer) editLiterals(edit *fieldEdit) {
-	for inspected := range ch.packages() {
+	for _, inspected := range ch.packages() {
 		for _, file := range inspected.Files {
 			for literal := range nodesOf[*ast.CompositeLit](file.Syntax) {
-				if named := ch.structOf(inspected.Info.TypeOf(literal)); named != nil && !file.IsDerived() {
-					ch.editLiteral(edit, file, literal, inspected.Info, named.Obj().Pos() == edit.t.Obj().Pos())
+				if ch.structOf(inspected.Info.TypeOf(literal)) != nil && !file.IsDerived() {
+					ch.editLiteral(edit, file, literal, inspected.Info)
 				}
 			}
 		}
 	}
 }
 
-func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *ast.CompositeLit, info *types.Info, isTarget bool) {
-	set := map[string]bool{} // JSON names of the required fields that it sets
-	keyed := true
+func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *ast.CompositeLit, info *types.Info) {
+	set := map[string]bool{} // fields, by their new names in Go
 	for _, element := range literal.Elts {
 		pair, ok := element.(*ast.KeyValueExpr)
 		if !ok {
-			keyed = false
+			return // without keys, it sets all fields
+		}
+		key, _ := pair.Key.(*ast.Ident)
+		if info.Uses[key] == nil {
 			continue
 		}
-		key, ok := pair.Key.(*ast.Ident)
-		if !ok || info.Uses[key] == nil {
-			continue
-		}
-		pos := origin(info.Uses[key]).Pos()
-		set[edit.missing[pos].Name] = true
-		switch conversion, isPointer := edit.pointers[pos]; {
-		case edit.removed[pos]:
-			ch.removeElement(file, pair)
-		case edit.isInput && edit.retyped[pos].Name != "":
-			ch.retype(file, pair.Value, edit.retyped[pos], qualified(literal, edit.enums[pos]))
-		case isPointer && conversion.wrap:
-			open, shut := "new(", ")"
-			if conversion.typ != "" {
-				open, shut = "new("+qualified(literal, conversion.typ)+"(", "))"
-			}
+		set[ch.nameOf(info.Uses[key])] = true
+		at := origin(info.Uses[key]).Pos()
+		typ, isWrapped := edit.wrapped[at]
+		retyped, isRetyped := edit.retyped[at]
+		call, isCall := pair.Value.(*ast.CallExpr)
+		switch {
+		case isWrapped:
+			open, shut := pointerTo(qualified(literal, typ))
 			ch.replace(file, pair.Value.Pos(), pair.Value.Pos(), open)
 			ch.replace(file, pair.Value.End(), pair.Value.End(), shut)
-		case isPointer:
-			if call, ok := pair.Value.(*ast.CallExpr); ok && len(call.Args) == 1 && types.ExprString(call.Fun) == "new" {
-				ch.replace(file, call.Pos(), call.Args[0].Pos(), "")
-				ch.replace(file, call.Args[0].End(), call.End(), "")
-			}
+		case ch.isInOlder(file, literal.Pos()): // a new version makes it a literal of the recorded type
+		case edit.removed[at]:
+			ch.removeElement(file, pair)
+		case edit.unwrapped[at] && isCall && len(call.Args) == 1 && types.ExprString(call.Fun) == "new":
+			ch.replace(file, call.Pos(), call.Args[0].Pos(), "")
+			ch.replace(file, call.Args[0].End(), call.End(), "")
+		case isRetyped && edit == ch.inputEdit && file.IsTest():
+			retyped.typ = qualified(literal, retyped.typ)
+			ch.retype(file, pair, retyped)
 		}
 	}
-	if !isTarget || !edit.isInput || !keyed && len(literal.Elts) > 0 {
+	if edit != ch.inputEdit || ch.structOf(info.TypeOf(literal)).Obj().Pos() != edit.t.Obj().Pos() {
 		return
 	}
 	for _, f := range edit.required {
-		if set[f.Name] {
-			continue
-		}
-		at := ch.view.Fset().PositionFor(literal.Pos(), false)
-		value, ok := ch.sampleCode(f)
-		switch {
-		case !file.IsTest() && ch.owns(file) && file.Path != ch.c.File: // an older version
+		f.typ = qualified(literal, f.typ)
+		value := f.code(ch.sample(f.Field))
+		switch at := ch.view.Fset().PositionFor(literal.Pos(), false); {
+		case set[f.Go] || ch.isInOlder(file, literal.Pos()):
 		case !file.IsTest():
 			ch.plan.next = append(ch.plan.next, fmt.Sprintf("Set the required field %s in %s:%d.", f.Go, at.Filename, at.Line))
-		case !ok:
-		case len(literal.Elts) == 0:
-			ch.replace(file, literal.Rbrace, literal.Rbrace, f.Go+": "+value+",")
-		default:
-			end := literal.Elts[len(literal.Elts)-1].End()
-			ch.replace(file, end, end, ", "+f.Go+": "+value)
+		case value != "":
+			ch.addElement(file, literal, f.Go+": "+value)
 		}
 	}
-}
-
-// retype plans a value of the new type for a field, in tests. Other code is for the caller to change. named is
-// the type if it is an enum.
-func (ch *changer) retype(file *typecheck.File, value ast.Expr, f gen.Field, named string) {
-	sample, ok := ch.sampleCode(f)
-	if !ok || !file.IsTest() {
-		return
-	}
-	switch {
-	case f.Optional && named != "":
-		sample = "new(" + named + "(" + sample + "))"
-	case f.Optional:
-		sample = "new(" + sample + ")"
-	}
-	ch.replace(file, value.Pos(), value.End(), sample)
-	ch.noteRemoved(file, value)
 }
 
 // qualified returns a type of the package of a literal's type, as the literal's file names it.
 func qualified(literal *ast.CompositeLit, name string) string {
-	if name == "" {
-		return ""
-	}
-	if selector, ok := literal.Type.(*ast.SelectorExpr); ok && types.Universe.Lookup(name) == nil && !strings.Contains(name, ".") {
-		return types.ExprString(selector.X) + "." + name
+	selector, ok := literal.Type.(*ast.SelectorExpr)
+	at := strings.LastIndexAny(name, "*]") + 1 // of the element of a pointer, list or map
+	if ok && types.Universe.Lookup(name[at:]) == nil && !strings.Contains(name, ".") {
+		return name[:at] + types.ExprString(selector.X) + "." + name[at:]
 	}
 	return name
 }
 
-// sampleCode returns a valid value of a field as Go code: its value in stored events, or else a sample. It
-// returns false for types whose zero value is valid.
-func (ch *changer) sampleCode(f gen.Field) (string, bool) {
-	value := fmt.Sprint(f.Sample())
+// pointerTo returns the code around a value of a type that makes it a pointer.
+func pointerTo(typ string) (open, shut string) {
+	if slices.Contains([]string{"string", "bool", "int", "time.Time"}, typ) {
+		return "new(", ")"
+	}
+	return "new(" + typ + "(", "))"
+}
+
+// retype plans a value of the new type for an element of a struct or map literal. Without one, it removes the
+// element.
+func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typedField) {
+	start, end := element.Value.Pos(), element.Value.End()
+	old := file.Text[ch.offset(start):ch.offset(end)]
+	if value := f.code(ch.converted(f.Field, old)); value != "" {
+		ch.replace(file, start, end, value)
+	} else {
+		ch.removeElement(file, element)
+	}
+}
+
+// converted returns a value of a field that has another type now, as JSON: the old value if it is valid, else a
+// sample.
+func (ch *changer) converted(f gen.Field, old []byte) []byte {
+	if isValid(f, old) {
+		return old
+	}
+	return ch.sample(f)
+}
+
+// isValid reports whether data is a valid value of a field as JSON. It is false for types other than text,
+// numbers and bool.
+func isValid(f gen.Field, data []byte) bool {
+	var value any
+	if json.Unmarshal(data, &value) != nil {
+		return false
+	}
+	size := 0.0
+	switch value := value.(type) {
+	case bool:
+		return f.Type.Kind == gen.KindBool
+	case string:
+		if f.Type.Kind != gen.KindString {
+			return f.Type.Kind == gen.KindEnum && slices.ContainsFunc(f.Type.Values, func(v gen.EnumValue) bool { return v.Text == value })
+		}
+		size = float64(utf8.RuneCountInString(value))
+	case float64:
+		isInt := f.Type.Kind == gen.KindInt || f.Type.Kind == gen.KindInt64
+		if f.Type.Kind != gen.KindFloat && !(isInt && value == math.Trunc(value)) {
+			return false
+		}
+		size = value
+	default:
+		return false
+	}
+	least, leastErr := strconv.ParseFloat(cmp.Or(f.Min, "-Inf"), 64)
+	most, mostErr := strconv.ParseFloat(cmp.Or(f.Max, "+Inf"), 64)
+	return leastErr == nil && mostErr == nil && least <= size && size <= most
+}
+
+// inMap returns a field with its type in a map[string]any: not a pointer, and with strings as enums.
+func (f typedField) inMap() typedField {
+	f.typ = strings.TrimPrefix(f.typ, "*")
+	if _, isEnum := f.Type.Enum(); isEnum {
+		f.typ = f.typ[:strings.LastIndex(f.typ, "]")+1] + "string"
+	}
+	return f
+}
+
+// code returns a JSON value of a field as Go code, or "" if the type has no literals or the value is not valid.
+func (f typedField) code(data []byte) string {
+	if base, isPointer := strings.CutPrefix(f.typ, "*"); isPointer {
+		value := typedField{f.Field, base}.code(data)
+		if value == "" {
+			return ""
+		}
+		open, shut := pointerTo(base)
+		return open + value + shut
+	}
+	var text string
+	var moment time.Time
+	var binary []byte
+	var items []json.RawMessage
+	var entries map[string]json.RawMessage
+	isA := func(value any) bool { return json.Unmarshal(data, value) == nil }
+	switch kind := f.Type.Kind; {
+	case (kind == gen.KindString || kind == gen.KindEnum) && isA(&text):
+		return strconv.Quote(text)
+	case slices.Contains([]gen.FieldKind{gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool, gen.KindDuration}, kind):
+		return string(data)
+	case kind == gen.KindTime && isA(&moment):
+		return moment.UTC().Format("time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)")
+	case kind == gen.KindBytes && isA(&binary):
+		return fmt.Sprintf("[]byte(%q)", binary)
+	case kind == gen.KindList && isA(&items), kind == gen.KindMap && isA(&entries):
+		elem := typedField{gen.Field{Type: *f.Type.Elem}, strings.TrimPrefix(f.typ, string(kind))}
+		keys := slices.Sorted(maps.Keys(entries))
+		for _, key := range keys {
+			items = append(items, entries[key])
+		}
+		var codes []string
+		for i, item := range items {
+			code := elem.code(item)
+			if code == "" {
+				return ""
+			}
+			if kind == gen.KindMap {
+				code = strconv.Quote(keys[i]) + ": " + code
+			}
+			codes = append(codes, code)
+		}
+		return f.typ + "{" + strings.Join(codes, ", ") + "}"
+	}
+	return ""
+}
+
+// sample returns a valid value of a field as JSON: its value in stored events, or else an example.
+func (ch *changer) sample(f gen.Field) []byte {
+	isText := f.Type.Kind == gen.KindString || f.Type.Kind == gen.KindEnum
+	data, _ := strictjson.Marshal(f.Sample()) // cannot fail: samples are plain values
 	for _, text := range ch.in.Default {
-		if name, given, ok := strings.Cut(text, "="); ok && name == f.Name {
-			if value = given; json.Unmarshal([]byte(given), &value) != nil {
-				value = given
+		if given, ok := strings.CutPrefix(text, f.Name+"="); ok {
+			if data = []byte(given); !json.Valid(data) || isText && strictjson.First(data) != '"' {
+				data = []byte(strconv.Quote(given))
 			}
 		}
 	}
-	switch f.Type.Kind {
-	case gen.KindString, gen.KindEnum:
-		return strconv.Quote(value), true
-	case gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool:
-		return value, json.Valid([]byte(value))
-	}
-	return "", false
+	return data
 }
 
-// editTestJSON plans the changes to JSON in tests: arguments of calls of the tool, and inputs and outputs
+// addElement plans another element of a composite literal, after those that are not removed.
+func (ch *changer) addElement(file *typecheck.File, literal *ast.CompositeLit, text string) {
+	for _, last := range slices.Backward(literal.Elts) {
+		start := ch.offset(last.Pos())
+		isRemoval := func(e textEdit) bool { return e.start == start && e.end > start && e.text == "" }
+		if !slices.ContainsFunc(ch.edits[file.Path], isRemoval) {
+			ch.replace(file, last.End(), last.End(), ", "+text)
+			return
+		}
+	}
+	ch.replace(file, literal.Rbrace, literal.Rbrace, text+",")
+}
+
+// removeElement plans to remove an element of a composite literal with its comma.
+func (ch *changer) removeElement(file *typecheck.File, element *ast.KeyValueExpr) {
+	end := element.End()
+	if rest := file.Text[ch.offset(end):]; len(rest) > 0 && rest[0] == ',' {
+		end++
+	}
+	ch.replace(file, element.Pos(), end, "")
+}
+
+// editTests plans the changes to maps and JSON in tests: arguments of calls of the tool, and inputs and outputs
 // of its examples.
-func (ch *changer) editTestJSON() {
+func (ch *changer) editTests() {
 	for _, dir := range ch.dirs {
 		for _, file := range ch.view.Files(dir) {
-			if !file.IsTest() {
-				continue
-			}
 			for _, decl := range file.Syntax.Decls {
-				if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil {
+				if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && file.IsTest() {
 					ch.editTest(file, function)
 				}
 			}
@@ -157,81 +263,59 @@ func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
 		text, ok := unquote(e)
 		return ok && text == ch.c.Name
 	}
+	inputs := map[ast.Expr]bool{}
+	editInput := func(e ast.Expr) {
+		inputs[e] = true
+		ch.editArguments(file, e)
+	}
 	checksTool := false // client.CheckTool(t, NAME, example)
 	for call := range nodesOf[*ast.CallExpr](test.Body) {
 		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
+			editInput(call.Args[at+1])
 			selector, isMethod := call.Fun.(*ast.SelectorExpr)
-			switch argument := call.Args[at+1].(type) {
-			case *ast.BasicLit:
-				ch.editJSON(file, argument, ch.inputEdit)
-			case *ast.CompositeLit:
-				ch.editMap(file, argument)
-			default:
-				checksTool = checksTool || isMethod && strings.HasPrefix(selector.Sel.Name, "Check")
-			}
+			checksTool = checksTool || isMethod && strings.HasPrefix(selector.Sel.Name, "Check")
 		}
 	}
 	for row := range nodesOf[*ast.CompositeLit](test.Body) {
-		if isName(member(row, "name")) { // {"name": NAME, "arguments": …}
-			if arguments, ok := member(row, "arguments").(*ast.CompositeLit); ok {
-				ch.editMap(file, arguments)
-			}
-			continue
-		}
-		example, ok := row, checksTool && !isStep(row)
+		example, ok := row, checksTool
 		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
 			example, ok = row.Elts[1].(*ast.CompositeLit)
 		}
-		if !ok {
-			continue
+		if isName(member(row, "name")) { // {"name": NAME, "arguments": {…}}
+			editInput(member(row, "arguments"))
+		} else if ok {
+			editInput(member(example, "Input"))
+			ch.editJSON(file, member(example, "Output"), ch.outputEdit)
 		}
-		for _, element := range example.Elts {
-			pair, ok := element.(*ast.KeyValueExpr)
-			if !ok {
-				continue
-			}
-			key, _ := pair.Key.(*ast.Ident)
-			literal, isLiteral := pair.Value.(*ast.BasicLit)
-			switch {
-			case key == nil || !isLiteral:
-			case key.Name == "Input" && ch.c.Kind != derive.Resource:
-				ch.editJSON(file, literal, ch.inputEdit)
-			case key.Name == "Output":
-				ch.editJSON(file, literal, ch.outputEdit)
-			}
-		}
-	}
-	if file.Path == testPath(ch.c.File) {
-		ch.editOutputs(file, test)
-	}
-}
-
-// editOutputs plans the changes to other string literals of the component's test that are its output.
-func (ch *changer) editOutputs(file *typecheck.File, test *ast.FuncDecl) {
-	if ch.outputEdit == nil {
-		return
 	}
 	for literal := range nodesOf[*ast.BasicLit](test.Body) {
-		text, _ := unquote(literal)
-		var members map[string]json.RawMessage
-		if json.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
-			continue
-		}
-		isOutput := true
-		for name := range members {
-			isOutput = isOutput && jsonField(ch.outputEdit.t, name) != nil
-		}
-		if isOutput {
+		if file.Path == testPath(ch.c.File) && !inputs[literal] && ch.isOutput(literal) {
 			ch.editJSON(file, literal, ch.outputEdit)
 		}
 	}
 }
 
-// member returns the value of a string key in a map literal, or nil.
+// isOutput reports whether a literal is a JSON object that has only fields of the output.
+func (ch *changer) isOutput(literal *ast.BasicLit) bool {
+	text, _ := unquote(literal)
+	var members map[string]json.RawMessage
+	if ch.outputEdit == nil || json.Unmarshal([]byte(text), &members) != nil {
+		return false
+	}
+	for name := range members {
+		if jsonField(ch.outputEdit.t, name) == nil && ch.outputEdit.rename[name] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// member returns the value of a key in a map or struct literal, or nil.
 func member(literal *ast.CompositeLit, key string) ast.Expr {
 	for _, element := range literal.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			if text, ok := unquote(pair.Key); ok && text == key {
+			ident, isIdent := pair.Key.(*ast.Ident)
+			if text, _ := unquote(pair.Key); text == key || isIdent && ident.Name == key {
 				return pair.Value
 			}
 		}
@@ -239,133 +323,94 @@ func member(literal *ast.CompositeLit, key string) ast.Expr {
 	return nil
 }
 
-// editMap plans the change to a map literal with arguments: it renames and removes keys, and adds samples of
-// required fields, unless the map is empty.
-func (ch *changer) editMap(file *typecheck.File, literal *ast.CompositeLit) {
-	if _, isMap := literal.Type.(*ast.MapType); !isMap || ch.inputEdit == nil {
+// editArguments plans the change to arguments of the tool: JSON, or a map literal. It renames and removes keys,
+// converts values, and adds samples of required fields, unless a map is empty.
+func (ch *changer) editArguments(file *typecheck.File, arguments ast.Expr) {
+	ch.editJSON(file, arguments, ch.inputEdit)
+	literal, ok := arguments.(*ast.CompositeLit)
+	if !ok || ch.inputEdit == nil || len(literal.Elts) == 0 {
+		return
+	}
+	if _, isMap := literal.Type.(*ast.MapType); !isMap {
 		return
 	}
 	for _, element := range literal.Elts {
-		pair, ok := element.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
+		pair := element.(*ast.KeyValueExpr) // of a map
 		text, _ := unquote(pair.Key)
-		if name, renamed := ch.inputEdit.rename[text]; renamed {
+		name := cmp.Or(ch.inputEdit.rename[text], text)
+		if name != text {
 			ch.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
 		}
 		if slices.Contains(ch.inputEdit.remove, text) {
 			ch.removeElement(file, pair)
 		}
+		for _, f := range ch.inputEdit.retyped {
+			if f.Name == name {
+				ch.retype(file, pair, f.inMap())
+			}
+		}
 	}
 	for _, f := range ch.inputEdit.required {
-		if value, ok := ch.sampleCode(f); ok && len(literal.Elts) > 0 && member(literal, f.Name) == nil {
-			end := literal.Elts[len(literal.Elts)-1].End()
-			ch.replace(file, end, end, fmt.Sprintf(", %q: %s", f.Name, value))
+		if value := f.inMap().code(ch.sample(f.Field)); value != "" && member(literal, f.Name) == nil {
+			ch.addElement(file, literal, fmt.Sprintf("%q: %s", f.Name, value))
 		}
 	}
 }
 
-// removeElement plans to remove an element of a composite literal with its comma.
-func (ch *changer) removeElement(file *typecheck.File, element *ast.KeyValueExpr) {
-	end := element.End()
-	if rest := file.Text[ch.offset(end):]; len(rest) > 0 && rest[0] == ',' {
-		end++
-	}
-	ch.replace(file, element.Pos(), end, "")
-	ch.noteRemoved(file, element.Value)
-}
-
-// isStep reports whether a literal is a row with a tool's name and an example.
-func isStep(row *ast.CompositeLit) bool {
-	if len(row.Elts) != 2 {
-		return false
-	}
-	_, ok := row.Elts[0].(*ast.BasicLit)
-	return ok
-}
-
-// editJSON plans the change to a string literal that holds a JSON object.
-func (ch *changer) editJSON(file *typecheck.File, literal *ast.BasicLit, edit *fieldEdit) {
-	text, ok := unquote(literal)
-	if !ok || edit == nil || ch.isPlanned(file, literal.Pos()) || !json.Valid([]byte(text)) || strictjson.First([]byte(text)) != '{' {
+// editJSON plans the change to a string literal with a JSON object.
+func (ch *changer) editJSON(file *typecheck.File, e ast.Expr, edit *fieldEdit) {
+	text, ok := unquote(e)
+	isObject := strictjson.First([]byte(text)) == '{' && strictjson.Check([]byte(text)) == nil
+	if !ok || !isObject || edit == nil || ch.isPlanned(file, e.Pos()) {
 		return
 	}
-	edited := edit.editObject([]byte(text), "")
-	if string(edited) != text {
-		ch.replace(file, literal.Pos(), literal.End(), gen.RawString(string(edited)))
+	before, _ := strictjson.Marshal(json.RawMessage(text)) // without spaces; cannot fail: the text is valid
+	if edited := ch.editValue(edit, before, ""); !bytes.Equal(edited, before) {
+		ch.replace(file, e.Pos(), e.End(), gen.RawString(string(edited)))
 	}
 }
 
-// editObject renames, removes and adds members of a JSON object. prefix is its path, with a dot at the end.
-func (edit *fieldEdit) editObject(object []byte, prefix string) []byte {
-	var members []string
-	known := map[string]bool{}
-	err := strictjson.Object(object, func(key, value []byte) error {
-		at := prefix + string(key)
-		if slices.Contains(edit.remove, at) {
-			return nil
-		}
-		name := string(key)
-		if renamed, ok := edit.rename[at]; ok {
-			name = strings.TrimPrefix(renamed, prefix)
-		}
-		known[name] = true
-		members = append(members, strconv.Quote(name)+":"+string(edit.editValue(value, at+".")))
-		return nil
-	})
-	if err != nil {
-		return object
-	}
-	added := edit.required
-	if !edit.isInput {
-		added = edit.added
-	}
-	for _, f := range added {
-		value, err := strictjson.Marshal(f.Sample())
-		if !edit.isInput {
-			value = zeroJSON(f)
-		}
-		if prefix == "" && !known[f.Name] && err == nil && len(value) > 0 {
-			members = append(members, strconv.Quote(f.Name)+":"+string(value))
-		}
-	}
-	changed := []byte("{" + strings.Join(members, ",") + "}")
-	if sameJSON(changed, object) {
-		return object
-	}
-	return changed
-}
-
-func (edit *fieldEdit) editValue(value []byte, prefix string) []byte {
+// editValue renames and removes members of the objects in a JSON value. In the input, it also converts values and
+// adds samples of required fields. prefix is the JSON path of the value with a dot at the end, or "".
+func (ch *changer) editValue(edit *fieldEdit, value []byte, prefix string) []byte {
 	switch strictjson.First(value) {
-	case '{':
-		return edit.editObject(value, prefix)
 	case '[':
-		var items []string
-		if strictjson.Array(value, func(item []byte) error {
-			items = append(items, string(edit.editValue(item, prefix)))
+		var items [][]byte
+		_ = strictjson.Elements(value, func(item []byte) error {
+			items = append(items, ch.editValue(edit, item, prefix))
 			return nil
-		}) == nil {
-			return []byte("[" + strings.Join(items, ",") + "]")
-		}
+		})
+		return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
+	case '{':
+		return ch.editObject(edit, value, prefix)
 	}
 	return value
 }
 
-// zeroJSON returns the JSON of the zero value of an output field. It is empty if it is left out.
-func zeroJSON(f gen.Field) []byte {
-	if f.Optional {
+func (ch *changer) editObject(edit *fieldEdit, object []byte, prefix string) []byte {
+	isInput := edit == ch.inputEdit && prefix == ""
+	known := map[string]bool{}
+	edited := []byte("{")
+	_ = strictjson.Members(object, func(key, value []byte) error {
+		at := prefix + string(key)
+		if slices.Contains(edit.remove, at) {
+			return nil
+		}
+		name := strings.TrimPrefix(cmp.Or(edit.rename[at], at), prefix)
+		value = ch.editValue(edit, value, at+".")
+		for _, f := range edit.retyped {
+			if isInput && f.Name == name {
+				value = ch.converted(f.Field, value)
+			}
+		}
+		known[name] = true
+		edited = strictjson.AppendMember(edited, name, value)
 		return nil
+	})
+	for _, f := range edit.required {
+		if isInput && !known[f.Name] {
+			edited = strictjson.AppendMember(edited, f.Name, ch.sample(f.Field))
+		}
 	}
-	zeros := map[gen.FieldKind]string{
-		gen.KindString: `""`, gen.KindEnum: `""`, gen.KindInt: "0", gen.KindInt64: "0", gen.KindFloat: "0",
-		gen.KindBool: "false", gen.KindList: "[]", gen.KindMap: "{}",
-	}
-	return []byte(zeros[f.Type.Kind])
-}
-
-func sameJSON(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	return append(edited, '}')
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
@@ -47,23 +49,23 @@ func (b brokenCommand) diagnostic() typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
 }
 
-// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
-// command ignores commands that were broken before. Undo and destroy ignore all broken commands.
+// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a command ignores
+// other commands that were broken before, so that they can be repaired one by one: the result has warnings. Undo
+// and destroy ignore all broken commands.
 func (p *plan) refuseBroken() error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
 	}
 	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed."}
 	for _, b := range p.broken {
-		switch {
-		case p.ignoreBroken, p.newVersionOf != "" && p.newVersionOf != b.command && slices.Contains(p.brokenBefore, b.command):
-		case p.newVersionOf != "" && p.newVersionOf != b.command:
-			d := b.diagnostic()
+		d := b.diagnostic()
+		switch isOther := p.newVersionOf != "" && p.newVersionOf != b.command; {
+		case p.ignoreBroken || isOther && slices.Contains(p.brokenBefore, b.command):
+			continue
+		case isOther:
 			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.newVersionOf, b.command)
-			refusal.Diagnostics = append(refusal.Diagnostics, d)
-		default:
-			refusal.Diagnostics = append(refusal.Diagnostics, b.diagnostic())
 		}
+		refusal.Diagnostics = append(refusal.Diagnostics, d)
 	}
 	return refusal.orNil()
 }
@@ -86,12 +88,7 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 		return err
 	}
 	after := before.Clone()
-	if p.undone != nil {
-		err = e.updateRevertedContract(ctx, p, after)
-	} else {
-		err = e.contractFromSource(ctx, p, before, after)
-	}
-	if err != nil {
+	if err := e.contractFromSource(ctx, p, before, after); err != nil {
 		return err
 	}
 	if p.keepsCommands {
@@ -106,11 +103,7 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) error {
 }
 
 func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
-	view := e.before.With(p.texts)
-	packages, err := e.shippedPackages(ctx, p, view)
-	if err != nil {
-		return err
-	}
+	packages := p.shippedPackages()
 	complete := !slices.ContainsFunc(packages, hasProblems)
 	now, err := derive.Contract(packages)
 	if err != nil {
@@ -134,14 +127,35 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 		return nil
 	}
 	p.updateCommands(packages, now, before, after, complete)
-	if p.newVersionOf != "" && len(p.broken) > 0 {
-		if err := e.noteBrokenBefore(ctx, p, before); err != nil {
-			return err
+	if err := e.noteBrokenBefore(ctx, p, before); err != nil {
+		return err
+	}
+	if p.action == actionSync || p.action == actionEdit {
+		if text, known := e.instructions(e.before.With(p.texts)); known {
+			after.Instructions = text
 		}
 	}
-	if p.wholeProject {
-		if text, known := e.instructions(ctx, view); known {
-			after.Instructions = text
+	return nil
+}
+
+// noteBrokenBefore notes which broken commands were broken before a plan for a new version.
+func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
+	if p.newVersionOf == "" || len(p.broken) == 0 {
+		return nil
+	}
+	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	if err != nil {
+		return err
+	}
+	source, err := derive.Contract(packages)
+	if err != nil {
+		return err
+	}
+	for _, b := range p.broken {
+		was, existed := source.Commands[b.command]
+		_, changes := recorded.Commands[b.command].Update(was, derive.HasMap(packages, b.command))
+		if existed && len(changes) > 0 {
+			p.brokenBefore = append(p.brokenBefore, b.command)
 		}
 	}
 	return nil
@@ -149,44 +163,9 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 
 func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }
 
-func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
-	if err != nil {
-		return err
-	}
-	was, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	old := newPlan(actionSync)
-	old.updateCommands(packages, was, recorded, recorded.Clone(), true)
-	for _, b := range old.broken {
-		p.brokenBefore = append(p.brokenBefore, b.command)
-	}
-	return nil
-}
-
 // shippedPackages returns the packages that the server includes after a plan.
-func (e *Engine) shippedPackages(ctx context.Context, p *plan, view *typecheck.View) ([]*derive.Package, error) {
-	var found []*derive.Package
-	var others []derive.Place
-	known := slices.Concat(p.packages, p.otherTools)
-	for _, place := range derive.Places(view) {
-		if !place.Wired || len(view.Files(place.Dir)) == 0 {
-			continue
-		}
-		at := slices.IndexFunc(known, func(pkg *derive.Package) bool { return pkg.Place == place })
-		if at < 0 {
-			others = append(others, place)
-			continue
-		}
-		found = append(found, known[at])
-	}
-	if len(others) == 0 {
-		return found, nil
-	}
-	more, err := e.deriver.Packages(ctx, view, others)
-	return append(found, more...), err
+func (p *plan) shippedPackages() []*derive.Package {
+	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
 }
 
 // updateCommands updates the commands of a contract whose recorded events are still readable, and notes the
@@ -239,19 +218,6 @@ func checkAccepted(accepts []string, now, before *contract.Contract) error {
 
 func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
-// undone holds the contract before and after the operation to undo, and the current one.
-type undone struct{ before, after, now *contract.Contract }
-
-// derivesFeatureOf reports whether the plan changes the feature of a command, and derives from it
-// without errors. Only then does a missing command mean that it was removed.
-func (p *plan) derivesFeatureOf(command string) bool {
-	feature, _, _ := strings.Cut(command, "/")
-	dir := path.Join(derive.Features, feature)
-	return slices.Contains(p.dirs(), dir) && !slices.ContainsFunc(p.packages, func(pkg *derive.Package) bool {
-		return pkg.Dir == dir && hasProblems(pkg)
-	})
-}
-
 // revertContract plans to undo the change that an operation made to the contract. It keeps later changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
 	read := func(hash string) (*contract.Contract, error) {
@@ -267,73 +233,25 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	if err := errors.Join(beforeErr, afterErr, err); err != nil {
 		return err
 	}
-	p.undone = &undone{before, after, now}
 	text, err := now.Revert(before, after).Encode()
 	p.texts[contract.File] = text
 	return err
 }
 
-// updateRevertedContract updates a contract after its revert: the list entries of packages that the
-// undo changes, because they may have been edited since, and the capabilities, which depend on all
-// packages.
-func (e *Engine) updateRevertedContract(ctx context.Context, p *plan, after *contract.Contract) error {
-	if len(p.packages) == 0 {
-		return nil
-	}
-	packages, err := e.shippedPackages(ctx, p, e.before.With(p.texts))
-	if err != nil {
-		return err
-	}
-	all, err := derive.Contract(packages)
-	touched, touchedErr := derive.Contract(p.packages)
-	if err := errors.Join(err, touchedErr); err != nil {
-		return err
-	}
-	after.UpdateReverted(p.undone.before, p.undone.after, p.undone.now, touched)
-	for command, recorded := range after.Commands {
-		_, exists := touched.Commands[command]
-		if !exists && !recorded.Removed && p.derivesFeatureOf(command) {
-			if _, existed := p.undone.before.Commands[command]; !existed {
-				delete(after.Commands, command)
-				continue
-			}
-			recorded.Removed = true
-			after.Commands[command] = recorded
-		}
-	}
-	if !slices.ContainsFunc(packages, hasProblems) {
-		after.Capabilities = all.Capabilities
-	}
-	return nil
-}
-
-// instructions returns the instructions of the server, if they are constant.
-func (e *Engine) instructions(ctx context.Context, view *typecheck.View) (text string, known bool) {
-	dir := path.Join("cmd", e.project.Name)
-	pass, err := e.checker.NewPass(ctx, view, []string{dir}, typecheck.PassOptions{})
-	if err != nil {
-		return "", false
-	}
-	found := pass.Inspect(dir)
-	if found == nil {
-		return "", false
-	}
-	known = true
-	for _, file := range found.Files {
+// instructions returns the instructions of the server, if they are string literals.
+func (e *Engine) instructions(view *typecheck.View) (text string, known bool) {
+	files := view.Files(path.Join("cmd", e.project.Name))
+	for _, file := range files {
 		for pair := range nodesOf[*ast.KeyValueExpr](file.Syntax) {
-			key, ok := pair.Key.(*ast.Ident)
-			if !ok || key.Name != "Instructions" {
+			if key, ok := pair.Key.(*ast.Ident); !ok || key.Name != "Instructions" {
 				continue
 			}
-			if field := found.Info.Uses[key]; field == nil || field.Pkg() == nil || field.Pkg().Path() != e.deriver.Core+"/mcp" {
-				continue
-			}
-			value := found.Info.Types[pair.Value].Value
-			if value == nil || value.Kind() != constant.String {
+			value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(pair.Value))
+			if err != nil || value.Value == nil || value.Value.Kind() != constant.String {
 				return "", false // computed at run time
 			}
-			text = constant.StringVal(value)
+			return constant.StringVal(value.Value), true
 		}
 	}
-	return text, known
+	return "", len(files) > 0
 }

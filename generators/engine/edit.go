@@ -56,7 +56,7 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 
 func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
 	p := newPlan(actionEdit)
-	p.checkPure, p.wholeProject = true, true
+	p.checkPure = true
 	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
 	for _, edit := range edits {
 		if problem := e.planFile(j, p, edit); problem != nil {
@@ -67,11 +67,7 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileE
 	if len(refusal.Diagnostics) > 0 {
 		return nil, refusal
 	}
-	names := slices.Sorted(maps.Keys(p.texts))
-	const most = 3
-	if p.name = strings.Join(names[:min(len(names), most)], ", "); len(names) > most {
-		p.name += fmt.Sprintf(" and %d more", len(names)-most)
-	}
+	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
 	p.operation.Title = actionEdit + " " + p.name
 	if err := e.completeGo(ctx, p); err != nil {
 		return nil, err
@@ -85,7 +81,14 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileE
 	if err := e.derive(ctx, p, e.placesAfter(p), false); err != nil {
 		return nil, err
 	}
-	return p, e.refuseNewProblems(ctx, p)
+	for _, pkg := range p.packages {
+		if len(pkg.Problems) > 0 && e.whyUnread(pkg.Dir) == "" {
+			if err := e.refuseNewProblems(ctx, p, pkg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
 }
 
 // planFile plans one edit. It returns why the edit is refused, or nil.
@@ -105,7 +108,7 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	case !setsText && !replaces && !edit.Delete && edit.Rename == "":
 		return refuse("pass text, replace, rename or delete")
 	case !exists && !setsText:
-		return refuse("does not exist%s", e.similarFile(name))
+		return refuse("does not exist; pass text to create it")
 	case edit.Delete:
 		p.texts[name] = nil
 		return nil
@@ -182,7 +185,7 @@ func (e *Engine) whyNotEditable(name string, text []byte) string {
 	case isPetrockPath(name):
 		return "is in a folder with petrock's code, which petrock.sum verifies; write your own code in another folder"
 	case typecheck.IsDerived(name, text):
-		return fmt.Sprintf("is derived from the project's Go code; edit the other files in %s, and it follows", e.sourcesOf(name))
+		return "is derived from the project's Go code; edit that, and it follows"
 	case text == nil && strings.HasSuffix(name, "_gen.go"):
 		return "names ending in _gen.go are for derived files; choose another name"
 	case mod != "" && name != mod:
@@ -191,24 +194,6 @@ func (e *Engine) whyNotEditable(name string, text []byte) string {
 		return fmt.Sprintf("would make %s another module, which petrock does not read", path.Dir(name))
 	}
 	return ""
-}
-
-// sourcesOf returns the folders that a derived file is derived from.
-func (e *Engine) sourcesOf(derived string) string {
-	if dir := path.Dir(derived); !strings.HasPrefix(dir, "cmd/") {
-		return dir
-	}
-	return "tools, resources, prompts and features" // it wires them
-}
-
-// similarFile returns a hint at a file with the same name in another folder.
-func (e *Engine) similarFile(name string) string {
-	for _, file := range e.before.All() {
-		if path.Base(file.Path) == path.Base(name) && !isPetrockPath(file.Path) {
-			return fmt.Sprintf("; did you mean %s?", file.Path)
-		}
-	}
-	return "; pass text to create it"
 }
 
 // apply replaces the text. It returns why it cannot, or nil.
@@ -224,58 +209,25 @@ func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
 			Lines: typecheck.LinesAround(string(text), line),
 		}
 	case n > 1 && !r.All:
-		var lines []string
-		for at := 0; len(lines) < n; {
-			at += bytes.Index(text[at:], []byte(r.Old))
-			lines = append(lines, fmt.Sprint(1+bytes.Count(text[:at], []byte("\n"))))
-			at += len(r.Old)
-		}
-		return nil, &typecheck.Diagnostic{Message: fmt.Sprintf("old occurs %d times, in lines %s: %q; add lines around it, or set all", n, joinFew(lines), gen.Shorten(r.Old))}
+		return nil, &typecheck.Diagnostic{Message: fmt.Sprintf("old occurs %d times: %q; add lines around it, or set all", n, gen.Shorten(r.Old))}
 	}
 	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
 }
 
-// nearestLine returns the line where a text resembles another most: where its lines have the longest parts in
-// common with the first lines of the other, white space aside. It returns 0 if nothing is similar.
+// nearestLine returns the number of the first line of a text that contains a line of old, white space aside.
+// It is 0 if there is none.
 func nearestLine(text, old string) int {
-	const mostLines, mostWidth, least = 3, 80, 4
-	squeeze := func(line string) string {
-		line = strings.Join(strings.Fields(line), "")
-		return line[:min(len(line), mostWidth)]
-	}
-	var wanted []string
-	for line := range strings.Lines(strings.TrimLeft(old, " \t\n")) {
-		wanted = append(wanted, squeeze(line))
-	}
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = squeeze(line)
-	}
-	best, at := least-1, 0
-	for i := range lines {
-		score := 0
-		for k := 0; k < min(len(wanted), mostLines, len(lines)-i); k++ {
-			score += commonLength(lines[i+k], wanted[k])
-		}
-		if score > best {
-			best, at = score, i+1
-		}
-	}
-	return at
-}
-
-// commonLength returns the length of the longest text that occurs in both.
-func commonLength(a, b string) int {
-	longest, before := 0, make([]int, len(b)+1) // before[j]: the common end of a[:i] and b[:j]
-	for i := range len(a) {
-		for j := len(b); j > 0; j-- {
-			if before[j] = 0; a[i] == b[j-1] {
-				before[j] = before[j-1] + 1
-				longest = max(longest, before[j])
+	squeeze := func(line string) string { return strings.Join(strings.Fields(line), "") }
+	for wanted := range strings.Lines(old) {
+		number := 0
+		for line := range strings.Lines(text) {
+			number++
+			if wanted := squeeze(wanted); len(wanted) > 2 && strings.Contains(squeeze(line), wanted) {
+				return number
 			}
 		}
 	}
-	return longest
+	return 0
 }
 
 // completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
@@ -322,18 +274,8 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	tidied, err := modfile.ParseLax("go.mod", newMod, nil)
-	if err != nil {
-		return fmt.Errorf("parse tidied %w", err)
-	}
-	var removed []string
-	for _, r := range parsed.Require {
-		if !slices.ContainsFunc(tidied.Require, func(other *modfile.Require) bool { return other.Mod.Path == r.Mod.Path }) {
-			removed = append(removed, r.Mod.Path)
-		}
-	}
-	if len(removed) > 0 {
-		p.notices = append(p.notices, fmt.Sprintf("go mod tidy removed modules from go.mod, because no package needs them: %s. Edit go.mod together with the Go code that imports a module.", joinFew(removed)))
+	if changed := changedModules(text, newMod); len(changed) > 0 {
+		p.notices = append(p.notices, fmt.Sprintf("go mod tidy added modules to go.mod, or removed those that no package needs: %s. Edit go.mod together with the Go code that imports a module.", joinFew(changed)))
 	}
 	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
 	return e.useModules(p)
@@ -359,25 +301,4 @@ func (e *Engine) placesAfter(p *plan) []derive.Place {
 	return slices.DeleteFunc(derive.Places(after), func(place derive.Place) bool {
 		return len(after.Files(place.Dir))+len(e.before.Files(place.Dir)) == 0
 	})
-}
-
-// refuseNewProblems refuses a plan if petrock cannot derive from a package, unless it could not before.
-func (e *Engine) refuseNewProblems(ctx context.Context, p *plan) error {
-	for _, pkg := range p.packages {
-		if len(pkg.Problems) == 0 || e.whyUnread(pkg.Dir) != "" {
-			continue
-		}
-		before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-		if err != nil {
-			return err
-		}
-		if fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems); len(fresh) > 0 {
-			return &Refusal{
-				Reason:      fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir),
-				Diagnostics: withSource(fresh, e.before.With(p.texts)),
-				Remedy:      "Nothing was changed. Correct the edits and retry.",
-			}
-		}
-	}
-	return nil
 }

@@ -117,8 +117,8 @@ func TestEditIsRefused(t *testing.T) {
 		`[{"path":"tools/go.mod","text":"module x"}]`:                             "would make tools another module",
 		`[{"path":"core/mcp/mcp.go","delete":true}]`:                              "is in a folder with petrock's code",
 		`[{"path":"generators/x.go","text":"package x"}]`:                         "write your own code in another folder",
-		`[{"path":"tools/tools_gen.go","delete":true}]`:                           "edit the other files in tools, and it follows",
-		`[{"path":"cmd/hello/wire_gen.go","text":""}]`:                            "edit the other files in tools, resources, prompts and features",
+		`[{"path":"tools/tools_gen.go","delete":true}]`:                           "edit that, and it follows",
+		`[{"path":"cmd/hello/wire_gen.go","text":""}]`:                            "edit that, and it follows",
 		`[{"path":"tools/x_gen.go","text":"package tools"}]`:                      "names ending in _gen.go are for derived files",
 		`[{"path":"contract.json","text":"{}"}]`:                                  "contract.json: records what the server promises",
 		`[{"path":"petrock.json","text":"{}"}]`:                                   "it never needs an edit",
@@ -129,7 +129,7 @@ func TestEditIsRefused(t *testing.T) {
 		`[]`:                 "there are no edits",
 		`[{"path":"x.txt"}]`: "pass text, replace, rename or delete",
 		`[{"path":"tools/add.go","delete":true,"text":""}]`:                    "pass one of them",
-		`[{"path":"add.go","delete":true}]`:                                    "does not exist; did you mean tools/add.go?",
+		`[{"path":"add.go","delete":true}]`:                                    "does not exist; pass text to create it",
 		`[{"path":"x.txt","delete":true}]`:                                     "does not exist; pass text to create it",
 		`[{"path":"tools/add.go","rename":"features/posts/get.go"}]`:           "the file already exists",
 		`[{"path":"tools/add.go","rename":"core/add.go"}]`:                     "rename to core/add.go: is in a folder with petrock's code",
@@ -185,7 +185,7 @@ func TestEditGoMod(t *testing.T) {
 	b.write("other/other.go", "package other\n\n// N is a number.\nconst N = 1\n")
 	mod := `{"path":"go.mod","replace":[{"old":"go 1.26.0","new":"go 1.26.0\n\nrequire example.com/other v0.0.0\n\nreplace example.com/other => ./other"}]}`
 	r, err := b.edit("["+mod+"]", engine.Options{})
-	if err != nil || len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "because no package needs them: example.com/other") {
+	if err != nil || len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "removed those that no package needs: example.com/other") {
 		t.Fatalf("a requirement that is not needed: %s (%v)", r, err)
 	}
 	if _, err := b.Undo(t.Context(), r.Operation, engine.Options{}); err != nil {
@@ -241,7 +241,7 @@ func TestTests(t *testing.T) {
 	}{
 		{engine.TestOptions{Packages: []string{"tools"}, Run: "TestAdd$"}, "All tests passed: 1 passed in 1 package."},
 		{engine.TestOptions{Packages: []string{"./tools/", "hello/core/..."}, Run: "TestAdd|TestCore"}, "All tests passed: 2 passed in 2 packages."},
-		{engine.TestOptions{Packages: []string{"features/..."}}, "Some packages do not compile. Tests of the others: 0 passed in 0 packages.\n  features/posts/posts_test.go:5:32: undefined: gone\n      2 | \n      3 | import \"testing\""},
+		{engine.TestOptions{Packages: []string{"features/..."}}, "Some packages do not compile, or fail go vet. Tests of the others: 0 passed in 0 packages.\n  features/posts/posts_test.go:5:32: undefined: gone\n      2 | \n      3 | import \"testing\""},
 		{engine.TestOptions{}, "Tests failed: 1 passed, 1 failed in 1 package."},
 		{engine.TestOptions{Packages: []string{"users"}}, "package \"users\" does not exist; the folders with tests are features/posts, tools"},
 		{engine.TestOptions{Packages: []string{"tools"}, Run: "TestNone"}, "run \"TestNone\" matches no test in tools"},

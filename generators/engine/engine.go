@@ -155,7 +155,7 @@ func (e *Engine) read(ctx context.Context) error {
 	if e.store == nil || e.store.IsFull() || e.checker.Module() != module || !e.system.Equal(system) || e.deriver.Name != e.project.Name {
 		e.system = system
 		e.store = typecheck.NewStore(e.root, system.Context())
-		e.resolver = imports.NewResolver(e.root, module.Path, e.cache, "generators", derive.OwnGenerators) // servers do not link generators
+		e.resolver = imports.NewResolver(module.Path, e.cache, "generators", derive.OwnGenerators) // servers do not link generators
 		e.checker = typecheck.NewChecker(module, e.cache, e.store.Fset())
 		e.deriver = derive.Project{Name: e.project.Name, Core: path.Join(module.Path, "core"), Checker: e.checker}
 	}

@@ -37,15 +37,13 @@ func open(t *testing.T) *bench {
 	for _, f := range archive.Files {
 		b.write(f.Name, string(f.Data))
 	}
-	b.Engine, err = engine.Open(b.dir, []gen.Generator{{
-		Name:        "command",
-		InputSchema: json.RawMessage(`{}`),
-		Make: gen.Typed(func(p gen.Project, in struct{ File, Text string }) (gen.Draft, error) {
+	b.Engine, err = engine.Open(b.dir, []gen.Generator{
+		gen.New("command", "", `{}`, func(p gen.Project, in struct{ File, Text string }) (gen.Draft, error) {
 			known := p.Feature("posts")
 			name := "posts_" + strings.TrimSuffix(path.Base(in.File), ".go")
 			return gen.Draft{Kind: "command", Name: name, Files: []gen.File{{Path: in.File, Text: []byte(in.Text)}}, Next: []string{fmt.Sprintf("%+v", known)}}, nil
 		}),
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +180,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 	_, err = b.Destroy(t.Context(), "command", "posts/create", o)
 	b.checkError(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "command", "users_create", o)
-	b.checkError(err, "features/users/users.go also contains the state of users")
+	b.checkError(err, "features/users/users.go also contains feature users")
 	_, err = b.Destroy(t.Context(), "feature", "users", o)
 	b.checkError(err, "digest.go")
 	_, err = b.Destroy(t.Context(), "query", "posts_create", o)
@@ -190,10 +188,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 
 	var ids []string
 	for _, c := range []struct{ kind, name, next string }{
-		{"worker", "posts/digest", "under another name it starts at the end of the log"},
-		{"command", "posts_create", "If the event log contains posts/create events, the server will not start. To keep applying them, keep the type with //petrock:internal in its doc comment. To drop them, skip each with hello log skip SEQ --reason WHY (over MCP: log {\"type\":\"posts/create\"} lists them), or write in features/posts:\n    // Map drops"},
+		{"worker", "posts/digest", "If you renamed it, add //petrock:name digest"},
+		{"command", "posts_create", "If the event log contains posts/create events, the server will not start."},
 		{"query", "posts/get", ""},
-		{"feature", "users", "If the event log contains users/create events, the server will not start. Skip each: hello log skip SEQ --reason WHY (over MCP: log {\"type\":\"users/create\"} lists them)."},
+		{"feature", "users", "If the event log contains users/create events, the server will not start."},
 		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)

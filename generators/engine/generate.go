@@ -8,9 +8,14 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
+	"go/token"
+	"go/types"
 	"path"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
@@ -18,6 +23,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -46,19 +52,13 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 	p := newPlan(actionGenerate)
 	p.checkPure = true
 	if dryRun || applying != nil {
-		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(input), ProjectHashes: e.projectHashes()}, applying
-		if err := p.verifyUnchanged(); err != nil {
-			return nil, err
-		}
+		p.saved, p.applying = &savedPlan{Kind: g.Name, Input: string(input)}, applying
 	}
 	draft, err := e.runGenerator(ctx, g, input)
 	if err != nil {
 		return nil, generatorError(g.Name, err)
 	}
 	draft.Kind, draft.Name = cmp.Or(draft.Kind, g.Name), cmp.Or(draft.Name, inputName(input))
-	if err := e.noteUnlisted(ctx, g, &draft); err != nil {
-		return nil, err
-	}
 	p.operation.Title = strings.TrimSpace(actionGenerate + " " + g.Name + " " + cmp.Or(inputName(input), draft.Name))
 	p.generator = g.Name
 	p.kind, p.name, p.next, p.notices = draft.Kind, draft.Name, draft.Next, draft.Notices
@@ -96,6 +96,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	p.newVersionOf = draft.NewVersionOf
+	p.warn(draft.Warnings...)
 	return nil
 }
 
@@ -192,67 +193,170 @@ func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 			p.conflicts = append(p.conflicts, err.Error())
 		case mod != "":
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s is in another module (%s)", file.Path, mod))
-		default:
-			e.findDeclared(p, file)
 		}
 	}
 }
 
-// findDeclared finds names that a new Go file declares and that another file of its package already declares.
-func (e *Engine) findDeclared(p *plan, file gen.File) {
-	added := e.before.With(p.texts).File(file.Path)
-	if added == nil {
-		return
+// runGenerator calls Make of a generator, with the time limit of examples. The generator may be the project's
+// own code: a panic becomes an error, and runGenerator returns after the limit even if Make does not. The
+// engine is not safe for concurrent use, so runGenerator itself makes the calls of Make to the engine. Their
+// time does not count.
+func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
+	calls, done, ended := make(chan func()), make(chan func() (gen.Draft, error), 1), make(chan struct{})
+	defer close(ended)
+	known := e.generatorProject(ctx, func(call func()) error {
+		finished := make(chan struct{})
+		select {
+		case calls <- func() { defer close(finished); call() }:
+			<-finished
+			return nil
+		case <-ended:
+			return nonUsageError{context.Canceled}
+		}
+	})
+	go func() {
+		var draft gen.Draft
+		var err error
+		defer func() {
+			if value := recover(); value != nil {
+				err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, panicPlace())}
+			}
+			done <- func() (gen.Draft, error) { return draft, err }
+		}()
+		draft, err = g.Make(known, input)
+	}()
+	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case result := <-done:
+			return result()
+		case call := <-calls:
+			call()
+			timer.Reset(limit)
+		case <-ctx.Done():
+			return gen.Draft{}, nonUsageError{ctx.Err()}
+		case <-timer.C:
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+		}
 	}
-	for _, other := range e.before.Files(path.Dir(file.Path)) {
-		if other.IsDerived() || other.Syntax.Name.Name != added.Syntax.Name.Name {
+}
+
+// generatorProject returns the project as a generator sees it. Its functions call the engine with do.
+func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) gen.Project {
+	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
+	for _, dir := range e.before.Dirs() {
+		if pkg := e.before.Package(dir, nil); pkg != nil {
+			p.Packages[dir] = pkg.Name
+		}
+	}
+	p.Function = func(ref string) (function *gen.Function, err error) {
+		ended := do(func() { function, err = e.function(ctx, ref) })
+		return function, cmp.Or(ended, err)
+	}
+	p.Feature = func(name string) (feature *gen.Feature) {
+		do(func() { feature = e.feature(ctx, name) }) // fails only after runGenerator has returned
+		return feature
+	}
+	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
+		ended := do(func() { migration, err = e.migrate(ctx, command, edit) })
+		return migration, cmp.Or(ended, err)
+	}
+	return p
+}
+
+func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
+	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+		return nil
+	}
+	feature := &gen.Feature{Name: name, Dir: place.Dir, Strings: map[string][]string{}}
+	for _, file := range e.before.Files(place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			feature.Declared = append(feature.Declared, file.Names()...)
+			addStringTypes(feature.Strings, file.Syntax)
+		}
+	}
+	slices.Sort(feature.Declared)
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil || len(packages[0].Problems) > 0 {
+		return feature // derive reports the errors
+	}
+	for _, c := range packages[0].Components {
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
+		switch c.Kind {
+		case derive.Command:
+			feature.Commands = append(feature.Commands, part)
+		case derive.Query:
+			feature.Queries = append(feature.Queries, part)
+		}
+	}
+	return feature
+}
+
+// addStringTypes adds the types of a file that are declared as string, and the values of constants, by type.
+func addStringTypes(all map[string][]string, file *ast.File) {
+	for group := range nodesOf[*ast.GenDecl](file) {
+		for _, spec := range group.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+					all[spec.Name.Name] = append([]string{}, all[spec.Name.Name]...)
+				}
+			case *ast.ValueSpec:
+				if t, ok := spec.Type.(*ast.Ident); ok && group.Tok == token.CONST && len(spec.Values) == 1 {
+					if value, err := strconv.Unquote(types.ExprString(spec.Values[0])); err == nil {
+						all[t.Name] = append(all[t.Name], value)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (e *Engine) fields(c derive.Component) []gen.StructField {
+	var fields []gen.StructField
+	for spec := range nodesOf[*ast.TypeSpec](e.before.File(c.File).Syntax) {
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok || spec.Name.Name != c.Func {
 			continue
 		}
-		for _, name := range other.Names() {
-			if slices.Contains(added.Names(), name) {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s declares %s, which %s already declares", file.Path, name, other.Path))
-				p.declared = append(p.declared, declaredName{name, other})
+		for _, field := range list.Fields.List {
+			f := gen.StructField{Type: types.ExprString(field.Type)}
+			f.Tag, _ = unquote(field.Tag)
+			if len(field.Names) == 0 {
+				fields = append(fields, f)
+			}
+			for _, name := range field.Names {
+				f.Name = name.Name
+				fields = append(fields, f)
 			}
 		}
 	}
+	return fields
 }
 
-// A declaredName is a name that a new file declares although a file of its package already does.
-type declaredName struct {
-	name string
-	file *typecheck.File
-}
+// A nonUsageError marks an error that is not the caller's fault: a panic, a timeout, a
+// cancellation or a system error.
+type nonUsageError struct{ error }
 
-// conflictRemedy returns the alternative to another name: to rename the existing declarations if these are the
-// only conflicts and no component, and otherwise to destroy the component.
-func (e *Engine) conflictRemedy(ctx context.Context, p *plan) string {
-	const destroy = "remove the existing component first with petrock destroy (over MCP: destroy_component)"
-	if len(p.declared) < len(slices.Compact(slices.Clone(p.conflicts))) {
-		return destroy
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
-	if err != nil {
-		return destroy
-	}
-	var renames []string
-	for _, d := range p.declared {
-		for _, pkg := range packages {
-			isComponent := func(c derive.Component) bool { return c.File == d.file.Path && c.Kind != derive.Feature }
-			if slices.ContainsFunc(pkg.Components, isComponent) {
-				return destroy
-			}
+// panicPlace returns the file and line of the panic that is being recovered: the innermost call in the
+// project's own generators, or else the innermost call outside the runtime.
+func panicPlace() string {
+	calls := make([]uintptr, 64)
+	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])
+	place := ""
+	for {
+		frame, more := frames.Next()
+		if _, name, ok := strings.Cut(frame.File, "/"+derive.OwnGenerators+"/"); ok {
+			return fmt.Sprintf("%s/%s:%d", derive.OwnGenerators, name, frame.Line)
 		}
-		renames = append(renames, fmt.Sprintf("the %s %s in %s", declarationKind(d.file.Syntax, d.name), d.name, d.file.Path))
-	}
-	return "rename " + strings.Join(renames, " and ")
-}
-
-// declarationKind returns func, type, const or var.
-func declarationKind(file *ast.File, name string) string {
-	for _, decl := range file.Decls {
-		if group, ok := decl.(*ast.GenDecl); ok && slices.Contains(typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{group}}), name) {
-			return group.Tok.String()
+		if place == "" && !strings.HasPrefix(frame.Function, "runtime.") {
+			place = fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return place
 		}
 	}
-	return "func"
 }

@@ -1,11 +1,12 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"path"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -24,91 +24,37 @@ const (
 	maxFile         = 1 << 20 // of a whole file, in bytes
 )
 
-// declarations returns the source of a component: its function, or its type with methods and constants, and
-// the types of the same file that these use. If it is long, it has no function bodies.
-func (e *Engine) declarations(c derive.Component) string {
-	file := e.before.File(c.File)
-	if file == nil {
+// declarations returns the declarations of a Go file. If they are long, they have no function bodies.
+func declarations(name string, text []byte) string {
+	if all := outline(name, text, true); len(all) <= maxDeclarations {
+		return all
+	}
+	return cutText(outline(name, text, false), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
+}
+
+// outline returns the declarations of a Go file except imports, with or without doc comments and function
+// bodies. It is empty if the file does not parse.
+func outline(name string, text []byte, whole bool) string {
+	fset, mode := token.NewFileSet(), parser.SkipObjectResolution
+	if whole {
+		mode |= parser.ParseComments
+	}
+	file, err := parser.ParseFile(fset, name, text, mode)
+	if err != nil {
 		return ""
 	}
-	own := ownDeclarations(file.Syntax, c.Func)
-	render := func(bodies bool) string {
-		var parts []string
-		for _, decl := range own {
-			parts = append(parts, e.sourceOf(file, decl, bodies))
+	var parts []string
+	for _, decl := range file.Decls {
+		end, after := decl.End(), ""
+		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !whole {
+			end, after = function.Body.Lbrace, "{ … }"
 		}
-		return strings.Join(parts, "\n\n")
-	}
-	if text := render(true); len(text) <= maxDeclarations {
-		return text
-	}
-	text := render(false)
-	if len(text) > maxDeclarations {
-		text = strings.ToValidUTF8(text[:maxDeclarations], "") + " …"
-	}
-	return text + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
-}
-
-func (e *Engine) sourceOf(file *typecheck.File, decl ast.Decl, bodies bool) string {
-	last, after := decl.End(), ""
-	if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !bodies {
-		last, after = function.Body.Lbrace, "{ … }"
-	}
-	at := e.before.Fset().File(last)
-	return string(file.Text[at.Offset(startOf(decl)):at.Offset(last)]) + after
-}
-
-// ownDeclarations returns the declarations of a file that belong to a function, a Type.Method or a type.
-func ownDeclarations(file *ast.File, name string) []ast.Decl {
-	receiver, method, isMethod := strings.Cut(name, ".")
-	wanted := map[string]bool{}
-	if !isMethod {
-		wanted[name] = true
-	}
-	picked := map[ast.Decl]bool{}
-	for more := true; more; { // until the types that picked declarations use are picked, too
-		more = false
-		for _, decl := range file.Decls {
-			if picked[decl] || !belongs(decl, wanted, receiver, method) {
-				continue
-			}
-			picked[decl], more = true, true
-			for node := range ast.Preorder(decl) {
-				switch node := node.(type) {
-				case *ast.Field: // of a struct, of parameters or of results
-					for used := range nodesOf[*ast.Ident](node.Type) {
-						wanted[used.Name] = true
-					}
-				case *ast.TypeSpec:
-					wanted[node.Name.Name] = true
-				}
-			}
-			if isMethod {
-				delete(wanted, receiver) // it may have many methods
-			}
+		if group, ok := decl.(*ast.GenDecl); !ok || group.Tok != token.IMPORT {
+			source := text[fset.Position(startOf(decl)).Offset:fset.Position(end).Offset]
+			parts = append(parts, string(source)+after)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(file.Decls), func(d ast.Decl) bool { return !picked[d] })
-}
-
-func belongs(decl ast.Decl, wanted map[string]bool, receiver, method string) bool {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		of := receiverName(decl)
-		return wanted[cmp.Or(of, decl.Name.Name)] || method != "" && of == receiver && decl.Name.Name == method
-	case *ast.GenDecl:
-		return slices.ContainsFunc(decl.Specs, func(spec ast.Spec) bool {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				return wanted[spec.Name.Name]
-			case *ast.ValueSpec:
-				of, ok := spec.Type.(*ast.Ident)
-				return ok && wanted[of.Name]
-			}
-			return false
-		})
-	}
-	return false
+	return strings.Join(parts, "\n\n")
 }
 
 // receiverName returns the type of a method's receiver, without type parameters, or "" for a function.
@@ -188,12 +134,10 @@ func (f *FileText) Short(int) any {
 		return f
 	}
 	s := *f
-	end := strings.LastIndexByte(f.Text[:maxExcerpt], '\n') + 1
-	if end == 0 { // a long line
-		s.Text, s.To = strings.ToValidUTF8(f.Text[:maxExcerpt], "")+" …\n", f.From
-		return &s
+	s.Text = cutText(f.Text, maxExcerpt) + "\n"
+	if end := strings.LastIndexByte(f.Text[:maxExcerpt], '\n'); end >= 0 {
+		s.Text = f.Text[:end+1]
 	}
-	s.Text = f.Text[:end]
 	s.To = f.From + strings.Count(s.Text, "\n") - 1
 	return &s
 }
@@ -274,8 +218,5 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 
 // WithSource adds source lines to diagnostics in Go files of the project, as they were last read.
 func (e *Engine) WithSource(found []typecheck.Diagnostic) []typecheck.Diagnostic {
-	if e.before == nil {
-		return found
-	}
 	return withSource(found, e.before)
 }

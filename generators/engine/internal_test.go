@@ -37,7 +37,7 @@ func TestWorkersAreRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Worker posts/digest no longer exists. The position in the event log is stored under the worker's name; under posts/mailer it starts at the end of the log. To keep the position, add //petrock:name digest to the doc comment of its type."
+	want := "Worker posts/digest no longer exists. If you renamed it, add //petrock:name digest to the doc comment of its type: its position in the event log is stored under this name."
 	if got := strings.Join(synced.Next, "\n"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -10,33 +10,16 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// A panic shows the lines around it, also if the message names the file without its folder, as in a feature.
-func TestLinesOfPanic(t *testing.T) {
-	p := newPlan("generate")
-	p.dir = "features/posts"
-	p.texts["features/posts/boom.go"] = []byte("package posts\n\nvar p *int\nvar n = *p\n")
-	for _, place := range []string{"features/posts/boom.go:4", "posts/boom.go:4", "boom.go:4"} {
-		if lines := p.linesOfPanic("posts_boom fails: panic: nil pointer (" + place + ")"); !strings.Contains(lines, "> 4 | var n = *p") {
-			t.Errorf("%s: %q", place, lines)
-		}
-	}
-	if lines := p.linesOfPanic("panic: x (other.go:4)"); lines != "" {
-		t.Errorf("of another file: %q", lines)
-	}
-}
-
-// Examples that panic at the same place show its lines once. The remedies of a change whose test fails are to
-// fix a body that panics, and else to edit the test first.
+// The refusal of a change whose test fails has all messages, and the remedy.
 func TestFailedExamples(t *testing.T) {
 	p := newPlan("change")
 	p.dir, p.oldTests = "tools", map[string]string{}
-	p.texts["tools/boom.go"] = []byte("package tools\n\nvar p *int\nvar n = *p\n")
 	const panics, differs = "boom fails: panic: nil pointer (tools/boom.go:4)", "boom returns 1\nwant 2"
 	for _, test := range []struct {
 		messages      []string
 		reason, wants string
 	}{
-		{[]string{panics, panics}, "one:\n    " + panics + "\n      1 | package tools\n      2 | \n      3 | var p *int\n    > 4 | var n = *p\n  two:\n    " + panics + "\nNothing", "Fix the body, which panics."},
+		{[]string{panics, panics}, "one:\n    " + panics + "\n  two:\n    " + panics + "\nNothing", "then change the component."},
 		{[]string{differs, differs}, "one:\n    boom returns 1\n    want 2\n  two:\n", "edit the test first (over MCP: edit), then change the component."},
 	} {
 		failed := &trial.Report{}
@@ -50,7 +33,7 @@ func TestFailedExamples(t *testing.T) {
 	}
 }
 
-// An undo of a version says which stored events become unreadable, and how to find them.
+// An undo of a version makes its stored events unreadable.
 func TestUndoneVersions(t *testing.T) {
 	record := func(version int) []byte {
 		c := contract.New()
@@ -61,11 +44,10 @@ func TestUndoneVersions(t *testing.T) {
 		}
 		return text
 	}
-	const want = `If the event log contains posts/create events of version 2, the server will not start (over MCP: log {"type":"posts/create"} lists them). Then redo this, or skip each event.`
-	if got := undoneVersionsAdvice([]journal.Change{{Path: contract.File, Before: record(2), After: record(1)}}); !slices.Equal(got, []string{want}) {
+	if got := lostEvents([]journal.Change{{Path: contract.File, Before: record(2), After: record(1)}}); !slices.Equal(got, []string{"posts/create (version 2)"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := undoneVersionsAdvice([]journal.Change{{Path: contract.File, Before: record(1), After: record(2)}}); got != nil {
+	if got := lostEvents([]journal.Change{{Path: contract.File, Before: record(1), After: record(2)}}); got != nil {
 		t.Errorf("of a new version: %q", got)
 	}
 }

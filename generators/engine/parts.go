@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -50,9 +54,7 @@ type PartStatus struct {
 	Name        string `json:"name"`        // Name of the part
 	Description string `json:"description"` // Description of the part
 	Present     bool   `json:"present"`     // Whether the project has it
-	UsedBy      string `json:"usedBy"`      // A file that uses it; empty if none
-
-	users []string // all files that use it
+	UsedBy      string `json:"usedBy"`      // A file or part that uses it; empty if none
 }
 
 // String describes the part in one line.
@@ -60,12 +62,8 @@ func (s PartStatus) String() string {
 	switch {
 	case !s.Present:
 		return fmt.Sprintf("part %s: not in this project (%s); run petrock add %[1]s to add it", s.Name, s.Description)
-	case len(s.users) > 0:
-		var folders []string
-		for _, file := range s.users {
-			folders = append(folders, path.Dir(file))
-		}
-		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, joinFew(slices.Compact(folders)))
+	case s.UsedBy != "":
+		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
 	}
 	return fmt.Sprintf("part %s: %s", s.Name, s.Description)
 }
@@ -99,22 +97,8 @@ func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, erro
 			return nil, err
 		}
 	} else {
-		if user := e.partUser(part, e.before); user != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s uses part %s", user, part.Name), Remedy: "Nothing was changed. Destroy the component, or remove the import, first."}
-		}
-		drift, err := e.partDrift(part)
-		if err != nil {
-			return nil, err
-		}
-		if len(drift) > 0 {
-			return nil, &Refusal{
-				Reason:    fmt.Sprintf("files of part %s differ from %s:", part.Name, SumFile),
-				Conflicts: drift,
-				Remedy:    "Nothing was changed. Restore these files from version control, and move your own files elsewhere.",
-			}
-		}
-		if other := partNeeding(part, e.before); other != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("part %s needs part %s", other, part.Name), Remedy: fmt.Sprintf("Nothing was changed. Run petrock remove %s first.", other)}
+		if reason := e.whyPartStays(part, e.before); reason != "" {
+			return nil, &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
 		}
 		if err := e.removePart(ctx, p, part); err != nil {
 			return nil, err
@@ -137,76 +121,55 @@ func presentParts(view *typecheck.View) []string {
 	return names
 }
 
-// partNeeding returns a part of the project that needs another one, or an empty string.
-func partNeeding(part parts.Part, view *typecheck.View) string {
+// partUser returns a user file that uses a part, or a part that needs it; empty if there is none.
+func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
 	for _, other := range parts.All() {
 		if slices.Contains(other.Needs, part.Name) && isPresent(other, view) {
-			return other.Name
+			return "part " + other.Name
+		}
+	}
+	for _, file := range view.All() {
+		if e.usesPart(file, part) {
+			return file.Path
 		}
 	}
 	return ""
 }
 
-// partUser returns a user file that uses a part, or an empty string.
-func (e *Engine) partUser(part parts.Part, view *typecheck.View) string {
-	return append(e.partUsers(part, view), "")[0]
+func (e *Engine) usesPart(file *typecheck.File, part parts.Part) bool {
+	return !isPetrockPath(file.Path) && !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, importPaths(file))
 }
 
-func (e *Engine) partUsers(part parts.Part, view *typecheck.View) []string {
-	var users []string
-	for _, file := range view.All() {
-		if isPetrockPath(file.Path) || file.IsDerived() {
-			continue
-		}
-		if part.IsUsedBy(file.Path, e.checker.Module().Path, importPaths(file)) {
-			users = append(users, file.Path)
-		}
+// whyPartStays returns why a part cannot be removed: it is used, or its files are edited, missing or added. It
+// returns an empty string if it can.
+func (e *Engine) whyPartStays(part parts.Part, view *typecheck.View) string {
+	if user := e.partUser(part, view); user != "" {
+		return user + " uses it"
 	}
-	return users
-}
-
-// partDrift returns the files of a part that are edited, missing or added. A renamed module in import paths is
-// not an edit.
-func (e *Engine) partDrift(part parts.Part) ([]string, error) {
-	sum, err := ReadSum(e.root.FS())
+	drift, err := e.CompareSum()
 	if err != nil {
-		return nil, err
+		return err.Error()
 	}
-	drift := sum.Compare(e.root.FS(), PetrockFolders()...)
-	changed := slices.DeleteFunc(drift.Changed, func(file string) bool {
-		text, err := e.root.ReadFile(file)
-		if err != nil {
-			return false
+	for _, file := range slices.Concat(drift.Changed, drift.Missing, drift.Added) {
+		if part.Holds(file) {
+			return fmt.Sprintf("%s differs from %s; restore it from version control, or move it away", file, SumFile)
 		}
-		text, err = imports.Rewrite(file, text, []imports.Move{{From: e.checker.Module().Path, To: e.project.Module}})
-		return err == nil && sum.Matches(file, text)
-	})
-	return slices.DeleteFunc(slices.Concat(changed, drift.Missing, drift.Added), func(file string) bool { return !part.Holds(file) }), nil
+	}
+	return ""
 }
 
-// addNeeded adds the parts that planned files use. A plan for the whole project also tries to add those that
-// other files use.
+// addNeeded adds the parts that planned files use; for a sync, those that any file uses.
 func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	for _, part := range parts.All() {
 		view := e.before.With(p.texts)
-		if isPresent(part, view) {
+		isUser := func(file *typecheck.File) bool {
+			return e.usesPart(file, part) && (p.plans(file.Path) || p.action == actionSync)
+		}
+		if isPresent(part, view) || !slices.ContainsFunc(view.All(), isUser) {
 			continue
 		}
-		users := e.partUsers(part, view)
-		isPlanned := slices.ContainsFunc(users, p.plans)
-		if len(users) == 0 || !isPlanned && !p.wholeProject {
-			continue
-		}
-		was := *p
-		was.texts, was.recomputed = maps.Clone(p.texts), maps.Clone(p.recomputed)
-		err := e.addPart(ctx, p, part)
-		if err != nil && (isPlanned || ctx.Err() != nil) {
+		if err := e.addPart(ctx, p, part); err != nil {
 			return err
-		}
-		if err != nil {
-			*p = was
-			e.cache.PlanModules(p.texts["go.mod"], p.texts["go.sum"])
-			p.warnings = append(p.warnings, typecheck.Diagnostic{File: users[0], Message: fmt.Sprintf("requires part %s: %v", part.Name, err)})
 		}
 	}
 	return nil
@@ -239,10 +202,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
 		}
 	}
-	if err := e.changePart(ctx, p, part, journal.Create, files, []string{part.Archive()}); err != nil {
-		return err
-	}
-	return e.checkDownloaded(ctx, p, part, files)
+	return e.changePart(ctx, p, part, journal.Create, files, []string{part.Archive()})
 }
 
 // removePart plans to pack a part into its archive, the reverse of addPart.
@@ -315,35 +275,23 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	}
 	put("go.mod", newMod)
 	put("go.sum", newSum)
-	var versions []string
-	change.Modules, versions = compareModules(goMod, newMod)
-	for _, version := range versions {
-		p.notices = append(p.notices, "go.mod: "+version+".")
-	}
+	change.Modules = changedModules(goMod, newMod)
 	p.parts = append(p.parts, change)
 	e.cache.PlanModules(newMod, newSum)
 	return nil
 }
 
 // revertParts plans to undo the changes to parts. It removes parts that the operation added, unless they
-// are used or edited, and adds parts that it removed. It restores go.mod and go.sum if they have not changed
-// since and the project compiles with them.
-func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *plan, target journal.Operation) error {
-	keep := func(name, reason string) {
-		p.notices = append(p.notices, fmt.Sprintf("Part %s stays: %s.", name, reason))
-	}
+// are used or edited, and adds parts that it removed.
+func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operation) error {
 	for _, name := range slices.Backward(target.Added) { // a part comes after those that it needs
 		part, ok := parts.Find(name)
-		if view := e.before.With(p.texts); !ok || !isPresent(part, view) {
+		view := e.before.With(p.texts)
+		if !ok || !isPresent(part, view) {
 			continue
-		} else if user := e.partUser(part, view); user != "" {
-			keep(name, user+" uses it")
-		} else if other := partNeeding(part, view); other != "" {
-			keep(name, "part "+other+" needs it")
-		} else if drift, err := e.partDrift(part); err != nil {
-			keep(name, err.Error())
-		} else if len(drift) > 0 {
-			keep(name, drift[0]+" differs from "+SumFile)
+		}
+		if reason := e.whyPartStays(part, view); reason != "" {
+			p.notices = append(p.notices, fmt.Sprintf("Part %s stays: %s.", name, reason))
 		} else if err := e.removePart(ctx, p, part); err != nil {
 			return err
 		}
@@ -360,50 +308,145 @@ func (e *Engine) revertParts(ctx context.Context, opened *journal.Journal, p *pl
 	if len(p.texts) == 0 && len(p.notices) > 0 {
 		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, Remedy: "Nothing was changed."}
 	}
-	if !sameNames(p.operation.Removed, target.Added) || !sameNames(p.operation.Added, target.Removed) {
-		return nil
-	}
-	was := map[string][]byte{}
-	for _, record := range target.Files {
-		now, err := e.root.ReadFile(record.Path)
-		if (record.Path == "go.mod" || record.Path == "go.sum") && err == nil && journal.Hash(now) == record.After {
-			if was[record.Path], err = opened.Contents(record.Before); err != nil {
-				return err
-			}
-		}
-	}
-	if len(was) < 2 || len(p.parts) == 0 {
-		return nil
-	}
-	restored := *p
-	restored.texts = maps.Clone(p.texts)
-	maps.Copy(restored.texts, was)
-	if p.tidied {
-		err := e.verifyModules(ctx, &restored)
-		if _, refused := errors.AsType[*Refusal](err); refused {
-			return nil // the project now needs the tidied go.mod
-		} else if err != nil {
-			return err
-		}
-		restored.tidied = false
-	}
-	*p = restored
-	e.cache.PlanModules(was["go.mod"], was["go.sum"])
 	return nil
-}
-
-// sameNames reports whether two lists have the same names, in any order.
-func sameNames(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // partsAdvice names the parts that are no longer used after a plan.
 func (e *Engine) partsAdvice(p *plan) []string {
 	var next []string
 	for _, part := range parts.All() {
-		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" && partNeeding(part, p.after) == "" {
+		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
 			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
 		}
 	}
 	return next
+}
+
+func importPaths(files ...*typecheck.File) []string {
+	var all []string
+	for _, file := range files {
+		for _, i := range file.Imports() {
+			all = append(all, i.Path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// plannedModules returns the planned go.mod and go.sum, or else those on disk.
+func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
+	goMod, modErr := e.textOf(p, "go.mod")
+	goSum, sumErr := e.textOf(p, "go.sum")
+	return goMod, goSum, errors.Join(modErr, sumErr)
+}
+
+// changedModules returns the paths of modules that only one of two go.mod files requires.
+func changedModules(old, now []byte) []string {
+	required := map[string]int{}
+	for _, text := range [][]byte{old, now} {
+		if parsed, err := modfile.ParseLax("go.mod", text, nil); err == nil {
+			for _, r := range parsed.Require {
+				required[r.Mod.Path]++
+			}
+		}
+	}
+	maps.DeleteFunc(required, func(_ string, files int) bool { return files > 1 })
+	return slices.Sorted(maps.Keys(required))
+}
+
+// runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must stay.
+func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, present []string) (newMod, newSum []byte, err error) {
+	e.step("running go mod tidy on a copy of go.mod")
+	dir, err := os.MkdirTemp("", "petrock")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	copied, err := withParts(goMod, present)
+	if err != nil {
+		return nil, nil, err
+	}
+	modFile, sumFile := filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")
+	overlay, err := e.overlay(p, dir)
+	if err := errors.Join(err, os.WriteFile(modFile, copied, 0o644), os.WriteFile(sumFile, goSum, 0o644)); err != nil {
+		return nil, nil, err
+	}
+	flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(flag string) bool {
+		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
+	})
+	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
+	// With -e, tidy continues if the user imports a package that does not exist.
+	_, stderr, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
+	if err != nil {
+		return nil, nil, &Refusal{
+			Reason:    "go mod tidy failed:",
+			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(stderr), err.Error())), "\n"),
+			Remedy:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
+		}
+	}
+	newMod, modErr := os.ReadFile(modFile)
+	newSum, sumErr := os.ReadFile(sumFile)
+	return newMod, newSum, errors.Join(modErr, sumErr)
+}
+
+// verifyModules refuses a plan whose changed modules break packages of the project.
+func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
+	e.step("compiling the project with the changed modules")
+	dir, err := os.MkdirTemp("", "petrock")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := e.overlay(p, dir)
+	if err != nil {
+		return err
+	}
+	after, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root, Flags: []string{"-overlay=" + overlay}})
+	if err != nil || len(after.Diagnostics) == 0 {
+		return err
+	}
+	before, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root})
+	if err != nil {
+		return err
+	}
+	refusal := &Refusal{Reason: "the project would not compile with the new go.mod:", Remedy: "Nothing was changed."}
+	refusal.Diagnostics = withoutExisting(after.Diagnostics, before.Diagnostics)
+	return refusal.orNil()
+}
+
+// overlay writes an overlay with the planned Go files, go.mod and go.sum.
+func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
+	files := maps.Clone(p.texts)
+	maps.DeleteFunc(files, func(name string, _ []byte) bool {
+		return !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum"
+	})
+	return typecheck.WriteOverlay(dir, e.project.Root, files)
+}
+
+// withParts adds the requirements of parts to a go.mod, or raises their versions.
+func withParts(goMod []byte, names []string) ([]byte, error) {
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		return nil, fmt.Errorf("parse %w", err)
+	}
+	for _, name := range names {
+		part, _ := parts.Find(name)
+		required, err := part.Required()
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range required {
+			hasIt := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool {
+				return r.Mod.Path == m.Path && semver.Compare(r.Mod.Version, m.Version) >= 0
+			})
+			if hasIt {
+				continue
+			}
+			if err := parsed.AddRequire(m.Path, m.Version); err != nil {
+				return nil, fmt.Errorf("go.mod: %w", err)
+			}
+		}
+	}
+	parsed.Cleanup()
+	return parsed.Format()
 }

@@ -4,17 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -36,9 +35,8 @@ type plan struct {
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
-	declared   []declaredName         // existing declarations among the conflicts
 	packages   []*derive.Package      // packages that were derived from
-	otherTools []*derive.Package      // the project's other packages with tools; nil if packages has none with tools
+	others     []*derive.Package      // the other packages that the server includes
 	trial      gen.Trial              // the examples to run
 	dir        string                 // folder of the trial's test
 	moreTests  []string               // further tests of that folder to run
@@ -62,14 +60,12 @@ type plan struct {
 
 	contractLost  string          // error if the contract is missing
 	broken        []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore  []string        // commands that were broken before the plan
+	brokenBefore  []string        // those of them that were not readable before the plan; only set with newVersionOf
 	breaks        []string        // changes that break clients
 	accepts       []string        // commands whose recorded fields are replaced
 	keepsCommands bool            // the contract keeps its commands
 	newVersionOf  string          // the command that gets a new version
 	ignoreBroken  bool            // whether to ignore broken commands; set for undo and destroy
-	wholeProject  bool            // whether the plan derives from the whole project
-	undone        *undone         // the change to the contract that is undone
 }
 
 func newPlan(action string) *plan {
@@ -108,6 +104,12 @@ func (p *plan) belongsToPart(file string) bool {
 	return false
 }
 
+func (p *plan) warn(messages ...string) {
+	for _, message := range messages {
+		p.warnings = append(p.warnings, typecheck.Diagnostic{Message: message})
+	}
+}
+
 func (p *plan) dirs() []string {
 	dirs := map[string]bool{}
 	for file := range p.texts {
@@ -125,26 +127,25 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	e.step("deriving")
 	unread := e.unreadPackages()
 	if len(unread) > 0 && strict {
-		return deriveRefusal(unread[0], p.texts)
+		return deriveRefusal(unread[0], e.before)
 	}
-	var err error
-	if p.packages, err = e.deriver.Packages(ctx, e.before.With(p.texts), places); err != nil {
+	view := e.before.With(p.texts)
+	others := slices.DeleteFunc(derive.Places(view), func(place derive.Place) bool {
+		return !place.Wired || slices.Contains(places, place) || len(view.Files(place.Dir)) == 0
+	})
+	all, err := e.deriver.Packages(ctx, view, slices.Concat(places, others))
+	if err != nil {
 		return err
 	}
-	if err := e.findOtherTools(ctx, p, places); err != nil {
-		return err
-	}
+	p.packages, p.others = all[:len(places):len(places)], all[len(places):]
+	derive.CheckToolNames(p.packages, p.others)
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
-			refusal := deriveRefusal(pkg, p.texts)
-			before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-			if err == nil && len(before[0].Problems) == 0 {
-				refusal.Reason = fmt.Sprintf("deriving from %s would fail after this change:", pkg.Dir)
-				refusal.Remedy = e.compileRemedy(ctx, p)
-				refusal.existedBefore = false
+			if err := e.refuseNewProblems(ctx, p, pkg); err != nil {
+				return err
 			}
-			return refusal
+			return deriveRefusal(pkg, view)
 		case len(pkg.Problems) == 0 && (pkg.Text != nil || e.before.File(pkg.File) != nil):
 			e.planDerived(p, pkg.File, pkg.Text)
 		}
@@ -170,53 +171,38 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	return e.updateContract(ctx, p)
 }
 
-// findOtherTools finds the packages with tools that the plan does not derive from, if it derives from some.
-// Tool names must be unique, and tools/list includes all tools.
-func (e *Engine) findOtherTools(ctx context.Context, p *plan, places []derive.Place) error {
-	if !slices.ContainsFunc(places, derive.Place.HasTools) {
-		return nil
-	}
-	view := e.before.With(p.texts)
-	others := slices.DeleteFunc(derive.Places(view), func(place derive.Place) bool {
-		return !place.HasTools() || slices.Contains(places, place) || len(view.Files(place.Dir)) == 0
-	})
-	if len(others) > 0 {
-		var err error
-		if p.otherTools, err = e.deriver.Packages(ctx, view, others); err != nil {
-			return err
-		}
-	}
-	derive.CheckToolNames(p.packages, p.otherTools)
-	return nil
-}
-
 // planDerived plans a derived file. An existing file with that name must be a derived one.
 func (e *Engine) planDerived(p *plan, file string, text []byte) {
 	existing, err := e.root.ReadFile(file)
-	if was := e.before.File(file); was != nil || err == nil {
-		if was != nil {
-			existing = was.Text
+	switch {
+	case err == nil && !typecheck.IsDerived(file, existing):
+		if text != nil {
+			p.conflicts = append(p.conflicts, fmt.Sprintf("%s ends in _gen.go but has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
 		}
-		if !typecheck.IsDerived(file, existing) {
-			if text != nil {
-				p.conflicts = append(p.conflicts, fmt.Sprintf("%s ends in _gen.go but has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …"))
-			}
-			return
-		}
-		if bytes.Equal(existing, text) && text != nil {
-			delete(p.texts, file)
-			return
-		}
+	case err == nil && text != nil && bytes.Equal(existing, text):
+		delete(p.texts, file)
+	default:
+		p.texts[file], p.recomputed[file] = text, true
 	}
-	p.texts[file] = text
-	p.recomputed[file] = true
 }
 
-// deriveRefusal refuses to derive from a package with problems. Some of its files may be planned.
-func deriveRefusal(pkg *derive.Package, planned map[string][]byte) *Refusal {
+// refuseNewProblems refuses a plan that adds problems to a package.
+func (e *Engine) refuseNewProblems(ctx context.Context, p *plan, pkg *derive.Package) error {
+	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
+	if err != nil {
+		return err
+	}
+	refusal := &Refusal{Reason: fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir), Remedy: p.compileRemedy()}
+	fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems)
+	refusal.Diagnostics = withSource(fresh, e.before.With(p.texts))
+	return refusal.orNil()
+}
+
+// deriveRefusal refuses to derive from a package with problems.
+func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
 	return &Refusal{
 		Reason:        fmt.Sprintf("cannot derive from %s:", pkg.Dir),
-		Diagnostics:   withLines(pkg.Problems, planned),
+		Diagnostics:   withSource(pkg.Problems, view),
 		Remedy:        "Fix these errors first. Changes that do not involve this package still work.",
 		existedBefore: true,
 	}
@@ -227,7 +213,7 @@ func deriveRefusal(pkg *derive.Package, planned map[string][]byte) *Refusal {
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or " + e.conflictRemedy(ctx, p) + "."}
+		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or rename or destroy what exists first (petrock destroy; over MCP: destroy_component)."}
 	}
 	if err := p.refuseBroken(); err != nil {
 		return err
@@ -245,7 +231,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			Reason:      wouldNotCompile,
 			Diagnostics: withSource(verdict.New, p.after),
 			Declares:    p.declares(verdict.New),
-			Remedy:      e.compileRemedy(ctx, p),
+			Remedy:      p.compileRemedy(),
 		}
 	}
 	if p.tidied {
@@ -275,11 +261,32 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 
 const wouldNotCompile = "the change would not compile:"
 
-func (e *Engine) compileRemedy(ctx context.Context, p *plan) string {
-	if p.bodyFile == "" {
-		return "Nothing was changed."
+func (p *plan) compileRemedy() string {
+	remedy := "Nothing was changed."
+	if p.bodyFile != "" {
+		remedy += " Correct " + p.correctable("the body") + " and retry."
 	}
-	return "Nothing was changed. Correct " + e.correctable(ctx, p, "the body") + " and retry."
+	var modules []string
+	for _, name := range p.operation.Added {
+		part, _ := parts.Find(name)
+		required, _ := part.Required() // changePart has read them
+		for _, m := range required {
+			modules = append(modules, m.String())
+		}
+	}
+	if len(modules) > 0 {
+		remedy += " If modules are not downloaded, connect to the network, run this command, and retry:\n  go mod download " + strings.Join(modules, " ")
+	}
+	return remedy
+}
+
+// correctable returns what the caller can correct in a plan: the input or the code of an own generator, else
+// source.
+func (p *plan) correctable(source string) string {
+	if p.generator == "" || p.generator == "version" || slices.Contains(Kinds(), p.generator) {
+		return source
+	}
+	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
@@ -320,59 +327,17 @@ const (
 
 // A savedPlan is the plan of a dry run.
 type savedPlan struct {
-	Kind          string            `json:"kind"`
-	Input         string            `json:"input"` // JSON input of the generator
-	ProjectHashes map[string]string `json:"made"`  // see projectHashes
-	Files         []journal.Record  `json:"files"` // the files that it would write
-	Trial         *Trial            `json:"trial"` // the result of its examples
+	Kind  string           `json:"kind"`
+	Input string           `json:"input"` // JSON input of the generator
+	Files []journal.Record `json:"files"` // the files that it would write
 
 	id string // set when the plan is read
 }
 
-// projectHashes returns the hashes of all files that a plan may depend on, by path: Go files, go.mod,
-// go.sum, petrock.json and the contract.
-func (e *Engine) projectHashes() map[string]string {
-	hashes := map[string]string{}
-	for _, file := range e.before.All() {
-		hashes[file.Path] = journal.Hash(file.Text)
-	}
-	for _, name := range []string{"go.mod", "go.sum", "petrock.json", contract.File} {
-		if text, err := e.root.ReadFile(name); err == nil {
-			hashes[name] = journal.Hash(text)
-		}
-	}
-	return hashes
-}
-
 func planID(text []byte) string { return journal.Hash(text)[:16] }
 
-// verifyUnchanged refuses to apply a saved plan if the project has changed since.
-func (p *plan) verifyUnchanged() error {
-	if p.applying == nil {
-		return nil
-	}
-	var names []string
-	for name, hash := range p.saved.ProjectHashes {
-		if hash != p.applying.ProjectHashes[name] {
-			names = append(names, name)
-		}
-	}
-	for name := range p.applying.ProjectHashes {
-		if _, exists := p.saved.ProjectHashes[name]; !exists {
-			names = append(names, name+" (removed)")
-		}
-	}
-	slices.Sort(names)
-	refusal := &Refusal{
-		Reason:    fmt.Sprintf("the project has changed since plan %s was made:", p.applying.id),
-		Conflicts: names,
-		Remedy:    "Nothing was changed. Run the dry run again and review the new plan.",
-	}
-	return refusal.orNil()
-}
-
 // verifySaved adds the changed files to the plan to save, if there is one. It refuses to apply a saved
-// plan if the generator now writes different files.
+// plan if the files have changed since, or would now get different texts.
 func (p *plan) verifySaved() error {
 	if p.saved == nil {
 		return nil
@@ -384,7 +349,7 @@ func (p *plan) verifySaved() error {
 		return nil
 	}
 	return &Refusal{
-		Reason: fmt.Sprintf("plan %s is out of date: generator %s now writes different files", p.applying.id, p.saved.Kind),
+		Reason: fmt.Sprintf("plan %s is out of date: the project has changed since, and the plan would now write different files", p.applying.id),
 		Remedy: "Nothing was changed. Run the dry run again and review the new plan.",
 	}
 }
@@ -394,12 +359,11 @@ func (e *Engine) savePlan(p *plan) error {
 	if p.saved == nil {
 		return nil
 	}
-	p.saved.Trial = p.tried
 	text, err := json.Marshal(p.saved)
 	if err != nil {
 		return err
 	}
-	if err := e.root.Mkdir(plansDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := e.root.MkdirAll(plansDir, 0o755); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	e.prunePlans()
@@ -428,8 +392,8 @@ func (e *Engine) prunePlans() {
 	}
 }
 
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the project has changed
-// since. Examples that passed in the dry run are not run again.
+// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no longer be
+// the same.
 func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {

@@ -94,20 +94,12 @@ func (r *Result) isRefused() bool {
 
 // Headline describes the result in one line.
 func (r *Result) Headline() string {
-	done := map[string][2]string{
-		"generate": {"Generated", "Would generate"},
-		"edit":     {"Edited", "Would edit"},
-		"destroy":  {"Destroyed", "Would destroy"},
-		"undo":     {"Undid", "Would undo"},
-		"redo":     {"Redid", "Would redo"},
-		"sync":     {"Derived", "Would derive"},
-		"add":      {"Added", "Would add"},
-		"remove":   {"Removed", "Would remove"},
-		"change":   {"Changed", "Would change"},
+	verb := map[string]string{
+		"generate": "Generated", "change": "Changed", "edit": "Edited", "destroy": "Destroyed", "undo": "Undid",
+		"redo": "Redid", "sync": "Derived", "add": "Added", "remove": "Removed",
 	}[r.Action]
-	verb := done[0]
 	if r.DryRun {
-		verb = done[1]
+		verb = "Would " + strings.Replace(r.Action, "sync", "derive", 1)
 	}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
@@ -185,11 +177,7 @@ func (t *Trial) String() string {
 	if !t.Ran {
 		return "Examples were not run."
 	}
-	what := "examples"
-	if !slices.ContainsFunc(t.Passed, func(name string) bool { return !strings.HasPrefix(name, "Test") }) {
-		what = "tests" // without examples, Passed has the name of the test
-	}
-	text := fmt.Sprintf("%s passed: %s", what, strings.Join(t.Passed, ", "))
+	text := "examples passed: " + strings.Join(t.Passed, ", ")
 	if len(t.Unenforced) > 0 {
 		text += " (this system could not enforce: " + strings.Join(t.Unenforced, "; ") + ")"
 	}
@@ -279,8 +267,7 @@ type Refusal struct {
 // A Failure is an example that failed.
 type Failure struct {
 	gen.Example
-	Message string `json:"said"`            // Why it failed
-	Lines   string `json:"lines,omitempty"` // Numbered source lines around a panic, if another example does not show them
+	Message string `json:"said"` // Why it failed
 }
 
 // orNil returns the refusal, or nil if it lists nothing.
@@ -295,71 +282,69 @@ func (r *Refusal) orNil() error {
 func (r *Refusal) Error() string {
 	var out strings.Builder
 	out.WriteString(r.Reason)
+	add := func(indent, text string) {
+		if text != "" {
+			out.WriteString("\n" + indent + strings.ReplaceAll(text, "\n", "\n"+indent))
+		}
+	}
 	for _, conflict := range r.Conflicts {
-		fmt.Fprintf(&out, "\n  %s", conflict)
+		add("  ", conflict)
 	}
 	const maxListed = 20
 	for i, d := range r.Diagnostics {
 		if i == maxListed {
-			fmt.Fprintf(&out, "\n  and %d more", len(r.Diagnostics)-maxListed)
+			add("  ", fmt.Sprintf("and %d more", len(r.Diagnostics)-maxListed))
 			break
 		}
-		fmt.Fprintf(&out, "\n  %s", strings.ReplaceAll(d.String(), "\n", "\n  "))
-		if d.Lines != "" {
-			fmt.Fprintf(&out, "\n    %s", strings.ReplaceAll(d.Lines, "\n", "\n    "))
-		}
+		add("  ", d.String())
+		add("    ", d.Lines)
 	}
 	if r.Declares != "" {
-		fmt.Fprintf(&out, "\nThe file declares:\n  %s", strings.ReplaceAll(r.Declares, "\n", "\n  "))
+		add("", "The file declares:")
+		add("  ", r.Declares)
 	}
 	for _, f := range r.Failures {
-		fmt.Fprintf(&out, "\n  %s", f.Name)
+		given := ""
 		if f.Input != nil {
-			fmt.Fprintf(&out, ", given %s", f.Input)
+			given = fmt.Sprintf(", given %s", f.Input)
 		}
-		fmt.Fprintf(&out, ":\n    %s", strings.ReplaceAll(f.Message, "\n", "\n    "))
-		if f.Lines != "" {
-			fmt.Fprintf(&out, "\n    %s", strings.ReplaceAll(f.Lines, "\n", "\n    "))
+		add("  ", f.Name+given+":")
+		add("    ", f.Message)
+	}
+	for _, f := range r.Tests {
+		place := ""
+		if f.File != "" {
+			place = fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+		}
+		add("  ", strings.TrimSpace(f.Package+" "+f.Test)+place+":")
+		add("    ", f.Message)
+		if f.Output != "" {
+			add("    ", "Output:\n  "+strings.ReplaceAll(f.Output, "\n", "\n  "))
 		}
 	}
-	writeTestFailures(&out, r.Tests)
 	if r.Printed != "" {
-		fmt.Fprintf(&out, "\nOutput:\n  %s", strings.ReplaceAll(strings.TrimSpace(r.Printed), "\n", "\n  "))
+		add("", "Output:")
+		add("  ", strings.TrimSpace(r.Printed))
 	}
 	for _, file := range r.Files {
-		fmt.Fprintf(&out, "\n%s", cmp.Or(strings.TrimSuffix(file.Diff, "\n"), "  "+file.Path))
+		add("", cmp.Or(strings.TrimSuffix(file.Diff, "\n"), "  "+file.Path))
 	}
-	if r.LeftOut != "" {
-		fmt.Fprintf(&out, "\n%s", r.LeftOut)
-	}
-	if r.Remedy != "" {
-		fmt.Fprintf(&out, "\n%s", r.Remedy)
-	}
+	add("", r.LeftOut)
+	add("", r.Remedy)
 	return out.String()
 }
 
-// withSource adds source lines to diagnostics in files of a view.
+// withSource adds source lines to diagnostics in files of a view. It omits lines that the previous diagnostic
+// shows.
 func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
-	texts := map[string][]byte{}
-	for _, d := range found {
-		if file := view.File(d.File); file != nil {
-			texts[d.File] = file.Text
-		}
-	}
-	return withLines(found, texts)
-}
-
-// withLines adds source lines to diagnostics in planned files, which are not on disk. It omits lines that
-// the previous diagnostic shows.
-func withLines(found []typecheck.Diagnostic, planned map[string][]byte) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0
 	for i, d := range found {
 		if d.File == shown && d.Line >= last && d.Line <= last+2 {
 			continue
 		}
-		if text := planned[d.File]; text != nil {
-			found[i].Lines = typecheck.LinesAround(string(text), d.Line)
+		if file := view.File(d.File); file != nil {
+			found[i].Lines = typecheck.LinesAround(string(file.Text), d.Line)
 			shown, last = d.File, d.Line
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/ast/astutil"
 
@@ -24,16 +24,15 @@ import (
 // A rewrite edits Go files of the project at positions in their syntax, and renames declarations with all
 // uses.
 type rewrite struct {
-	view     *typecheck.View
-	pass     *typecheck.Pass
-	dirs     []string              // packages whose files may use the edited declarations
-	edits    map[string][]textEdit // by file
-	renamed  map[token.Pos]string  // new Go names, by the position of their declaration
-	oldNames []string              // old Go names of these
-	tidy     map[string][]string   // by file, names of packages that it may no longer use
-	unbuilt  []string              // files that may use renamed declarations, but are not built on this system
+	view    *typecheck.View
+	pass    *typecheck.Pass
+	dirs    []string              // packages whose files may use the edited declarations
+	edits   map[string][]textEdit // by file
+	renamed map[token.Pos]string  // new Go names, by the position of their declaration
+	command string                // Go type of the command to edit, if it is one
+	unbuilt []string              // warnings about files that may use renamed declarations
 
-	inspected map[string][]*typecheck.InspectedPackage // by folder
+	packages func() []*typecheck.InspectedPackage // in dirs, tests included
 }
 
 type textEdit struct {
@@ -45,33 +44,17 @@ type textEdit struct {
 func (e *Engine) newRewrite(ctx context.Context, dir string) (*rewrite, error) {
 	dirs := e.checker.Importers(e.before, dir)
 	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	return &rewrite{
-		view: e.before, pass: pass, dirs: dirs,
-		edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, tidy: map[string][]string{},
-		inspected: map[string][]*typecheck.InspectedPackage{},
-	}, err
-}
-
-// packages returns the packages whose files may use the edited declarations.
-func (r *rewrite) packages() iter.Seq[*typecheck.InspectedPackage] {
-	return func(yield func(*typecheck.InspectedPackage) bool) {
+	r := &rewrite{view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}}
+	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
 		for _, dir := range r.dirs {
-			for _, inspected := range r.inspect(dir) {
-				if !yield(inspected) {
-					return
-				}
-			}
+			all = append(all, r.pass.InspectTests(dir)...)
 		}
-	}
+		return all
+	})
+	return r, err
 }
 
-// inspect returns the packages in a folder, tests included, with type information.
-func (r *rewrite) inspect(dir string) []*typecheck.InspectedPackage {
-	if _, known := r.inspected[dir]; !known {
-		r.inspected[dir] = r.pass.InspectTests(dir)
-	}
-	return r.inspected[dir]
-}
+func (r *rewrite) offset(pos token.Pos) int { return r.view.Fset().File(pos).Offset(pos) }
 
 func (r *rewrite) replace(file *typecheck.File, start, end token.Pos, text string) {
 	edit := textEdit{r.offset(start), r.offset(end), text}
@@ -85,47 +68,74 @@ func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	return slices.ContainsFunc(r.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
-// rename plans a new name for a declaration. renameUses then renames its uses.
-func (r *rewrite) rename(object types.Object, name string) {
-	r.renamed[object.Pos()] = name
-	r.oldNames = append(r.oldNames, object.Name())
-}
-
-// renameUses renames all identifiers of renamed declarations, except those that skip reports.
-func (r *rewrite) renameUses(skip func(file *typecheck.File, pos token.Pos) bool) {
+// renameUses renames all identifiers of renamed declarations. In older versions of a command, fields keep
+// their names: a new version makes them convert to the recorded fields.
+func (r *rewrite) renameUses() {
 	if len(r.renamed) == 0 {
 		return
 	}
 	r.renameEmbedded()
-	for _, dir := range r.dirs {
-		unbuilt := slices.Clone(r.view.Files(dir))
-		for _, inspected := range r.inspect(dir) {
-			for _, file := range inspected.Files {
-				unbuilt = slices.DeleteFunc(unbuilt, func(f *typecheck.File) bool { return f == file })
-				if file.IsDerived() {
+	built, old := map[*typecheck.File]bool{}, map[string]bool{}
+	for _, inspected := range r.packages() {
+		for _, file := range inspected.Files {
+			built[file] = true
+			if file.IsDerived() {
+				continue
+			}
+			for ident := range nodesOf[*ast.Ident](file.Syntax) {
+				object := inspected.Info.ObjectOf(ident)
+				if object == nil || object.Name() != ident.Name || r.isPlanned(file, ident.Pos()) { // another name of an import
 					continue
 				}
-				for ident := range nodesOf[*ast.Ident](file.Syntax) {
-					if r.isPlanned(file, ident.Pos()) {
-						continue
-					}
-					object := inspected.Info.ObjectOf(ident)
-					if object == nil || object.Name() != ident.Name { // another name of an import
-						continue
-					}
-					if name := r.renamed[origin(object).Pos()]; name != "" && !skip(file, ident.Pos()) {
-						r.replace(file, ident.Pos(), ident.End(), name)
-					}
+				v, isVar := object.(*types.Var)
+				name := r.renamed[origin(object).Pos()]
+				if name != "" && !(isVar && v.IsField() && r.isInOlder(file, ident.Pos())) {
+					r.replace(file, ident.Pos(), ident.End(), name)
+					old[ident.Name] = true
 				}
 			}
 		}
-		r.noteUnbuilt(unbuilt)
 	}
+	r.noteUnbuilt(built, old)
+}
+
+// noteUnbuilt notes files that are not built on this system and contain old names of renamed declarations.
+func (r *rewrite) noteUnbuilt(built map[*typecheck.File]bool, old map[string]bool) {
+	for _, dir := range r.dirs {
+		for _, file := range r.view.Files(dir) {
+			for ident := range nodesOf[*ast.Ident](file.Syntax) {
+				if old[ident.Name] && !built[file] {
+					r.unbuilt = append(r.unbuilt, fmt.Sprintf("%s is not built on this system and may use the old name %s; rename it there by hand", file.Path, ident.Name))
+					break
+				}
+			}
+		}
+	}
+}
+
+// nameOf returns the name of a declaration after the rewrite.
+func (r *rewrite) nameOf(object types.Object) string {
+	return cmp.Or(r.renamed[origin(object).Pos()], object.Name())
+}
+
+// isInOlder reports whether a position is in a method of an older version of the command.
+func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
+	if r.command == "" {
+		return false
+	}
+	function := enclosing[*ast.FuncDecl](file, pos)
+	return function != nil && r.isOlder(receiverName(function))
+}
+
+// isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.
+func (r *rewrite) isOlder(name string) bool {
+	rest, ok := strings.CutPrefix(name, r.command+"V")
+	return ok && r.command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
 // renameEmbedded renames the fields of structs that embed a renamed type.
 func (r *rewrite) renameEmbedded() {
-	for inspected := range r.packages() {
+	for _, inspected := range r.packages() {
 		for ident, defined := range inspected.Info.Defs {
 			field, ok := defined.(*types.Var)
 			used := inspected.Info.Uses[ident]
@@ -147,23 +157,10 @@ func origin(object types.Object) types.Object {
 	return object
 }
 
-// noteUnbuilt notes files that are not built for this system and use names of renamed declarations.
-func (r *rewrite) noteUnbuilt(files []*typecheck.File) {
-	for _, file := range files {
-		for ident := range nodesOf[*ast.Ident](file.Syntax) {
-			if slices.Contains(r.oldNames, ident.Name) {
-				r.unbuilt = append(r.unbuilt, file.Path)
-				break
-			}
-		}
-	}
-}
-
 // texts returns the edited files.
 func (r *rewrite) texts() map[string][]byte {
 	texts := map[string][]byte{}
-	for _, name := range slices.Sorted(maps.Keys(r.edits)) {
-		edits := slices.Clone(r.edits[name])
+	for name, edits := range r.edits {
 		slices.SortStableFunc(edits, func(a, b textEdit) int { // insertions before a replacement
 			return cmp.Or(a.start-b.start, min(a.end-a.start, 1)-min(b.end-b.start, 1))
 		})
@@ -176,7 +173,7 @@ func (r *rewrite) texts() map[string][]byte {
 				at = e.end
 			}
 		}
-		texts[name] = withoutUnused(append(out, text[at:]...), r.tidy[name])
+		texts[name] = append(out, text[at:]...)
 	}
 	return texts
 }
@@ -225,8 +222,6 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	switch {
 	case !strings.HasPrefix(name, prefix) || strings.Contains(strings.TrimPrefix(name, prefix), "."):
 		return fmt.Errorf("rename %s=%s: cannot move a field to another struct; use %sNAME", old, name, prefix)
-	case old == name:
-		return fmt.Errorf("rename %s=%s: both names are the same", old, name)
 	case before != nil && after != nil:
 		return fmt.Errorf("rename %s=%s: %s has both fields; remove one of them", old, name, t.Obj().Name())
 	case after != nil:
@@ -243,20 +238,40 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	if err != nil {
 		return err
 	}
-	r.rename(before, parsed.Go())
-	r.replace(file, field.Names[0].Pos(), field.Names[0].End(), parsed.Go())
-	r.retag(file, field, short)
-	r.recomment(file, field, strings.TrimPrefix(old, prefix), short)
+	tag, _ := unquote(field.Tag)
+	r.editField(file, field, before, gen.Field{Name: short, Go: parsed.Go()}, "", renamedTag(tag, short))
 	return nil
 }
 
-// recomment replaces the comment of a field if it was generated from the old name.
-func (r *rewrite) recomment(file *typecheck.File, field *ast.Field, old, name string) {
-	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
-		if group != nil && strings.TrimSpace(group.Text()) == (gen.Field{Name: old}).Comment() {
-			r.replace(file, group.Pos(), group.End(), "// "+gen.Field{Name: name}.Comment())
-		}
+// editField plans the name, type, tag and comment of a field. An empty type stays. Without a description, the
+// comment stays, unless it was generated from the old name.
+func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
+	if f.Go != v.Name() {
+		r.renamed[v.Pos()] = f.Go
 	}
+	if typ != "" {
+		r.replace(file, field.Type.Pos(), field.Type.End(), typ)
+	}
+	start, end := field.Type.End(), field.Type.End()
+	if field.Tag != nil {
+		start, end = field.Tag.Pos(), field.Tag.End()
+	}
+	r.replace(file, start, end, " `"+tag+"`")
+
+	oldTag, _ := unquote(field.Tag)
+	old, _, _ := strings.Cut(reflect.StructTag(oldTag).Get("json"), ",")
+	comment := commentOf(field)
+	isGenerated := old != "" && comment == gen.Field{Name: old}.Comment()
+	if f.Description == "" && !isGenerated || comment == f.Comment() {
+		return
+	}
+	if field.Doc != nil {
+		r.replace(file, field.Doc.Pos(), field.Doc.End(), "")
+	}
+	if start = end; field.Comment != nil {
+		start, end = field.Comment.Pos(), field.Comment.End()
+	}
+	r.replace(file, start, end, " // "+f.Comment())
 }
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
@@ -274,17 +289,36 @@ func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error)
 	return file, field, nil
 }
 
-func (r *rewrite) retag(file *typecheck.File, field *ast.Field, name string) {
-	text, ok := unquote(field.Tag)
-	if !ok && field.Tag != nil {
-		return // verify reports the error
+// commentOf returns the description of a field: its doc comment, or else its line comment.
+func commentOf(field *ast.Field) string {
+	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
+		if text := strings.Join(strings.Fields(group.Text()), " "); text != "" {
+			return text
+		}
 	}
-	_, options, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
-	start, end := field.Type.End(), field.Type.End()
-	if field.Tag != nil {
-		start, end = field.Tag.Pos(), field.Tag.End()
+	return ""
+}
+
+// replaceTag sets one key of a struct tag. An empty value removes the key.
+func replaceTag(tag, key, value string) string {
+	pair := ""
+	if value != "" {
+		pair = key + ":" + strconv.Quote(value)
 	}
-	r.replace(file, start, end, " `"+replaceTag(text, "json", strings.TrimSuffix(name+","+options, ","))+"`")
+	old, isSet := reflect.StructTag(tag).Lookup(key)
+	if found := key + ":" + strconv.Quote(old); isSet && strings.Contains(tag, found) {
+		return strings.TrimSpace(strings.ReplaceAll(strings.Replace(tag, found, pair, 1), "  ", " "))
+	}
+	if key == "json" {
+		return strings.TrimSpace(pair + " " + tag)
+	}
+	return strings.TrimSpace(tag + " " + pair)
+}
+
+// renamedTag returns a struct tag with another JSON name.
+func renamedTag(tag, name string) string {
+	_, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+	return replaceTag(tag, "json", strings.TrimSuffix(name+","+options, ","))
 }
 
 // removeField plans to remove the declaration of a field with its comments.
@@ -293,43 +327,38 @@ func (r *rewrite) removeField(v *types.Var) error {
 	if err != nil {
 		return err
 	}
-	start, end := fieldExtent(field)
-	r.replace(file, start, end, "")
-	r.noteRemoved(file, field.Type)
-	return nil
-}
-
-// fieldExtent returns the range of a field with its comments.
-func fieldExtent(field *ast.Field) (start, end token.Pos) {
-	start, end = field.Pos(), field.End()
+	start, end := field.Pos(), field.End()
 	if field.Doc != nil {
 		start = field.Doc.Pos()
 	}
 	if field.Comment != nil {
 		end = field.Comment.End()
 	}
-	return start, end
+	r.replace(file, start, end, "")
+	return nil
 }
 
-// noteRemoved notes the packages that removed code uses, which the file may no longer use.
-func (r *rewrite) noteRemoved(file *typecheck.File, removed ast.Node) {
-	for selector := range nodesOf[*ast.SelectorExpr](removed) {
-		if pkg, ok := selector.X.(*ast.Ident); ok {
-			r.tidy[file.Path] = append(r.tidy[file.Path], pkg.Name)
+// docAt returns the doc comment of a declaration and the position of the declaration. A single type or variable
+// may have its comment above the keyword.
+func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, node := range nodes { // from the innermost to the outermost
+		switch node := node.(type) {
+		case *ast.FuncDecl:
+			return node.Doc, node.Pos()
+		case *ast.Field: // a method of an interface
+			return node.Doc, node.Pos()
+		case *ast.TypeSpec:
+			doc, at = node.Doc, node.Pos()
+		case *ast.ValueSpec:
+			doc, at = node.Doc, node.Pos()
+		case *ast.GenDecl:
+			if doc == nil && len(node.Specs) == 1 {
+				return node.Doc, node.Pos()
+			}
 		}
 	}
-}
-
-// docAt returns the doc comment of a function or type and the position of its declaration.
-func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	if decl := enclosing[*ast.FuncDecl](file, pos); decl != nil {
-		return decl.Doc, decl.Pos()
-	}
-	spec, group := enclosing[*ast.TypeSpec](file, pos), enclosing[*ast.GenDecl](file, pos)
-	if spec.Doc == nil && len(group.Specs) == 1 {
-		return group.Doc, group.Pos()
-	}
-	return spec.Doc, spec.Pos()
+	return doc, at
 }
 
 // nodesOf returns the nodes of a type in a syntax tree, in depth-first order.

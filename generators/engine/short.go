@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -31,14 +30,18 @@ func Cut[T any](c *Cutter, list []T, what string) []T {
 
 // Text returns the beginning of a text, which is shorter if Most is smaller.
 func (c *Cutter) Text(text string) string {
-	most := 150 + 50*c.Most
-	if c.Most == 0 || len(text) <= most {
+	if c.Most == 0 {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
+	return cutText(text, 150+50*c.Most)
+}
+
+// cutText returns at most the first bytes of a text.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return text[:most] + " …"
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 // Diagnostics returns the first diagnostics, with shortened texts.
@@ -48,27 +51,11 @@ func (c *Cutter) Diagnostics(list []typecheck.Diagnostic, what string) []typeche
 		if list[i].Message = c.Text(d.Message); d.File != "" {
 			list[i].Package = "" // the file names it
 		}
-		list[i].Lines = c.lines(d.Lines)
-	}
-	return list
-}
-
-// lines returns source lines, or only the marked one if they are too long.
-func (c *Cutter) lines(lines string) string {
-	if c.Text(lines) != lines {
-		return c.Text(markedLine(lines))
-	}
-	return lines
-}
-
-// markedLine returns the line that [typecheck.LinesAround] has marked.
-func markedLine(lines string) string {
-	for line := range strings.SplitSeq(lines, "\n") {
-		if strings.HasPrefix(line, "> ") {
-			return line
+		if c.Text(d.Lines) != d.Lines {
+			list[i].Lines = "" // the message has the position
 		}
 	}
-	return ""
+	return list
 }
 
 // Files returns the first files, without diffs and hashes.
@@ -99,11 +86,6 @@ func (r *Result) Short(most int) any {
 	s.ToolsList = nil
 	s.Files = c.Files(r.Files)
 	s.Components = nil
-	if r.Kind == string(derive.Feature) { // of all others, Kind and Name say it
-		for _, part := range Cut(c, r.Components, "component") {
-			s.Components = append(s.Components, derive.Component{Kind: part.Kind, Name: part.Name})
-		}
-	}
 	s.Parts = slices.Clone(r.Parts)
 	for i := range s.Parts {
 		s.Parts[i].Modules = nil
@@ -144,13 +126,10 @@ func (r *Refusal) short(c *Cutter) *Refusal {
 	s.Reason = c.Text(r.Reason)
 	s.Conflicts = Cut(c, r.Conflicts, "conflict")
 	s.Diagnostics = c.Diagnostics(r.Diagnostics, "error")
-	if c.Most > 0 && c.Most < 4 && len(s.Diagnostics) > 0 {
-		s.Declares = "" // the errors are more important
-	}
-	s.Declares = c.Text(s.Declares)
+	s.Declares = c.Text(r.Declares)
 	s.Failures = slices.Clone(Cut(c, r.Failures, "failed example"))
 	for i := range s.Failures {
-		s.Failures[i].Message, s.Failures[i].Lines = c.Text(s.Failures[i].Message), c.lines(s.Failures[i].Lines)
+		s.Failures[i].Message = c.Text(s.Failures[i].Message)
 		if input := s.Failures[i].Input; len(c.Text(string(input))) != len(input) {
 			s.Failures[i].Input = nil
 		}
@@ -175,7 +154,6 @@ func (l *Listing) Short(most int) any {
 		about, _, _ := strings.Cut(part.Description, "\n")
 		s.Components = append(s.Components, derive.Component{Kind: part.Kind, Name: part.Name, Description: about, File: part.File, Line: part.Line, URI: part.URI})
 	}
-	s.cut = len(s.Components) < len(l.Components)
 	s.Refused = c.Diagnostics(l.Refused, "error")
 	return &s
 }
@@ -190,7 +168,7 @@ func (l *Listing) String() string {
 		}
 		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, name, c.File, c.Line, c.Description)
 	}
-	writePage(&out, len(l.Components), l.Offset, l.Total, "component", l.cut)
+	writePage(&out, len(l.Components), l.Offset, l.Total, "component")
 	writeLines(&out, "error: ", l.Refused)
 	if l.ToolsList != nil {
 		fmt.Fprintln(&out, l.ToolsList)
@@ -198,16 +176,13 @@ func (l *Listing) String() string {
 	return out.String()
 }
 
-// writePage writes which entries of a list are shown, and how to get the next ones. A page that is cut has
-// fewer entries than requested.
-func writePage(out *strings.Builder, shown, offset, total int, what string, cut bool) {
+// writePage writes which entries of a list are shown, and how to get the next ones.
+func writePage(out *strings.Builder, shown, offset, total int, what string) {
 	switch next := offset + shown; {
 	case total == 0:
 		fmt.Fprintf(out, "There is no %s.\n", what)
 	case shown == 0:
 		fmt.Fprintf(out, "There are %s; offset %d is past the end.\n", count(total, what), offset)
-	case next < total && cut:
-		fmt.Fprintf(out, "%d to %d of %s, cut to fit; pass offset: %d to get the next ones.\n", offset+1, next, count(total, what), next)
 	case next < total:
 		fmt.Fprintf(out, "%d to %d of %s; pass offset: %d to get the next ones.\n", offset+1, next, count(total, what), next)
 	case offset > 0:
@@ -220,7 +195,7 @@ func (l *Listing) Page(kind string, offset, limit int) *Listing {
 	s := *l
 	s.Components = slices.Clone(l.Components)
 	if kind != "" {
-		s.Components = slices.DeleteFunc(s.Components, func(c derive.Component) bool { return !isMadeBy(c, derive.Kind(kind), l.Components) })
+		s.Components = slices.DeleteFunc(s.Components, func(c derive.Component) bool { return string(c.Kind) != kind })
 	}
 	s.Total, s.Offset = len(s.Components), offset
 	s.Components = page(s.Components, offset, limit)
@@ -247,7 +222,6 @@ func (h *History) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *h
 	s.Operations = slices.Clone(Cut(c, h.Operations, "operation"))
-	s.cut = len(s.Operations) < len(h.Operations)
 	for i := range s.Operations {
 		s.Operations[i].Files = nil
 	}
@@ -267,6 +241,6 @@ func (h *History) String() string {
 		}
 		out.WriteByte('\n')
 	}
-	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation", h.cut)
+	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation")
 	return out.String()
 }

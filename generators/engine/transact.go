@@ -160,15 +160,9 @@ func (e *Engine) newResult(p *plan) *Result {
 			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
-	var tools []derive.Component
-	changesTools := false
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
 		r.Warnings = append(r.Warnings, pkg.Warnings...)
-		if pkg.HasTools() && len(pkg.Problems) == 0 {
-			tools = append(tools, pkg.Components...)
-			changesTools = true
-		}
 		for _, c := range pkg.Components {
 			belongsToFeature := r.Kind == string(derive.Feature) && c.Feature == r.Name
 			if c.Name == r.Name && string(c.Kind) == r.Kind || belongsToFeature {
@@ -180,12 +174,14 @@ func (e *Engine) newResult(p *plan) *Result {
 	for _, what := range p.breaks {
 		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
 	}
-	for _, pkg := range p.otherTools {
-		if len(pkg.Problems) == 0 {
-			tools = append(tools, pkg.Components...)
+	isSound := func(pkg *derive.Package) bool { return pkg.HasTools() && !hasProblems(pkg) }
+	if slices.ContainsFunc(p.packages, isSound) {
+		var tools []derive.Component
+		for _, pkg := range slices.Concat(p.packages, p.others) {
+			if isSound(pkg) {
+				tools = append(tools, pkg.Components...)
+			}
 		}
-	}
-	if changesTools {
 		r.ToolsList = toolsListSize(tools)
 	}
 	r.OK = len(r.Refused) == 0
@@ -194,4 +190,56 @@ func (e *Engine) newResult(p *plan) *Result {
 
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
+// in the result.
+func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept, o.Saved) })
+}
+
+func (e *Engine) planSync(ctx context.Context, accept []string, saved bool) (*plan, error) {
+	p := newPlan(actionSync)
+	p.operation.Title = actionSync
+	for _, entry := range accept {
+		p.operation.Title += " --accept " + entry
+	}
+	p.accepts, p.keepsCommands = accept, saved
+	return p, e.derive(ctx, p, e.existingPlaces(), false)
+}
+
+func (e *Engine) existingPlaces() []derive.Place {
+	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
+}
+
+// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay
+// of the event log is deterministic. Check takes no lock and writes nothing.
+func (e *Engine) Check(ctx context.Context) (*Result, error) {
+	if err := e.read(ctx); err != nil {
+		return nil, err
+	}
+	p, err := e.planSync(ctx, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	if p.files, err = e.changes(p); err != nil {
+		return nil, err
+	}
+	result := e.newResult(p)
+	result.DryRun = true
+	if err := e.reportPurity(ctx, result, e.before); err != nil {
+		return nil, err
+	}
+	for _, b := range p.broken {
+		result.Refused = append(result.Refused, b.diagnostic())
+	}
+	if p.contractLost != "" {
+		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.contractLost})
+	}
+	for _, conflict := range p.conflicts {
+		result.Refused = append(result.Refused, typecheck.Diagnostic{Message: conflict})
+	}
+	result.Refused = append(result.Refused, e.interrupted()...)
+	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0
+	return result, nil
 }

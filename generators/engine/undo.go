@@ -56,7 +56,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		if err := e.useModules(p); err != nil {
 			return nil, err
 		}
-		if err := e.revertParts(ctx, j, p, target); err != nil {
+		if err := e.revertParts(ctx, p, target); err != nil {
 			return nil, err
 		}
 		return p, e.derive(ctx, p, e.touched(p), true)
@@ -93,29 +93,21 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 		at--
 	}
 	if len(history) > 0 && isUndo(history, history[len(history)-1]) {
-		return 0, refuseSecondUndo(history[len(history)-1], history[:at+1])
+		last := history[len(history)-1]
+		refusal := &Refusal{
+			Reason: fmt.Sprintf("the last operation, %s, is already an undo (%s)", last.ID, last.Title),
+			Remedy: "Nothing was changed. To redo what it undid: petrock redo (over MCP: redo).",
+		}
+		if at >= 0 {
+			refusal.Operations = []string{history[at].ID}
+			refusal.Remedy += fmt.Sprintf(" To also undo %s: petrock undo %s (over MCP: undo with this operation).", history[at].Title, history[at].ID)
+		}
+		return 0, refusal
 	}
 	if at < 0 {
 		return 0, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: history)"}
 	}
 	return at, nil
-}
-
-// refuseSecondUndo refuses an undo without an id after an undo. The last of rest is the operation that the
-// caller may want to undo; rest may be empty.
-func refuseSecondUndo(last journal.Operation, rest []journal.Operation) *Refusal {
-	r := &Refusal{
-		Reason: fmt.Sprintf("the last operation, %s, is already an undo (%s)", last.ID, last.Title),
-		Remedy: fmt.Sprintf("Nothing was changed. To redo what it undid (%s): petrock redo (over MCP: redo).", baseTitle(last)),
-	}
-	if len(rest) == 0 {
-		r.Reason += ", and there is nothing to undo before it"
-		return r
-	}
-	next := rest[len(rest)-1]
-	r.Operations = []string{next.ID}
-	r.Remedy += fmt.Sprintf(" To also undo the operation before it (%s): petrock undo %s (over MCP: undo with this operation).", next.Title, next.ID)
-	return r
 }
 
 // findRedo returns the index of the undo to revert.
@@ -213,6 +205,7 @@ func (e *Engine) planRevert(opened *journal.Journal, action string, target journ
 		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
 		Remedy: fmt.Sprintf("Nothing was changed. With %[2]skeep these files stay and the rest is %[1]sne; with %[2]sforce they are %[1]sne too.", action, e.OptionPrefix), // undone or redone
 	}
+	restores := len(target.Added)+len(target.Removed) > 0
 	for _, record := range target.Files {
 		if record.Derived {
 			continue
@@ -247,8 +240,8 @@ func (e *Engine) planRevert(opened *journal.Journal, action string, target journ
 			return nil, err
 		}
 		p.modes[record.Path] = record.Mode
+		restores = true
 	}
-	onlyContract := !slices.ContainsFunc(target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File })
 	switch {
 	case len(edited.Operations) > 0:
 		edited.Reason = fmt.Sprintf("later operations have changed the same files as %s (%s): %s", target.ID, target.Title, strings.Join(edited.Operations, ", "))
@@ -257,9 +250,7 @@ func (e *Engine) planRevert(opened *journal.Journal, action string, target journ
 		return nil, edited
 	case len(edited.Files) > 0:
 		return nil, edited
-	case len(target.Added)+len(target.Removed) == 0 && !slices.ContainsFunc(target.Files, func(r journal.Record) bool {
-		return !r.Derived && p.plans(r.Path) && (r.Path != contract.File || onlyContract)
-	}):
+	case !restores && slices.ContainsFunc(target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File }):
 		return nil, &Refusal{Reason: fmt.Sprintf("all files of %s (%s) have been edited since; there is nothing to undo", target.ID, target.Title)}
 	}
 	return p, nil

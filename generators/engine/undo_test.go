@@ -29,22 +29,19 @@ func openNotes(t *testing.T) *bench {
 	}
 	b.write(project.FileName, string(manifest))
 	b.write("go.mod", "module hello\n\ngo 1.26.0\n")
-	b.Engine, err = engine.Open(b.dir, []gen.Generator{{
-		Name: "note", InputSchema: json.RawMessage(`{}`),
-		Make: gen.Typed(func(_ gen.Project, in struct {
+	b.Engine, err = engine.Open(b.dir, []gen.Generator{
+		gen.New("note", "", `{}`, func(_ gen.Project, in struct {
 			Name string `json:"name"`
 		}) (gen.Draft, error) {
 			return gen.Draft{Kind: "note", Name: in.Name, Files: []gen.File{{Path: "notes/" + in.Name, Text: []byte(in.Name)}}}, nil
 		}),
-	}, {
-		Name: "check", InputSchema: json.RawMessage(`{}`),
-		Make: gen.Typed(func(p gen.Project, in struct {
+		gen.New("check", "", `{}`, func(p gen.Project, in struct {
 			Name string `json:"name"`
 			Text string `json:"text"`
 		}) (gen.Draft, error) {
 			return gen.FromTemplates(p, "check", in, gen.Template{Path: "checks/*.go", Text: "func {{.Go}}() string { return {{.Text}} }\n"})
 		}),
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/printer"
-	"go/token"
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
@@ -30,9 +23,6 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
 	if p.trial.Test == "" {
 		return nil, nil
-	}
-	if p.applying != nil && p.applying.Trial != nil && p.applying.Trial.Ran {
-		return p.applying.Trial, nil
 	}
 	if o.NoExec {
 		return &Trial{Passed: []string{}}, nil
@@ -66,31 +56,28 @@ func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
 
 // refuseFailure refuses a plan whose test failed, unless the test also fails without the change.
 func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, test string, failed *trial.Report) error {
-	refusal := p.trialRefusal(failed, e.correctable(ctx, p, "the body or the example"))
+	refusal := p.trialRefusal(failed)
 	if p.oldTests == nil {
 		return refusal
 	}
 	if old := p.oldTests[test]; old != "" && len(failed.Diagnostics) == 0 {
 		o.Planned = nil
-		before, err := trial.Test(ctx, o, p.dir, old, e.Limits)
+		before, err := trial.Tests(ctx, o, p.dir, []string{old}, e.Limits)
 		if err != nil {
 			return err
 		}
-		if !before.Passed {
-			p.warnings = append(p.warnings, typecheck.Diagnostic{Message: fmt.Sprintf("%s in %s failed before, and still fails", test, p.dir)})
+		if !before[0].Passed {
+			p.warn(fmt.Sprintf("%s in %s failed before, and still fails", test, p.dir))
 			return nil
 		}
 	}
 	refusal.Reason = "the tests would fail:"
-	refusal.Remedy = "Nothing was changed. If the test expects the old behavior, edit the test first (over MCP: edit), then change the component."
-	if strings.Contains(refusal.Error(), "panic") {
-		refusal.Remedy = "Nothing was changed. Fix the body, which panics."
-	}
+	refusal.Remedy = "Nothing was changed. Fix the body; if the test expects the old behavior, edit the test first (over MCP: edit), then change the component."
 	return refusal
 }
 
-func (p *plan) trialRefusal(report *trial.Report, correctable string) *Refusal {
-	refusal := &Refusal{Diagnostics: withLines(report.Diagnostics, p.texts), Printed: shortenOutput(report.Printed, report.Ended != ""), Remedy: "Nothing was changed. Correct " + correctable + "."}
+func (p *plan) trialRefusal(report *trial.Report) *Refusal {
+	refusal := &Refusal{Diagnostics: withSource(report.Diagnostics, p.after), Printed: cutText(report.Printed, 2000), Remedy: "Nothing was changed. Correct " + p.correctable("the body or the example") + "."}
 	if len(report.Diagnostics) > 0 {
 		refusal.Reason = "the change would not build:"
 		return refusal
@@ -104,11 +91,7 @@ func (p *plan) trialRefusal(report *trial.Report, correctable string) *Refusal {
 			continue
 		}
 		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
-		lines := p.linesOfPanic(message)
-		if slices.ContainsFunc(refusal.Failures, func(f Failure) bool { return f.Lines == lines }) {
-			lines = "" // shown already
-		}
-		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message, lines})
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
 		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
 			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
 		}
@@ -128,63 +111,7 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""
 	}
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, p.bodyFile, p.texts[p.bodyFile], parser.SkipObjectResolution)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	for _, decl := range file.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			decl.Body = nil
-		case *ast.GenDecl:
-			if decl.Tok == token.IMPORT {
-				continue
-			}
-			for field := range nodesOf[*ast.Field](decl) {
-				field.Tag = nil
-			}
-		}
-		var out bytes.Buffer
-		if printer.Fprint(&out, fset, decl) == nil {
-			parts = append(parts, out.String())
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// linesOfPanic returns the source lines around a panic, if a message names a position in a planned file. The
-// message may omit the file's folder.
-func (p *plan) linesOfPanic(message string) string {
-	found := regexp.MustCompile(`panic: .*\(([^()]+):(\d+)\)`).FindStringSubmatch(message)
-	if found == nil {
-		return ""
-	}
-	line, _ := strconv.Atoi(found[2])
-	for _, file := range []string{found[1], path.Join(p.dir, path.Base(found[1]))} {
-		if text := p.texts[file]; text != nil {
-			return typecheck.LinesAround(string(text), line)
-		}
-	}
-	return ""
-}
-
-// shortenOutput shortens the output of a test. Of a crash it keeps the reason and the crashing goroutine.
-func shortenOutput(printed string, crashed bool) string {
-	const maxLength = 2000
-	if crashed {
-		parts := strings.SplitN(printed, "\n\n", 3)
-		if len(parts) > 1 && strings.Contains(parts[0], "panic: ") {
-			printed = parts[0] + "\n" + parts[1]
-		} else {
-			printed = parts[0]
-		}
-	}
-	if len(printed) > maxLength {
-		printed = strings.ToValidUTF8(printed[:maxLength], "") + " …"
-	}
-	return printed
+	return outline(p.bodyFile, p.texts[p.bodyFile], false)
 }
 
 // example returns the example of a test case. Case names have spaces instead of underscores.
@@ -219,7 +146,8 @@ func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed 
 
 func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	after, err := e.checkPurity(ctx, p.after, p.dirs())
-	p.warnings = slices.DeleteFunc(after.Warnings, func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil })
+	isOther := func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil }
+	p.warnings = append(p.warnings, slices.DeleteFunc(after.Warnings, isOther)...)
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
@@ -230,7 +158,7 @@ func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
 	fresh := withoutExisting(after.Impure, before.Impure)
 	refusal := &Refusal{
 		Reason:      "replaying the event log would be non-deterministic:",
-		Diagnostics: withLines(fresh, p.texts),
+		Diagnostics: withSource(fresh, p.after),
 		Declares:    p.declares(fresh),
 		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
@@ -332,8 +260,4 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 		refusal.Remedy += " Correct the body and retry."
 	}
 	return refusal.orNil()
-}
-
-func isVetFinding(d typecheck.Diagnostic) bool {
-	return strings.HasPrefix(d.Message, typecheck.VetMark)
 }

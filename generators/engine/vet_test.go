@@ -48,17 +48,17 @@ func TestVet(t *testing.T) {
 		t.Errorf("repairing: %v", err)
 	}
 	tested, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"money"}})
-	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages compile, but fail go vet, which go test runs.") {
+	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages do not compile, or fail go vet.") {
 		t.Errorf("test returned %s (%v)", tested, err)
 	}
 }
 
-// A conflict with a declaration that is not a component says to rename it.
+// A name that the package already declares is an error.
 func TestConflictWithDeclaration(t *testing.T) {
 	b := open(t)
 	b.write("features/posts/kinds.go", "package posts\n\n// A Mark is a mark.\ntype Mark struct{}\n")
 	_, err := b.generate("features/posts/mark.go", command("Mark", "return e.Time"))
-	b.checkError(err, "Choose another name, or rename the type Mark in features/posts/kinds.go.")
+	b.checkError(err, "Mark redeclared")
 	_, err = b.generate("features/posts/again.go", command("Create", "return e.Time"))
-	b.checkError(err, "Choose another name, or remove the existing component first with petrock destroy")
+	b.checkError(err, "Create redeclared")
 }

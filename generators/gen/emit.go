@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +19,6 @@ type GoFile struct {
 // NewGoFile returns an empty file of the package with an import path and name. Declare imported
 // packages outside the standard library with ImportName.
 func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
-
-// Paragraph adds comment lines, which must not contain line breaks.
-func (f GoFile) Paragraph(lines ...string) {
-	for _, line := range lines {
-		f.Comment("// " + line)
-	}
-}
 
 // Bytes returns the formatted file.
 func (f GoFile) Bytes() ([]byte, error) {
@@ -89,29 +81,26 @@ func Duration(d time.Duration) *jen.Statement {
 	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
 }
 
-// groupImports splits the sorted imports into the standard library, jennifer and the rest.
+// groupImports splits the sorted imports into the standard library and the rest.
 func (f GoFile) groupImports(text []byte) []byte {
-	head, rest, ok := bytes.Cut(text, []byte("\nimport (\n"))
-	if !ok {
-		return text
-	}
+	head, rest, _ := bytes.Cut(text, []byte("\nimport (\n"))
 	block, rest, ok := bytes.Cut(rest, []byte("\n)\n"))
 	if !ok {
 		return text
 	}
-	var groups [3][]byte
+	var standard, others []byte
 	for line := range bytes.Lines(append(block, '\n')) {
-		at := 2
-		switch {
-		case f.isStandard(line):
-			at = 0
-		case bytes.Contains(line, []byte(`"github.com/dave/jennifer/jen"`)):
-			at = 1
+		if f.isStandard(line) {
+			standard = append(standard, line...)
+		} else {
+			others = append(others, line...)
 		}
-		groups[at] = append(groups[at], line...)
 	}
-	used := slices.DeleteFunc(groups[:], func(group []byte) bool { return len(group) == 0 })
-	return bytes.Join([][]byte{head, []byte("\nimport (\n"), bytes.Join(used, []byte("\n")), []byte(")\n"), rest}, nil)
+	between := ""
+	if len(standard) > 0 && len(others) > 0 {
+		between = "\n"
+	}
+	return fmt.Appendf(nil, "%s\nimport (\n%s%s%s)\n%s", head, standard, between, others, rest)
 }
 
 // isStandard reports whether an import is from the standard library: the first element of its path

@@ -1,11 +1,12 @@
 package gen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/token"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,11 +36,7 @@ type Field struct {
 // Comment returns the Go comment of the field, which is also its description in schemas: the
 // description if there is one, else the name in words.
 func (f Field) Comment() string {
-	if f.Description != "" {
-		return f.Description
-	}
-	text := strings.ReplaceAll(f.Name, "_", " ")
-	return strings.ToUpper(text[:1]) + text[1:]
+	return cmp.Or(f.Description, Capitalize(strings.ReplaceAll(f.Name, "_", " ")))
 }
 
 // String returns the field in its canonical form, which [ParseField] reads.
@@ -53,7 +50,7 @@ func (f Field) String() string {
 		b.WriteString(":" + f.Min + ".." + f.Max)
 	}
 	if f.Description != "" {
-		b.WriteString(` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(f.Description) + `"`)
+		b.WriteString(" " + strconv.Quote(f.Description))
 	}
 	return b.String()
 }
@@ -92,19 +89,24 @@ func parse(text string) (f Field, err error) {
 	case !utf8.ValidString(text):
 		return Field{}, errors.New("not valid UTF-8")
 	}
-	head, quoted, described := strings.Cut(text, `"`)
-	if described {
-		if f.Description, err = parseQuoted(quoted); err != nil {
+	head := text
+	if at := strings.IndexByte(text, '"'); at >= 0 {
+		if f.Description, err = parseQuoted(text[at:]); err != nil {
 			return Field{}, err
 		}
-		if head, err = cutSeparator(head); err != nil {
-			return Field{}, err
+		head = strings.TrimRight(text[:at], " ")
+		bare, colon := strings.CutSuffix(head, ":")
+		if len(head) == at && at > 0 && !colon {
+			return Field{}, errors.New(`a space is missing before the description: title:string "Title of the post"`)
 		}
+		head = bare
 	}
 	name, rest, typed := cut(head)
-	if err := f.setName(name); err != nil {
-		return Field{}, err
+	parsed, err := ParseFieldName(name)
+	if err != nil {
+		return Field{}, fmt.Errorf(`%w; write NAME:TYPE "DESCRIPTION"`, err)
 	}
+	f.Name, f.Go = name, parsed.Go()
 	f.Type.Kind = KindString
 	if !typed {
 		return f, nil
@@ -126,15 +128,6 @@ func parse(text string) (f Field, err error) {
 	return f, err
 }
 
-func cutSeparator(head string) (string, error) {
-	bare := strings.TrimRight(head, " ")
-	bare, colon := strings.CutSuffix(bare, ":")
-	if !colon && bare == head && head != "" {
-		return "", errors.New(`a space or colon is missing before the description: title:string "Title of the post"`)
-	}
-	return bare, nil
-}
-
 // cut splits text at the first colon outside parentheses, and trims spaces.
 func cut(text string) (before, after string, found bool) {
 	skip := 0
@@ -143,29 +136,6 @@ func cut(text string) (before, after string, found bool) {
 	}
 	before, after, found = strings.Cut(text[skip:], ":")
 	return strings.Trim(text[:skip]+before, " "), strings.Trim(after, " "), found
-}
-
-func (f *Field) setName(text string) error {
-	name, err := ParseFieldName(text)
-	if bare, ok := strings.CutSuffix(text, "?"); ok {
-		if _, err := ParseFieldName(bare); err == nil {
-			return fmt.Errorf("write the ? after the type, as in %s:string?", bare)
-		}
-	}
-	switch {
-	case err == nil:
-		f.Name, f.Go = text, name.Go()
-		return nil
-	case text == "":
-		return errors.New("the name is missing; try title:string")
-	case strings.Contains(text, " "):
-		first, rest, _ := strings.Cut(text, " ")
-		if joined := strings.ReplaceAll(text, " ", "_"); !strings.Contains(rest, " ") && check(joined, "_", maxFieldName) == nil {
-			return fmt.Errorf("a name has no spaces; write %s, or %s %q for a description", joined, first, rest)
-		}
-		return fmt.Errorf("%w; write a description in double quotes, and in a shell the whole field in single quotes", err)
-	}
-	return err
 }
 
 // ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and in
@@ -205,15 +175,6 @@ func (f Field) checkDistinct(others []Field) error {
 		}
 	}
 	return nil
-}
-
-// first quotes the first character of a text, with its code point if it is not ASCII.
-func first(text string) string {
-	r, _ := utf8.DecodeRuneInString(text)
-	if r > 0x7f {
-		return fmt.Sprintf("%q (%U)", r, r)
-	}
-	return fmt.Sprintf("%q", r)
 }
 
 // A FieldKind is the kind of a type. Except for enums, lists and maps it is the whole type.
@@ -271,7 +232,7 @@ func parseType(text string, depth int) (FieldType, error) {
 	for _, kind := range []FieldKind{KindList, KindMap} {
 		rest, ok := strings.CutPrefix(text, string(kind))
 		switch {
-		case !ok || text == "[]byte":
+		case !ok:
 			continue
 		case depth == maxDepth:
 			return FieldType{}, fmt.Errorf("lists and maps are nested more than %d deep; use any instead", maxDepth)
@@ -294,131 +255,119 @@ func parseType(text string, depth int) (FieldType, error) {
 	if text == "" {
 		return FieldType{}, errors.New("the type is missing after the colon; the types are " + typesHint)
 	}
-	better := suggestType(text)
-	if token.IsExported(text) && token.IsIdentifier(text) && better == "" {
+	if token.IsExported(text) && token.IsIdentifier(text) {
 		return FieldType{Kind: KindGo, Name: text}, nil
 	}
-	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s", Shorten(text), better, typesHint)
+	return FieldType{}, fmt.Errorf("%q is not a type; the types are %s", Shorten(text), typesHint)
 }
 
-// suggestType suggests a type for the name of a type in another language.
-func suggestType(text string) string {
-	lower, name := strings.ToLower(text), text
-	if !token.IsExported(text) { // else it may be a Go type
-		name = lower
-	}
-	for better, names := range map[string]string{
-		"string":         "str text char uuid url email",
-		"int":            "integer int8 int16 int32 uint uint8 uint16 uint32 uint64 long",
-		"float":          "double float32 decimal",
-		"bool":           "boolean",
-		"time":           "time.time date datetime date-time timestamp",
-		"duration":       "time.duration",
-		"bytes":          "byte []byte blob binary base64",
-		"any":            "interface{} json json.rawmessage",
-		"map[string]any": "object map dict",
-		"[]string":       "array list slice",
-		"enum(a,b)":      "enum",
-	} {
-		if slices.Contains(strings.Fields(names), name) {
-			return "; try " + better
-		}
-	}
-	if lower == text { // else String, Int
-		return ""
-	}
-	if _, err := parseType(lower, maxDepth); err != nil {
-		return ""
-	}
-	return "; try " + Shorten(lower)
-}
-
-// OtherSample returns a valid value of the field that differs from [Field.Sample], for generated tests.
-// It returns false if the limits allow none, and for durations, bytes, any, lists and maps.
-func (f Field) OtherSample() (any, bool) {
-	switch f.Type.Kind {
-	case KindString:
-		const other = "changed"
-		n := f.size(int64(len(other)))
-		return strings.Repeat(other, n/len(other)+1)[:n], n > 0
-	case KindInt, KindInt64:
-		n := f.Sample().(int64)
-		switch {
-		case n < math.MaxInt64 && (f.Max == "" || n < parseInt(f.Max)):
-			return n + 1, true
-		case n > math.MinInt64 && (f.Min == "" || n > parseInt(f.Min)):
-			return n - 1, true
-		}
-	case KindFloat:
-		n := f.Sample().(float64)
-		for _, other := range []float64{n + 1, n - 1, n/2 + parseFloat(f.Min)/2, n/2 + parseFloat(f.Max)/2} {
-			if other != n && (f.Min == "" || other >= parseFloat(f.Min)) && (f.Max == "" || other <= parseFloat(f.Max)) {
-				return other, true
-			}
-		}
-	case KindBool:
-		return false, true
-	case KindTime:
-		return "2026-02-03T16:05:06Z", true
-	case KindEnum, KindGo:
-		if len(f.Type.Values) == 0 {
-			return nil, false
-		}
-		last := f.Type.Values[len(f.Type.Values)-1].Text
-		return last, len(f.Type.Values) > 1
-	}
-	return nil, false
-}
-
-const maxDescription = 1000 // characters
-
-// parseQuoted parses a description from its opening quote to its closing quote. It trims spaces.
+// parseQuoted parses a description in double quotes.
 func parseQuoted(text string) (string, error) {
-	var b strings.Builder
-	escaped, closed := false, false
-	for _, r := range text {
-		switch {
-		case closed:
-			return "", errors.New(`unexpected text after the description; write a quote inside it as \"`)
-		case escaped && r != '"' && r != '\\':
-			return "", fmt.Errorf(`unknown escape \%c in the description; use \" or \\`, printable(r))
-		case escaped:
-			escaped = false
-			b.WriteRune(r)
-		case r == '\\':
-			escaped = true
-		case r == '"':
-			closed = true
-		case !IsText(r):
-			return "", fmt.Errorf("%s is not allowed in the description; write one line of plain text", first(string(r)))
-		default:
-			b.WriteRune(r)
-		}
+	quoted, err := strconv.QuotedPrefix(text)
+	switch {
+	case err != nil:
+		return "", errors.New(`the description is not closed, or has an unknown escape; end it with ", and write \" and \\ in it`)
+	case quoted != text:
+		return "", errors.New(`unexpected text after the description; write a quote inside it as \"`)
 	}
-	if !closed {
-		return "", errors.New(`the description is not closed; end it with "`)
+	description, err := strconv.Unquote(quoted)
+	if err != nil {
+		return "", err
 	}
-	description := strings.TrimSpace(b.String())
-	if strings.HasPrefix(description, "+build") { // gofmt would move the comment to the top of the file
+	if strings.HasPrefix(strings.TrimSpace(description), "+build") { // gofmt would move the comment to the top of the file
 		return "", errors.New("the description starts with +build, which Go reads as a build constraint; start with another word")
 	}
-	if n := utf8.RuneCountInString(description); n > maxDescription {
-		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", n, maxDescription)
-	}
-	return description, nil
+	return ParseDescription(description)
 }
 
-// IsText reports whether a description may contain a character. Line breaks would end the Go comment.
-// Other control, invisible and bidirectional characters could hide text. Joiners are allowed: some
-// scripts and emoji need them.
-func IsText(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return r == nonJoiner || r == joiner || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+// A StructCode says how fields are written in a struct.
+type StructCode struct {
+	Prefix string // of the types of enums: the field status has the type Prefix + Status
+	Logged bool   // stored in the event log, so that null and empty must stay distinct
 }
 
-func printable(r rune) rune {
-	if unicode.IsPrint(r) {
-		return r
+// Type returns the Go type of a field. An optional field is a pointer, unless its type can be nil.
+func (s StructCode) Type(f Field) string {
+	if f.Optional && !f.Type.MayBeNil() {
+		return "*" + s.typeOf(f, f.Type)
 	}
-	return utf8.RuneError
+	return s.typeOf(f, f.Type)
+}
+
+// MayBeNil reports whether values of the type can be nil in Go.
+func (t FieldType) MayBeNil() bool {
+	return slices.Contains([]FieldKind{KindList, KindMap, KindBytes, KindAny}, t.Kind)
+}
+
+// Enum returns the enum that a type is or contains.
+func (t FieldType) Enum() (FieldType, bool) {
+	for t.Elem != nil {
+		t = *t.Elem
+	}
+	return t, t.Kind == KindEnum
+}
+
+func (s StructCode) typeOf(f Field, t FieldType) string {
+	switch t.Kind {
+	case "":
+		return "string"
+	case KindFloat:
+		return "float64"
+	case KindTime:
+		return "time.Time"
+	case KindDuration:
+		return "time.Duration"
+	case KindBytes:
+		return "[]byte"
+	case KindEnum:
+		return s.Prefix + f.Go
+	case KindGo:
+		return t.Name
+	case KindList, KindMap:
+		return string(t.Kind) + s.typeOf(f, *t.Elem)
+	case KindAny:
+		if s.Logged { // decoding into any would change the value
+			return "json.RawMessage"
+		}
+	}
+	return string(t.Kind) // the same in Go
+}
+
+// Tag returns the struct tag of a field, without its quotes. settings are further settings of the tag
+// schema, such as default=20.
+func (s StructCode) Tag(f Field, settings ...string) string {
+	text := `json:"` + f.Name
+	switch {
+	case f.Optional && s.Logged && f.Type.MayBeNil():
+		text += ",omitzero"
+	case f.Optional:
+		text += ",omitempty"
+	}
+	text += `"`
+	var limits []string
+	if f.Min != "" {
+		limits = append(limits, "min="+f.Min)
+	}
+	if f.Max != "" {
+		limits = append(limits, "max="+f.Max)
+	}
+	if limits = append(limits, settings...); len(limits) > 0 {
+		text += ` schema:"` + strings.Join(limits, ",") + `"`
+	}
+	return text
+}
+
+// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is "sends a
+// mail.", and "A ticket with its comments." is "is a ticket with its comments."
+func DocSentence(description string) string {
+	first, size := utf8.DecodeRuneInString(description)
+	if next, _ := utf8.DecodeRuneInString(description[size:]); size == 0 || unicode.IsUpper(next) { // an abbreviation
+		return description
+	}
+	text := string(unicode.ToLower(first)) + description[size:]
+	switch word, _, _ := strings.Cut(text, " "); word {
+	case "a", "an", "the", "all", "every", "each", "one": // not a verb
+		return "is " + text
+	}
+	return text
 }

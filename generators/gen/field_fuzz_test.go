@@ -19,7 +19,7 @@ import (
 func FuzzParseField(f *testing.F) {
 	for _, seed := range []string{
 		"title", "limit:int:1..100", "status:enum(open,done)", "due:time?", "tags:[]string:1..10", `title:string "Title of the post"`,
-		`a:string:"x \" \\"`, "m:map[string][]enum(a,b:c)?:..3", "x:float:-0.5..1e300", "a:string; evil", "a:string\n}", "code:string:4",
+		`a:string "x \" \\"`, "m:map[string][]enum(a,b:c)?:..3", "x:float:-0.5..1e300", "a:string; evil", "a:string\n}", "code:string:4",
 		"a:[][][][][]int", "a:enum(2xx,1.5)", "a:String", "a:int64:..9223372036854775807", "a \"👩‍💻\u2028\"", "a:float:..1e-400",
 	} {
 		f.Add(seed)
@@ -81,10 +81,6 @@ func checkSafe(t *testing.T, f gen.Field) {
 // checkSamples checks the samples against the limits. A table test covers types without limits.
 func checkSamples(t *testing.T, f gen.Field) {
 	t.Helper()
-	wrong, can := f.InvalidSample()
-	if can == (f.Type.Kind == gen.KindAny) {
-		t.Errorf("%s has an invalid sample: %t", f, can)
-	}
 	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
 		t.Errorf("a sample of %s is %v", f, f.Sample())
 	}
@@ -93,11 +89,7 @@ func checkSamples(t *testing.T, f gen.Field) {
 			t.Errorf("%s: sample %v, other sample %v", f, f.Sample(), other)
 		}
 	}
-	if size, ok := sizeOf(wrong); ok && reflect.TypeOf(wrong) == reflect.TypeOf(f.Sample()) && f.Type.Kind != gen.KindEnum && within(f, size) {
-		t.Errorf("%s: invalid sample %v", f, wrong)
-	}
 	encode(t, f.Sample())
-	encode(t, wrong)
 }
 
 func isExported(name string) bool { return token.IsIdentifier(name) && token.IsExported(name) }

@@ -17,6 +17,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -57,7 +58,8 @@ type Draft struct {
 	Next  []string // next steps for the user, one sentence each
 
 	// Notices tell the user about side effects, such as a feature that is created for a command.
-	Notices []string
+	// Warnings tell the user what may break.
+	Notices, Warnings []string
 
 	// Changes are existing files with new content: renames and migrations that the user requested.
 	// NewVersionOf is the command that gets a new version, such as posts/create.
@@ -132,15 +134,15 @@ func Names(all []Generator) []string {
 	return names
 }
 
-// Typed returns a Make that decodes the JSON input into In.
-func Typed[In any](f func(Project, In) (Draft, error)) func(Project, json.RawMessage) (Draft, error) {
-	return func(p Project, input json.RawMessage) (Draft, error) {
+// New returns a generator that decodes its JSON input into In. schema is the JSON Schema of In.
+func New[In any](name, description, schema string, f func(Project, In) (Draft, error)) Generator {
+	return Generator{name, description, json.RawMessage(schema), func(p Project, input json.RawMessage) (Draft, error) {
 		var in In
 		if err := strictjson.Unmarshal(input, &in); err != nil {
 			return Draft{}, fmt.Errorf("invalid input: %w", err)
 		}
 		return f(p, in)
-	}
+	}}
 }
 
 // A Feature describes a feature of a project. If its package has errors, Commands and Queries are empty.
@@ -168,8 +170,7 @@ type StructField struct {
 	Tag  string // without its quotes
 }
 
-// A Function is a function of the project that a tool can wrap. Tools can import its package and all
-// types of its signature.
+// A Function is a function of the project that a tool can wrap. Tools can import its package.
 type Function struct {
 	Ref       string   // canonical reference: ./folder.Function or ./folder.Variable.Method
 	Path      string   // import path of its package
@@ -224,12 +225,11 @@ type Migration struct {
 	Old, New  contract.Shape
 	Struct    *types.Struct     // current fields
 	Defaults  map[string]string // defaults in its tags as JSON, by JSON name
-	Declared  []string          // all names that the package declares
 
 	// Changes are the edited files: renamed and dropped fields with all references, the version in the
 	// type's doc comment, and the upgrade of the previous version.
-	Changes []File
-	Unbuilt []string // files that may use renamed fields, but are not built on this system
+	Changes  []File
+	Warnings []string // about files that may use renamed fields, but are not built on this system
 }
 
 // An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested
@@ -265,9 +265,17 @@ func ParseDescription(text string) (string, error) {
 		return "", fmt.Errorf("the description has %d characters; send at most %d, and write more in the file", utf8.RuneCountInString(text), maxLength)
 	}
 	for _, r := range text {
-		if !IsText(r) {
+		if !isText(r) {
 			return "", fmt.Errorf("the description contains the character %U; write one line of plain text", r)
 		}
 	}
 	return text, nil
+}
+
+// isText reports whether a description may contain a character. Line breaks would end the Go comment.
+// Other control, invisible and bidirectional characters could hide text. Joiners are allowed: some
+// scripts and emoji need them.
+func isText(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r == nonJoiner || r == joiner || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -133,25 +133,17 @@ const (
 
 // ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
 // name. It starts with an ASCII letter; letters, digits, and single - and _ between words follow. Go
-// keywords are allowed. The error suggests a valid name.
+// keywords are allowed.
 func ParseName(text string) (Name, error) {
-	problem := func() error {
-		if err := check(text, "-_", maxTypedName); err != nil {
-			return err
-		}
-		switch last := text[len(text)-1]; {
-		case last == '-' || last == '_':
-			return fmt.Errorf("must end with a letter or digit%s", suggest(text))
-		case strings.Contains(strings.ReplaceAll(text, "-", "_"), "__"):
-			return fmt.Errorf("use a single - or _ between words%s", suggest(text))
-		}
-		if n := len(WireName(text)); n > maxTypedName {
-			return fmt.Errorf("%d characters with _ between the words, at most %d are allowed; choose a shorter one", n, maxTypedName)
-		}
-		return nil
-	}()
-	if problem != nil {
-		return Name{}, fmt.Errorf("invalid name %q: %w", Shorten(text), problem)
+	err := check(text, "-_", maxTypedName)
+	if err == nil && !regexp.MustCompile(`^[^_-]+([_-][^_-]+)*$`).MatchString(text) {
+		err = errors.New("use a single - or _ between words, and none at the end")
+	}
+	if n := len(WireName(text)); err == nil && n > maxTypedName {
+		err = fmt.Errorf("%d characters with _ between the words, at most %d are allowed; choose a shorter one", n, maxTypedName)
+	}
+	if err != nil {
+		return Name{}, fmt.Errorf("invalid name %q: %w", Shorten(text), err)
 	}
 	return newName(split(text))
 }
@@ -159,13 +151,7 @@ func ParseName(text string) (Name, error) {
 // ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
 // letters, digits and _ follow.
 func ParseFieldName(text string) (Name, error) {
-	err := check(text, "_", maxFieldName)
-	if err != nil && strings.Contains(text, "-") {
-		if better := strings.ReplaceAll(text, "-", "_"); check(better, "_", maxFieldName) == nil {
-			err = fmt.Errorf("- is not allowed; use _, as in %s", better)
-		}
-	}
-	if err != nil {
+	if err := check(text, "_", maxFieldName); err != nil {
 		return Name{}, fmt.Errorf("invalid field name %q: %w", Shorten(text), err)
 	}
 	return newName(split(text))
@@ -199,50 +185,20 @@ func newName(words []string) (Name, error) {
 	return name, nil
 }
 
-// check validates a name of ASCII letters, digits and separators.
+// check validates a name of ASCII letters, digits and separators, which starts with a letter.
 func check(text, separators string, maxLength int) error {
-	if text == "" {
-		return errors.New("empty; try send_mail")
-	}
 	if n := utf8.RuneCountInString(text); n > maxLength {
 		return fmt.Errorf("%d characters, at most %d are allowed; choose a shorter one", n, maxLength)
 	}
-	bad := strings.IndexFunc(text, func(r rune) bool {
-		return !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r)
-	})
-	if bad >= 0 {
-		return invalidCharacter(text, text[bad:], separators)
+	for _, r := range text {
+		if !IsLetter(r) && !IsDigit(r) && !strings.ContainsRune(separators, r) {
+			return fmt.Errorf("%+q is not allowed; use only ASCII letters, digits, and %s", r, strings.Join(strings.Split(separators, ""), " or "))
+		}
 	}
-	if !IsLetter(rune(text[0])) {
-		return fmt.Errorf("must start with a letter%s", suggest(text))
+	if text == "" || !IsLetter(rune(text[0])) {
+		return errors.New("must start with a letter, as send_mail does")
 	}
 	return nil
-}
-
-// invalidCharacter describes the first character of rest.
-func invalidCharacter(text, rest, separators string) error {
-	switch r, width := utf8.DecodeRuneInString(rest); {
-	case r == utf8.RuneError && width == 1:
-		return fmt.Errorf("byte 0x%02x is not valid UTF-8; use the letters a to z", rest[0])
-	case r > 0x7f:
-		return fmt.Errorf("%q (%U) is not ASCII; use the letters a to z", r, r)
-	case strings.ContainsAny(text, `/\`):
-		return fmt.Errorf("a path is not allowed%s", suggest(text))
-	default:
-		allowed := "digits and _"
-		if strings.Contains(separators, "-") {
-			allowed = "digits, - and _"
-		}
-		return fmt.Errorf("%q is not allowed; use ASCII letters, %s%s", r, allowed, suggest(text))
-	}
-}
-
-func suggest(text string) string {
-	better := WireName(strings.TrimLeftFunc(text, func(r rune) bool { return !IsLetter(r) }))
-	if check(better, "_", maxTypedName) != nil {
-		better = "send_mail"
-	}
-	return "; try " + better
 }
 
 // Shorten cuts a long text that a message quotes.

@@ -30,13 +30,13 @@ func TestCheckWire(t *testing.T) {
 		}
 	}
 	for name, say := range map[string]string{
-		"":                          "empty",
+		"":                          "start with a letter",
 		"1st":                       "start with a letter",
 		"_x":                        "start with a letter",
 		"send mail":                 "' ' is not allowed",
 		"a.b":                       "'.' is not allowed",
-		"a/b":                       "path",
-		"größe":                     "U+00F6",
+		"a/b":                       "is not allowed",
+		"größe":                     `\u00f6`,
 		strings.Repeat("a", 51):     "51 characters, at most 50 are allowed",
 		strings.Repeat("a", 10_000): "10000 characters, at most 50",
 	} {

@@ -76,19 +76,25 @@ func Build(ctx context.Context, root, program string) (string, error) {
 	}
 	sum := fnv.New128a()
 	sum.Write([]byte(root + "\x00" + program))
-	executable := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum.Sum(nil)), "petrock")
+	folder := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum.Sum(nil)))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("build %s: %w", program, err)
+	}
+	return BuildIn(ctx, root, program, folder)
+}
+
+// BuildIn is [Build] with the folder of the executable, which must exist.
+func BuildIn(ctx context.Context, root, program, folder string) (string, error) {
+	executable := filepath.Join(folder, filepath.Base(program))
 	if runtime.GOOS == "windows" {
 		executable += ".exe"
-	}
-	if err := os.MkdirAll(filepath.Dir(executable), 0o755); err != nil {
-		return "", fmt.Errorf("build %s: %w", program, err)
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
 	var errOut bytes.Buffer
 	cmd.Dir, cmd.Stderr = root, &errOut
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
+	err := cmd.Run()
 	switch {
 	case err == nil:
 		return executable, nil

@@ -206,7 +206,7 @@ func TestProject(t *testing.T) {
 		{file: "q/q.go", body: "base.OnlyTests()", missing: "example.com/p/base has no OnlyTests"},
 		{file: "q/q.go", body: "base.OnlyPlan9()", missing: "example.com/p/base has no OnlyPlan9"},
 		{file: "q/q.go", body: "base.Broken()", want: "example.com/p/base"},
-		{file: "q/q.go", body: "odd.O()", want: "odd example.com/p/go-odd"},
+		{file: "q/q.go", body: "odd.O()", want: "example.com/p/go-odd"},
 
 		// The standard library comes first, unless it lacks the selectors.
 		{file: "q/q.go", body: "strings.ToUpper()", want: "strings"},
@@ -216,16 +216,16 @@ func TestProject(t *testing.T) {
 		{file: "q/q.go", body: "_ = same.A", want: "example.com/p/same/v3"},
 		{file: "q/q.go", body: "_ = same.A + same.C", want: "example.com/p/same/v2"},
 		{file: "q/q.go", body: "_ = same.B", want: "example.com/p/twice/deep/er/same"},
-		{file: "q/q.go", body: "_ = same.B + same.C", missing: "no package same has B and C: example.com/p/same/v3 has no B or C, example.com/p/same/v2 has no B, "},
+		{file: "q/q.go", body: "_ = same.B + same.C", missing: "package example.com/p/same/v3 has no B, C, package example.com/p/same/v2 has no B, "},
 		{file: "q/q.go", body: "_ = v2.P", want: "example.com/p/plain/v2"},
 
 		// Packages that cannot be imported.
-		{file: "base/new.go", body: "_ = middle.M", missing: "package example.com/p/middle imports this package, which would be an import cycle; move the code to a package that this file can import"},
+		{file: "base/new.go", body: "_ = middle.M", missing: "package example.com/p/middle imports this package, which would be an import cycle; "},
 		{file: "base/new.go", body: "_ = upper.U", missing: "cycle"},
 		{file: "base/new_test.go", body: "_ = upper.U", missing: "cycle"},
 		{file: "base/new.go", body: "base.F()", missing: "no package base with F in the standard library"},
 		{file: "upper/new.go", body: "base.F(); _ = middle.M", want: "example.com/p/base example.com/p/middle"},
-		{file: "q/q.go", body: "_ = secret.S", missing: "package example.com/p/x/internal/secret is internal to example.com/p/x; "},
+		{file: "q/q.go", body: "_ = secret.S", missing: "package example.com/p/x/internal/secret is internal; "},
 		{file: "xx/q.go", body: "_ = secret.S", missing: "internal"},
 		{file: "x/q.go", body: "_ = secret.S", want: "example.com/p/x/internal/secret"},
 		{file: "x/y/z/q.go", body: "_ = secret.S", want: "example.com/p/x/internal/secret"},

@@ -44,7 +44,7 @@ func BenchmarkAdd(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.cold {
-					p.resolver = imports.NewResolver(p.root, "example.com/p", p.cache)
+					p.resolver = imports.NewResolver("example.com/p", p.cache)
 				}
 				benchAdd(b, p, view, c.text)
 			}

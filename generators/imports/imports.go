@@ -1,19 +1,19 @@
-// Package imports adds missing imports to Go files of a project. It searches the standard library, the
-// project, and the modules that its go.mod requires. It does not download modules or change go.mod.
+// Package imports adds missing imports to Go files of a project: of the standard library, of the project, and
+// of packages of other modules that the project already imports.
 //
 // A file lacks an import if it uses an undeclared identifier before a dot, such as strings in
-// strings.ToUpper. A package matches if it has that name and exports all selectors that the file uses. If
-// several match, the order of preference is:
+// strings.ToUpper. A package matches if it has that name and exports all selectors that the file uses; those
+// of other modules match by name. If several match, the order of preference is:
 //
 //  1. packages that other files of the same package import under that name; for an external test, the
 //     package that it tests;
 //  2. packages of the standard library;
 //  3. importable packages of the project;
-//  4. packages of required modules: first those of direct requirements, then those that the project
-//     already imports.
+//  4. packages of other modules that files of the project import under that name.
 //
-// Within a level, packages with fewer path elements come first, then newer versions, then alphabetical
-// order. A few names of the standard library have a fixed order, such as text/template before html/template.
+// Within a level, packages with fewer path elements come first, then alphabetical order, then newer
+// versions. A few names of the standard library have a fixed order, such as text/template before
+// html/template.
 package imports
 
 import (
@@ -24,39 +24,35 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Resolver finds packages for files of one project. It caches the exported names of packages outside the
-// project. It is not safe for concurrent use.
+// A Resolver finds packages for files of one project. It caches the exported names of the standard library.
+// It is not safe for concurrent use.
 type Resolver struct {
-	root     *os.Root
 	module   string
 	cache    *typecheck.ExportCache
 	system   typecheck.System
-	standard *standard // the standard library for system; nil before the first call
-	modules  *modules  // nil before they are needed
-	excluded []string  // folders of the project to ignore
+	standard *library // the standard library for system; nil before the first call
+	excluded []string // folders of the project to ignore
 }
 
-// NewResolver returns a resolver for the project of a module in root. It ignores packages in and below the
-// excluded folders.
-func NewResolver(root *os.Root, module string, cache *typecheck.ExportCache, excluded ...string) *Resolver {
-	return &Resolver{root: root, module: module, cache: cache, excluded: excluded}
+// NewResolver returns a resolver for the project of a module. It ignores packages in and below the excluded
+// folders.
+func NewResolver(module string, cache *typecheck.ExportCache, excluded ...string) *Resolver {
+	return &Resolver{module: module, cache: cache, excluded: excluded}
 }
 
 // Missing is a name for which no package was found.
 type Missing struct {
-	Name      string
-	Selectors []string // the selectors that the file uses, sorted
-	Reason    string   // the reason, and a remedy after a semicolon
+	Name   string
+	Reason string // the reason, and a remedy after a semicolon
 }
 
 // Add adds missing imports to a file. The file may be new or part of the view. Add also returns the names
@@ -74,17 +70,13 @@ func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, t
 		return nil, nil, err
 	}
 	p := s.place(view, file, syntax)
-	if err := s.removeDeclared(ctx, p, syntax, wanted); err != nil {
-		return nil, nil, err
-	}
+	p.removeDeclared(syntax, wanted)
 	var found []Import
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		best, near, err := s.findPackage(ctx, p, want{name, wanted[name]})
+		best, near := s.findPackage(p, want{name, wanted[name]})
 		switch {
-		case err != nil:
-			return nil, nil, err
 		case best == nil:
-			missing = append(missing, Missing{Name: name, Selectors: wanted[name], Reason: s.explainMissing(want{name, wanted[name]}, near)})
+			missing = append(missing, Missing{Name: name, Reason: explainMissing(want{name, wanted[name]}, near)})
 		case !hasImport(syntax, best.path):
 			found = append(found, best.importAs(name))
 		}
@@ -92,7 +84,7 @@ func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, t
 	return s.insert(p, text, found), missing, nil
 }
 
-// refresh drops cached packages if the target system has changed.
+// refresh lists the standard library again if the target system has changed.
 func (s *Resolver) refresh(ctx context.Context) error {
 	system, err := s.cache.System(ctx)
 	if err != nil {
@@ -103,35 +95,27 @@ func (s *Resolver) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.system, s.standard, s.modules = system, listed, nil
-	}
-	if system.Local {
-		s.modules = nil // local modules may change at any time
+		s.system, s.standard = system, listed
 	}
 	return nil
 }
 
 // findPackage finds the package with the wanted name and selectors. If none matches, it returns packages
 // with that name that lack selectors or cannot be imported.
-func (s *Resolver) findPackage(ctx context.Context, p *place, w want) (found *candidate, near []*candidate, err error) {
-	for _, level := range []func(context.Context, *place, want) ([]*candidate, error){
-		s.ofSiblings, s.ofTested, s.ofStandard, s.ofProject, s.ofModules,
-	} {
-		candidates, err := level(ctx, p, w)
-		if err != nil {
-			return nil, nil, err
-		}
+func (s *Resolver) findPackage(p *place, w want) (found *candidate, near []*candidate) {
+	for _, level := range []func(*place, want) []*candidate{s.ofSiblings, s.ofStandard, s.ofProject, s.ofOthers} {
+		candidates := level(p, w)
 		slices.SortFunc(candidates, func(a, b *candidate) int { return a.compare(b, w.name) })
 		for _, c := range candidates {
 			if c.problem == "" {
-				return c, nil, nil
+				return c, nil
 			}
 			if !slices.ContainsFunc(near, func(n *candidate) bool { return n.path == c.path }) {
 				near = append(near, c)
 			}
 		}
 	}
-	return nil, near, nil
+	return nil, near
 }
 
 // A want is a package that a file lacks: its name and the selectors that the file uses.
@@ -140,13 +124,13 @@ type want struct {
 	selectors []string
 }
 
-// missingFrom describes the selectors that a package does not have. It is empty if it has all.
-func (w want) missingFrom(has func(name string) bool) string {
-	missing := slices.DeleteFunc(slices.Clone(w.selectors), has)
-	if len(missing) == 0 {
-		return ""
+// candidate returns a package as a candidate. has reports whether it exports a name.
+func (w want) candidate(path, name string, has func(name string) bool) *candidate {
+	c := &candidate{path: path, name: name}
+	if missing := slices.DeleteFunc(slices.Clone(w.selectors), has); len(missing) > 0 {
+		c.problem = "has no " + strings.Join(missing, ", ")
 	}
-	return "has no " + enumerate(missing, "or")
+	return c
 }
 
 // references returns the identifiers before a dot that neither the file nor Go declares, each with the
@@ -175,18 +159,19 @@ func references(file *ast.File) map[string][]string {
 }
 
 // removeDeclared removes the names that other files of the package declare, and those of the file's imports.
-func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.File, wanted map[string][]string) error {
-	for _, file := range p.siblings() {
-		for _, name := range file.Names() {
-			delete(wanted, name)
+func (p *place) removeDeclared(syntax *ast.File, wanted map[string][]string) {
+	for _, file := range p.view.Files(p.dir) {
+		if p.isSibling(file) {
+			for _, name := range file.Names() {
+				delete(wanted, name)
+			}
 		}
 	}
 	for _, spec := range syntax.Imports {
 		switch i := importOf(spec); i.Name {
 		case "":
-			if err := s.removeImported(ctx, p, i.Path, wanted); err != nil {
-				return err
-			}
+			delete(wanted, p.nameOf(i.Path))
+			delete(wanted, path.Base(i.Path))
 		case ".":
 			for name := range wanted {
 				if ast.IsExported(name) {
@@ -197,103 +182,24 @@ func (s *Resolver) removeDeclared(ctx context.Context, p *place, syntax *ast.Fil
 			delete(wanted, i.Name)
 		}
 	}
-	return nil
 }
 
-// removeImported removes the name of an unnamed import: the name that its path implies, or, if the file
-// does not use that, the name in its package clause.
-func (s *Resolver) removeImported(ctx context.Context, p *place, imported string, wanted map[string][]string) error {
-	if pkg := p.inside(imported); pkg != nil {
-		delete(wanted, pkg.Name)
-		return nil
-	}
-	before := len(wanted)
-	delete(wanted, path.Base(imported))
-	delete(wanted, nameByPath(imported))
-	if len(wanted) < before || len(wanted) == 0 || imported == "C" || s.standard.has(imported) {
-		return nil
-	}
-	modules, err := s.required(ctx, p)
-	if err != nil {
-		return err
-	}
-	if pkg := modules.byPath[imported]; pkg != nil {
-		delete(wanted, pkg.Name)
-	}
-	return nil
-}
-
-// nameByPath returns the name that a path implies: its last element, without a version such as /v2 or .v3.
+// nameByPath returns the name that a path implies: its last element, without a version such as /v2 or .v3, and
+// without the prefix go-.
 func nameByPath(imported string) string {
-	rest, _ := cutVersion(imported)
-	return path.Base(rest)
-}
-
-// cutVersion cuts the version off a path: a last element /v2 or higher, or any .vN. The version is 0 for a
-// path without one.
-func cutVersion(imported string) (rest string, version int) {
-	at := max(0, strings.LastIndexAny(imported, "/."))
-	digits, ok := strings.CutPrefix(imported[at:], "/v")
-	least := 2
-	if !ok {
-		digits, ok = strings.CutPrefix(imported[at:], ".v")
-		least = 0
-	}
-	version, err := strconv.Atoi(digits)
-	if !ok || err != nil || version < least || strconv.Itoa(version) != digits {
-		return imported, 0
-	}
-	return imported[:at], version
-}
-
-// mentions reports whether one of the last two elements of a path contains a name.
-func mentions(imported, name string) bool {
-	plain := strings.NewReplacer("-", "", "_", "", ".", "")
-	words := strings.Split(strings.ToLower(imported), "/")
-	for _, word := range words[max(0, len(words)-2):] {
-		if strings.Contains(plain.Replace(word), plain.Replace(strings.ToLower(name))) {
-			return true
-		}
-	}
-	return false
+	rest, _, _ := module.SplitPathVersion(imported)
+	return strings.TrimPrefix(path.Base(rest), "go-")
 }
 
 func isAtOrBelow(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")
 }
 
-func enumerate(words []string, and string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " " + and + " " + words[last]
-}
-
-// exportedNames returns the names that files of a folder export. It ignores unreadable files.
-func exportedNames(dir string, files []string) map[string]bool {
-	exported := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			continue
-		}
-		syntax, _ := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		for _, name := range typecheck.DeclaredNames(syntax) {
-			if ast.IsExported(name) {
-				exported[name] = true
-			}
-		}
-	}
-	return exported
-}
-
 type candidate struct {
-	path        string
-	name        string // from its package clause
-	rank        int    // lower is better, see compare
-	problem     string // why it cannot be used, such as "has no F"; empty if it can
-	isForbidden bool   // whether it has the selectors, but cannot be imported
+	path    string
+	name    string // from its package clause
+	rank    int    // lower is better, see compare
+	problem string // why it cannot be used, such as "has no F"; empty if it can
 }
 
 // importAs returns the import of the candidate under a name. It omits the name if the path implies it.
@@ -305,16 +211,16 @@ func (c *candidate) importAs(name string) Import {
 }
 
 // compare orders candidates of one level: by rank, by preference, by the number of path elements without a
-// version, newer versions first, then alphabetically.
+// version, alphabetically, then newer versions first.
 func (c *candidate) compare(other *candidate, name string) int {
-	path, version := cutVersion(c.path)
-	otherPath, otherVersion := cutVersion(other.path)
+	path, _, _ := module.SplitPathVersion(c.path)
+	otherPath, _, _ := module.SplitPathVersion(other.path)
 	return cmp.Or(
 		cmp.Compare(c.rank, other.rank),
 		cmp.Compare(preference(name, c.path), preference(name, other.path)),
 		cmp.Compare(strings.Count(path, "/"), strings.Count(otherPath, "/")),
-		cmp.Compare(otherVersion, version),
-		cmp.Compare(c.path, other.path),
+		cmp.Compare(path, otherPath),
+		cmp.Compare(other.path, c.path),
 	)
 }
 
@@ -336,24 +242,14 @@ func preference(name, path string) int {
 	return len(order)
 }
 
-func (s *Resolver) explainMissing(w want, near []*candidate) string {
+func explainMissing(w want, near []*candidate) string {
 	if len(near) == 0 {
-		reason := "no package " + w.name + " with " + enumerate(w.selectors, "and") + " in the standard library, this project or its required modules"
-		if s.modules != nil && len(s.modules.unread) > 0 {
-			return reason + ", some of which cannot be read (" + strings.Join(s.modules.unread, "; ") + "); run go mod download"
-		}
-		return reason + "; if it is in another module, run go get for that module, or import the package explicitly"
+		return "no package " + w.name + " with " + strings.Join(w.selectors, ", ") + " in the standard library or this project; " +
+			"import a package of another module explicitly"
 	}
 	var problems []string
 	for _, c := range near {
-		problems = append(problems, c.path+" "+c.problem)
+		problems = append(problems, "package "+c.path+" "+c.problem)
 	}
-	switch {
-	case len(near) == 1 && near[0].isForbidden:
-		return "package " + problems[0] + "; move the code to a package that this file can import"
-	case len(near) == 1:
-		return "package " + problems[0] + "; correct the name, or import another package explicitly"
-	}
-	return "no package " + w.name + " has " + enumerate(w.selectors, "and") + ": " + strings.Join(problems, ", ") +
-		"; import the packages explicitly, each under a different name"
+	return strings.Join(problems, ", ") + "; correct the name, or import another package explicitly"
 }

@@ -58,7 +58,7 @@ func open(t testing.TB, dir, module string) *bench {
 		t.Fatal(err)
 	}
 	b.store = typecheck.NewStore(root, system.Context())
-	b.resolver = imports.NewResolver(root, module, b.cache)
+	b.resolver = imports.NewResolver(module, b.cache)
 	return b
 }
 
@@ -71,24 +71,6 @@ func write(t testing.TB, dir, name, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// read reads the files of a folder.
-func read(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[entry.Name()] = string(text)
-	}
-	return files
 }
 
 func (b *bench) view() *typecheck.View {

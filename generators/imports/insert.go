@@ -2,13 +2,16 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 
@@ -62,13 +65,9 @@ func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file 
 	removed := false
 	for _, spec := range slices.Clone(syntax.Imports) {
 		i := importOf(spec)
-		name := i.Name
-		if pkg := p.inside(i.Path); name == "" && pkg != nil {
-			name = pkg.Name
-		} else if name == "" && s.standard.has(i.Path) {
-			name = nameByPath(i.Path)
-		}
-		if name != "" && name != "_" && name != "." && i.Path != "C" && !used[name] {
+		isKnown := i.Name != "" || s.standard.byPath[i.Path] != nil || p.inside(i.Path) != nil
+		name := cmp.Or(i.Name, p.nameOf(i.Path))
+		if isKnown && name != "_" && name != "." && !used[name] {
 			removed = astutil.DeleteNamedImport(fset, syntax, i.Name, i.Path) || removed
 		}
 	}
@@ -91,7 +90,7 @@ func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	if err != nil {
 		return text
 	}
-	isStandard := func(path string) bool { return s.standard.has(path) && p.inside(path) == nil }
+	isStandard := func(path string) bool { return s.standard.byPath[path] != nil && p.inside(path) == nil }
 	wasMixed := slices.ContainsFunc(astutil.Imports(fset, file), func(group []*ast.ImportSpec) bool { return isMixed(group, isStandard) })
 	for _, i := range list {
 		astutil.AddNamedImport(fset, file, i.Name, i.Path)
@@ -180,5 +179,54 @@ func importOf(spec *ast.ImportSpec) Import {
 
 func pathOf(spec *ast.ImportSpec) string {
 	path, _ := strconv.Unquote(spec.Path.Value) // the file parses
+	return path
+}
+
+// A Move replaces the import path From, and those below it, by To.
+type Move struct{ From, To string }
+
+// Rewrite applies the first matching move to each import path of a Go file, and sorts its imports. It does
+// not change the rest of the file.
+func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
+	if err != nil {
+		return nil, fmt.Errorf("parse %w", err)
+	}
+	var out bytes.Buffer
+	last := 0
+	for _, spec := range file.Imports {
+		moved := move(moves, pathOf(spec))
+		if moved == pathOf(spec) {
+			continue
+		}
+		out.Write(src[last:fset.Position(spec.Path.Pos()).Offset])
+		out.WriteString(strconv.Quote(moved))
+		last = fset.Position(spec.Path.End()).Offset
+	}
+	if last == 0 {
+		return src, nil
+	}
+	end := fset.Position(file.Decls[len(file.Decls)-1].End()).Offset // end of the imports
+	out.Write(src[last:end])
+	head, err := format.Source(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("format %s: %w", name, err)
+	}
+	return append(bytes.TrimSuffix(head, []byte("\n")), src[end:]...), nil
+}
+
+func move(moves []Move, path string) string {
+	for _, m := range moves {
+		if path == m.To || strings.HasPrefix(path, m.To+"/") {
+			return path // already moved
+		}
+		if path == m.From {
+			return m.To
+		}
+		if rest, ok := strings.CutPrefix(path, m.From+"/"); ok {
+			return m.To + "/" + rest
+		}
+	}
 	return path
 }

@@ -1,21 +1,17 @@
 package imports
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -24,94 +20,119 @@ import (
 type place struct {
 	view       *typecheck.View
 	module     string
-	file       string                        // path of the file
-	dir        string                        // folder of the file
-	path       string                        // import path of its package
-	name       string                        // name in its package clause
-	isTest     bool                          // whether it is a test file
-	isExternal bool                          // whether it is in package name_test
-	isListed   bool                          // whether required modules are listed, see Resolver.required
-	packages   map[string]*typecheck.Package // packages of the project by folder; nil for folders without Go
-	imported   map[Import]int                // imports of siblings, with their counts; nil before it is needed
+	file       string // path of the file
+	dir        string // folder of the file
+	path       string // import path of its package
+	name       string // name in its package clause
+	isTest     bool   // whether it is a test file
+	isExternal bool   // whether it is in package name_test
 }
 
 func (s *Resolver) place(view *typecheck.View, file string, syntax *ast.File) *place {
-	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name, packages: map[string]*typecheck.Package{}}
-	p.path = p.importPath(p.dir)
+	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name}
+	p.path = path.Join(p.module, p.dir)
 	p.isTest = strings.HasSuffix(file, "_test.go")
 	p.isExternal = p.isTest && strings.HasSuffix(p.name, "_test")
 	return p
 }
 
-func (p *place) importPath(dir string) string { return path.Join(p.module, dir) }
-
 // inside returns an imported package of the project, or nil.
 func (p *place) inside(imported string) *typecheck.Package {
-	dir, ok := strings.CutPrefix(imported, p.module+"/")
-	switch {
-	case imported == p.module:
-		dir = "."
-	case !ok:
-		return nil
+	if imported == p.module {
+		return p.view.Package(".", nil)
 	}
-	return p.pkg(dir)
+	if dir, ok := strings.CutPrefix(imported, p.module+"/"); ok {
+		return p.view.Package(dir, nil)
+	}
+	return nil
 }
 
-func (p *place) pkg(dir string) *typecheck.Package {
-	known, ok := p.packages[dir]
-	if !ok {
-		known = p.view.Package(dir, nil)
-		p.packages[dir] = known
-	}
-	return known
-}
-
-// candidate returns the package of an import path as a candidate, or nil if it is unknown.
-func (s *Resolver) candidate(ctx context.Context, p *place, imported string, w want) (*candidate, error) {
+// nameOf returns the name of an imported package: of the project, from its package clause; of others, from
+// the path.
+func (p *place) nameOf(imported string) string {
 	if pkg := p.inside(imported); pkg != nil {
-		return p.candidate(pkg, w), nil
+		return pkg.Name
 	}
-	if s.standard.has(imported) {
-		return s.standardCandidate(imported, w), nil
-	}
-	modules, err := s.required(ctx, p)
-	if err != nil || modules.byPath[imported] == nil {
-		return nil, err
-	}
-	return modules.byPath[imported].candidate(w), nil
+	return nameByPath(imported)
 }
 
-func (p *place) isImported(imported string) bool {
-	return slices.ContainsFunc(p.view.All(), func(file *typecheck.File) bool {
-		return slices.ContainsFunc(file.Imports(), func(i typecheck.Import) bool { return i.Path == imported })
-	})
+// isSibling reports whether a file is another file of the package. Tests are siblings only of tests.
+func (p *place) isSibling(file *typecheck.File) bool {
+	return file.Path != p.file && file.Syntax.Name.Name == p.name && (p.isTest || !file.IsTest())
 }
 
-func (s *Resolver) ofTested(_ context.Context, p *place, w want) ([]*candidate, error) {
-	if pkg := p.pkg(p.dir); p.isExternal && pkg != nil && pkg.Name == w.name {
-		if c := p.candidate(pkg, w); c != nil {
-			return []*candidate{c}, nil
+// ofSiblings returns the packages that siblings import under the wanted name; for a test file, all files in
+// its folder. For an external test, these include the package that it tests.
+func (s *Resolver) ofSiblings(p *place, w want) []*candidate {
+	counts := map[string]int{} // by import path
+	if p.isExternal && p.nameOf(p.path) == w.name {
+		counts[p.path]++
+	}
+	for _, file := range p.view.Files(p.dir) {
+		if p.isSibling(file) || p.isTest && file.Path != p.file {
+			p.countImports(file, w, counts)
 		}
 	}
-	return nil, nil
+	var found []*candidate
+	for imported, count := range counts {
+		c := &candidate{path: imported, name: w.name}
+		if pkg := p.inside(imported); pkg != nil {
+			c = p.candidate(pkg, w)
+		} else if known := s.standard.byPath[imported]; known != nil {
+			c = s.candidate(known, w)
+		}
+		if c != nil {
+			c.rank = -count
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
-func (s *Resolver) ofProject(_ context.Context, p *place, w want) ([]*candidate, error) {
+// countImports counts the packages that a file imports under the wanted name.
+func (p *place) countImports(file *typecheck.File, w want, counts map[string]int) {
+	for _, spec := range file.Syntax.Imports {
+		if i := importOf(spec); i.Name == w.name || i.Name == "" && p.nameOf(i.Path) == w.name {
+			counts[i.Path]++
+		}
+	}
+}
+
+// ofOthers returns the packages of other modules that files of the project import under the wanted name.
+func (s *Resolver) ofOthers(p *place, w want) []*candidate {
+	counts := map[string]int{}
+	for _, file := range p.view.All() {
+		if !s.isExcluded(file.Dir()) {
+			p.countImports(file, w, counts)
+		}
+	}
+	var found []*candidate
+	for imported, count := range counts {
+		if imported != "C" && s.standard.byPath[imported] == nil && !isAtOrBelow(imported, p.module) {
+			found = append(found, &candidate{path: imported, name: nameByPath(imported), rank: -count})
+		}
+	}
+	return found
+}
+
+func (s *Resolver) isExcluded(dir string) bool {
+	return slices.ContainsFunc(s.excluded, func(excluded string) bool { return isAtOrBelow(dir, excluded) })
+}
+
+func (s *Resolver) ofProject(p *place, w want) []*candidate {
 	var found []*candidate
 	for _, dir := range p.view.Dirs() {
-		if slices.ContainsFunc(s.excluded, func(excluded string) bool { return isAtOrBelow(dir, excluded) }) {
+		if s.isExcluded(dir) ||
+			!slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
 			continue
 		}
-		if !slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
-			continue
-		}
-		if pkg := p.pkg(dir); pkg != nil && pkg.Name == w.name {
+		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name {
 			if c := p.candidate(pkg, w); c != nil {
 				found = append(found, c)
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 // candidate returns a package of the project as a candidate, or nil if it has only tests or the file
@@ -125,25 +146,22 @@ func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	if isTested {
 		files = slices.Concat(pkg.Files, pkg.Internal)
 	}
-	c := &candidate{path: p.importPath(pkg.Dir), name: pkg.Name}
-	c.problem = w.missingFrom(func(name string) bool {
+	c := w.candidate(path.Join(p.module, pkg.Dir), pkg.Name, func(name string) bool {
 		return slices.ContainsFunc(files, func(f *typecheck.File) bool { return slices.Contains(f.Names(), name) })
 	})
 	if c.problem == "" && !isTested {
 		c.problem = p.whyForbidden(c.path, pkg)
-		c.isForbidden = c.problem != ""
 	}
 	return c
 }
 
 // whyForbidden explains why the file cannot import a package of the project. It is empty if it can.
 func (p *place) whyForbidden(imported string, pkg *typecheck.Package) string {
-	parent, internal := typecheck.ParentOfInternal(imported)
 	switch {
 	case pkg.Name == "main":
 		return "is a program"
-	case internal && !isAtOrBelow(p.path, parent):
-		return "is internal to " + parent
+	case !typecheck.MayImport(p.path, imported):
+		return "is internal"
 	case !p.isExternal && p.isImportedBy(pkg, map[string]bool{}):
 		return "imports this package, which would be an import cycle"
 	}
@@ -169,91 +187,35 @@ func (p *place) isImportedBy(pkg *typecheck.Package, seen map[string]bool) bool 
 	return false
 }
 
-// siblings returns the other files of the package. Tests are siblings only of tests.
-func (p *place) siblings() []*typecheck.File {
-	var files []*typecheck.File
-	for _, file := range p.view.Files(p.dir) {
-		if file.Path != p.file && file.Syntax.Name.Name == p.name && (p.isTest || !file.IsTest()) {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
-// imports counts the imports of the siblings; for a test file, of all files in its folder.
-func (p *place) imports() map[Import]int {
-	if p.imported != nil {
-		return p.imported
-	}
-	p.imported = map[Import]int{}
-	files := p.siblings()
-	if p.isTest {
-		files = p.view.Files(p.dir)
-	}
-	for _, file := range files {
-		if file.Path == p.file {
-			continue
-		}
-		for _, spec := range file.Syntax.Imports {
-			p.imported[importOf(spec)]++
-		}
-	}
-	return p.imported
-}
-
-func (s *Resolver) ofSiblings(ctx context.Context, p *place, w want) ([]*candidate, error) {
-	var found []*candidate
-	for i, count := range p.imports() {
-		if i.Name != w.name && (i.Name != "" || !p.mayHaveName(i.Path, w.name)) {
-			continue
-		}
-		c, err := s.candidate(ctx, p, i.Path, w)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil && (i.Name == w.name || c.name == w.name) {
-			c.rank = -count
-			found = append(found, c)
-		}
-	}
-	return found, nil
-}
-
-// mayHaveName reports whether a package may have a name, according to its package clause or, outside the
-// project, its path.
-func (p *place) mayHaveName(imported, name string) bool {
-	if pkg := p.inside(imported); pkg != nil {
-		return pkg.Name == name
-	}
-	return mentions(imported, name)
-}
-
-type standard struct {
-	src     string // its folder
+// A library is the packages of the standard library.
+type library struct {
 	context *build.Context
-	paths   map[string]bool
-	byName  map[string][]string        // import paths by package name
-	scanned map[string]map[string]bool // exported names by import path
+	byPath  map[string]*standardPackage
+	byName  map[string][]*standardPackage
+}
+
+type standardPackage struct {
+	dir, path, name string
+	exported        map[string]bool // exported names; nil before they are read
 }
 
 // listStandard lists the folders of the standard library that may be importable packages. Some may have no
 // files for the target system.
-func listStandard(system typecheck.System) (*standard, error) {
-	l := &standard{
-		src: filepath.Join(system.Root, "src"), context: system.Context(),
-		paths: map[string]bool{}, byName: map[string][]string{}, scanned: map[string]map[string]bool{},
-	}
-	err := fs.WalkDir(os.DirFS(l.src), ".", func(dir string, d fs.DirEntry, err error) error {
-		switch {
+func listStandard(system typecheck.System) (*library, error) {
+	l := &library{system.Context(), map[string]*standardPackage{}, map[string][]*standardPackage{}}
+	src := filepath.Join(system.Root, "src")
+	err := fs.WalkDir(os.DirFS(src), ".", func(dir string, d fs.DirEntry, err error) error {
+		switch base := path.Base(dir); {
 		case err != nil:
 			return err
 		case !d.IsDir() || dir == ".":
 			return nil
-		case dir == "cmd" || dir == "builtin" || isHidden(path.Base(dir)):
+		case slices.Contains([]string{"cmd", "builtin", "internal", "vendor", "testdata"}, base), strings.HasPrefix(base, "."), strings.HasPrefix(base, "_"):
 			return fs.SkipDir
 		}
-		l.paths[dir] = true
-		l.byName[nameByPath(dir)] = append(l.byName[nameByPath(dir)], dir)
+		pkg := &standardPackage{dir: filepath.Join(src, filepath.FromSlash(dir)), path: dir, name: nameByPath(dir)}
+		l.byPath[dir] = pkg
+		l.byName[pkg.name] = append(l.byName[pkg.name], pkg)
 		return nil
 	})
 	if err != nil {
@@ -262,157 +224,34 @@ func listStandard(system typecheck.System) (*standard, error) {
 	return l, nil
 }
 
-func isHidden(base string) bool {
-	return base == "internal" || base == "vendor" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
-}
-
-func (l *standard) has(imported string) bool { return l.paths[imported] }
-
-func (l *standard) exports(imported string) map[string]bool {
-	known, ok := l.scanned[imported]
-	if !ok {
-		dir := filepath.Join(l.src, filepath.FromSlash(imported))
-		pkg, _ := l.context.ImportDir(dir, 0)
-		known = exportedNames(dir, slices.Concat(pkg.GoFiles, pkg.CgoFiles))
-		l.scanned[imported] = known
-	}
-	return known
-}
-
-func (s *Resolver) ofStandard(_ context.Context, _ *place, w want) ([]*candidate, error) {
+func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 	var found []*candidate
-	for _, imported := range s.standard.byName[w.name] {
-		if exported := s.standard.exports(imported); len(exported) > 0 {
-			found = append(found, s.standardCandidate(imported, w))
+	for _, pkg := range s.standard.byName[w.name] {
+		if c := s.candidate(pkg, w); c != nil {
+			found = append(found, c)
 		}
 	}
-	return found, nil
+	return found
 }
 
-func (s *Resolver) standardCandidate(imported string, w want) *candidate {
-	exported := s.standard.exports(imported)
-	return &candidate{path: imported, name: nameByPath(imported), problem: w.missingFrom(func(name string) bool { return exported[name] })}
-}
-
-// modules are the packages of the modules that go.mod requires.
-type modules struct {
-	state  string // see [typecheck.ExportCache.State]
-	byName map[string][]*listed
-	byPath map[string]*listed
-	unread []string // why some modules could not be read
-}
-
-// A listed package is part of the output of go list.
-type listed struct {
-	Dir, ImportPath, Name string
-	GoFiles, CgoFiles     []string
-	Module                *struct{ Path string }
-	Error                 *struct{ Err string }
-
-	isDirect bool            // whether go.mod requires its module directly
-	scanned  map[string]bool // exported names; nil before they are read
-}
-
-func (l *listed) has(name string) bool {
-	if l.scanned == nil {
-		l.scanned = exportedNames(l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
-	}
-	return l.scanned[name]
-}
-
-func (l *listed) candidate(w want) *candidate {
-	return &candidate{path: l.ImportPath, name: l.Name, problem: w.missingFrom(l.has)}
-}
-
-// ofModules returns packages of required modules with the wanted name: those that go.mod requires
-// directly first, then those that the project imports elsewhere.
-func (s *Resolver) ofModules(ctx context.Context, p *place, w want) ([]*candidate, error) {
-	modules, err := s.required(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	var found []*candidate
-	for _, pkg := range modules.byName[w.name] {
-		c := pkg.candidate(w)
-		if !pkg.isDirect {
-			c.rank += 2
-		}
-		if !p.isImported(c.path) {
-			c.rank++
-		}
-		found = append(found, c)
-	}
-	return found, nil
-}
-
-// required returns the packages of required modules. It lists them again if the cached list is not valid.
-func (s *Resolver) required(ctx context.Context, p *place) (*modules, error) {
-	if s.modules != nil && p.isListed {
-		return s.modules, nil
-	}
-	state := s.cache.State()
-	if s.modules == nil || s.modules.state != state {
-		m, err := s.list(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m.state, s.modules = state, m
-	}
-	p.isListed = true
-	return s.modules, nil
-}
-
-// list asks the go command for the packages of required modules, without downloading any and without
-// changing go.mod.
-func (s *Resolver) list(ctx context.Context) (*modules, error) {
-	m := &modules{byName: map[string][]*listed{}, byPath: map[string]*listed{}}
-	text, err := s.root.ReadFile("go.mod")
-	if err != nil {
-		return nil, fmt.Errorf("read go.mod: %w", err)
-	}
-	parsed, err := modfile.ParseLax("go.mod", text, nil)
-	if err != nil {
-		return nil, fmt.Errorf("parse %w", err)
-	}
-	if len(parsed.Require) == 0 {
-		return m, nil
-	}
-	direct := map[string]bool{}
-	args := append([]string{"list", "-e", "-find", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,Module,Error"}, s.system.Flags...)
-	args = append(args, "--")
-	for _, require := range parsed.Require {
-		direct[require.Mod.Path] = !require.Indirect
-		args = append(args, require.Mod.Path+"/...")
-	}
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: s.root.Name(), Env: append(os.Environ(), "GOPROXY=off")}, "go", args...)
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, fmt.Errorf("list packages of required modules: %w:\n%s", err, bytes.TrimSpace(errOut))
-	}
-	if err != nil {
-		return nil, err
-	}
-	packages, err := typecheck.DecodeList[*listed](out)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range packages {
-		if l.Error != nil && strings.HasSuffix(l.ImportPath, "/...") {
-			first, _, _ := strings.Cut(strings.TrimPrefix(l.Error.Err, "pattern "+l.ImportPath+": "), "\n")
-			if first = strings.TrimSuffix(first, "; to add it:"); !slices.Contains(m.unread, first) {
-				m.unread = append(m.unread, first)
+// candidate returns a package of the standard library as a candidate, or nil if it exports nothing on this
+// system.
+func (s *Resolver) candidate(pkg *standardPackage, w want) *candidate {
+	if pkg.exported == nil {
+		pkg.exported = map[string]bool{}
+		files, _ := s.standard.context.ImportDir(pkg.dir, 0) // incomplete if it has errors
+		for _, file := range slices.Concat(files.GoFiles, files.CgoFiles) {
+			syntax, _ := parser.ParseFile(token.NewFileSet(), filepath.Join(pkg.dir, file), nil, parser.SkipObjectResolution)
+			if syntax == nil {
+				continue // unreadable
+			}
+			for _, name := range typecheck.DeclaredNames(syntax) {
+				pkg.exported[name] = ast.IsExported(name)
 			}
 		}
-		if l.Module == nil || l.Dir == "" || len(l.GoFiles)+len(l.CgoFiles) == 0 || l.Name == "main" || m.byPath[l.ImportPath] != nil {
-			continue
-		}
-		var required bool
-		if l.isDirect, required = direct[l.Module.Path]; !required {
-			continue // another module with the same prefix
-		}
-		if _, internal := typecheck.ParentOfInternal(l.ImportPath); !internal {
-			m.byPath[l.ImportPath] = l
-			m.byName[l.Name] = append(m.byName[l.Name], l)
-		}
 	}
-	return m, nil
+	if len(pkg.exported) == 0 {
+		return nil
+	}
+	return w.candidate(pkg.path, pkg.name, func(name string) bool { return pkg.exported[name] })
 }

@@ -33,13 +33,10 @@ func statelessMeta() json.RawMessage {
 	return object(nil).with(metaVersion, quote(latest)).with(metaCapabilities, []byte("{}")).json()
 }
 
-// firstAnswer is how long the first answers wait for the project's server. Then they come from
-// contract.json and the manifest.
-const firstAnswer = 3 * time.Second
-
-// firstServer returns the project's server, or nil if it is not there in time.
+// firstServer returns the project's server, or nil if it is not there in time. Then the first answers
+// come from contract.json and the manifest.
 func (c *session) firstServer() *peer {
-	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(firstAnswer)), 0))
+	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(c.sup.files.firstAnswer)), 0))
 	defer cancel()
 	p, _ := c.slots[serverKind].await(ctx)
 	return p

@@ -79,6 +79,8 @@ type files struct {
 	release  func(program)                             // removes an executable
 	close    func() error
 	patience time.Duration // how long builds wait for a dev server that is busy
+
+	firstAnswer time.Duration // how long the first answers wait for the project's server
 }
 
 // A buildResult is the last build of a server.
@@ -110,7 +112,7 @@ func New(o Options) (*Supervisor, error) {
 		features: b.fingerprints,
 		release:  b.release,
 		close:    func() error { w.close(); log.close(); return b.close() },
-		patience: 10 * time.Second,
+		patience: 10 * time.Second, firstAnswer: 3 * time.Second,
 	}), nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
@@ -183,7 +184,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		patience: 200 * time.Millisecond,
+		patience: 200 * time.Millisecond, firstAnswer: 500 * time.Millisecond,
 	})
 	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {
@@ -286,6 +287,22 @@ func (w *world) connect(o client.Options) *client.Client {
 	return c
 }
 
+// watch connects a client that sends to changed when the list of tools has changed.
+func (w *world) watch(revision mcp.Revision, changed chan<- struct{}) *client.Client {
+	w.t.Helper()
+	watcher := watch.New()
+	watcher.Changed = func(list string) {
+		if list == "tools" {
+			changed <- struct{}{}
+		}
+	}
+	c := w.connect(client.Options{Revision: revision, Notification: watcher.Notification})
+	if _, err := watcher.Subscribe(w.t.Context(), c); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
 func call(t *testing.T, c *client.Client, tool string) string {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), tool, nil)
@@ -332,16 +349,16 @@ func TestForwards(t *testing.T) {
 	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)
 		logged, updated := make(chan string, 10), make(chan string, 10)
+		watcher := watch.New()
+		watcher.Logged, watcher.Updated = func(_, data string) { logged <- data }, func(uri string) { updated <- uri }
 		c := w.connect(client.Options{
-			Revision: revision,
-			LogLevel: "info",
-			Log:      func(_ context.Context, m client.LogMessage) { logged <- string(m.Data) },
+			Revision:     revision,
+			Notification: watcher.Notification,
 			Sample: func(_ context.Context, s *mcp.Sampling) error {
 				s.Answer = mcp.SampledMessage{Role: "assistant", Model: "m", Content: []mcp.Content{mcp.Text{Text: "hello"}}}
 				return nil
 			},
-			Roots:           func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///here"}}, nil },
-			ResourceUpdated: func(_ context.Context, uri string) { updated <- uri },
+			Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///here"}}, nil },
 		})
 		if c.Revision() != revision {
 			t.Errorf("revision %s", c.Revision())
@@ -355,8 +372,15 @@ func TestForwards(t *testing.T) {
 				t.Errorf("tools %q lack %s", names, want)
 			}
 		}
-		if said := call(t, c, "ask"); said != "hello file:///here" {
-			t.Errorf("ask: %q", said)
+		params := map[string]any{"name": "ask"}
+		if revision == mcp.Latest {
+			params["_meta"] = map[string]any{mcp.MetaLogLevel: "info"}
+		} else if err := c.Request(t.Context(), "logging/setLevel", map[string]any{"level": "info"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var asked mcp.ToolResult
+		if err := c.Request(t.Context(), "tools/call", params, &asked); err != nil || asked.Text() != "hello file:///here" {
+			t.Errorf("ask: %q, %v", asked.Text(), err)
 		}
 		if said := receive(t, logged, "log message"); !strings.Contains(said, "asking") {
 			t.Errorf("logged %s", said)
@@ -382,7 +406,7 @@ func TestForwards(t *testing.T) {
 				t.Errorf("%s: %v, %v", uri, contents, err)
 			}
 		}
-		if err := c.Subscribe(t.Context(), "note://1"); err != nil {
+		if _, err := watcher.Subscribe(t.Context(), c, "note://1"); err != nil {
 			t.Fatal(err)
 		}
 		call(t, c, "touch")
@@ -413,7 +437,7 @@ func TestReplaces(t *testing.T) {
 	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)
 		changed := make(chan struct{}, 10)
-		c := w.connect(client.Options{Revision: revision, ToolsChanged: func(context.Context) { changed <- struct{}{} }})
+		c := w.watch(revision, changed)
 		toolNames(t, c)
 		before := call(t, c, "one")
 		waited := make(chan string, 1)
@@ -568,7 +592,9 @@ created by example.com/hello/tools.Boom
 func TestFailures(t *testing.T) {
 	w := newWorld(t)
 	logged := make(chan string, 10)
-	c := w.connect(client.Options{Revision: mcp.LatestHandshake, Log: func(_ context.Context, m client.LogMessage) { logged <- string(m.Data) }})
+	watcher := watch.New()
+	watcher.Logged = func(_, data string) { logged <- data }
+	c := w.connect(client.Options{Revision: mcp.LatestHandshake, Notification: watcher.Notification})
 	call(t, c, "one")
 	w.mu.Lock()
 	w.failure = errors.New("build cmd/hello: tools/x.go:1:1: syntax error")
@@ -647,7 +673,7 @@ func TestFirstStart(t *testing.T) {
 	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t, func(w *world) { w.blocked = make(chan struct{}) })
 		changed, progress := make(chan struct{}, 10), make(chan string, 100)
-		c := w.connect(client.Options{Revision: revision, ToolsChanged: func(context.Context) { changed <- struct{}{} }})
+		c := w.watch(revision, changed)
 		names := toolNames(t, c)
 		if !slices.Contains(names, "one") || !slices.Contains(names, Prefix+"generate_tool") || slices.Contains(names, "wait") {
 			t.Errorf("tools %q", names)

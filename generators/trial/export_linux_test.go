@@ -16,6 +16,6 @@ func StartSupervisor(timeout time.Duration, args ...string) error {
 
 // Unenforced returns the unenforced limits on a system that supports everything else.
 func Unenforced(isolated, signalsBlocked bool) []string {
-	p := process{config: supervisorConfig{Isolated: isolated}, started: started{Confined: true, ReadOnly: true, SignalsBlocked: signalsBlocked}}
+	p := testProcess{config: supervisorConfig{Isolated: isolated}, started: started{Confined: true, ReadOnly: true, SignalsBlocked: signalsBlocked}}
 	return p.unenforced(Limits{})
 }

@@ -6,6 +6,15 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
+// RunTest is Tests for one test.
+func RunTest(ctx context.Context, o Options, dir, test string, l Limits) (*Report, error) {
+	reports, err := Tests(ctx, o, dir, []string{test}, l)
+	if err != nil {
+		return nil, err
+	}
+	return reports[0], nil
+}
+
 // A Program is the tests of a package, built once to be run many times.
 type Program struct{ dir buildDir }
 
@@ -27,7 +36,7 @@ func ProgramIn(dir string) *Program { return &Program{buildDir{dir: dir}} }
 func (p *Program) Dir() string { return p.dir.dir }
 
 // Remove removes the temporary folder.
-func (p *Program) Remove() error { return p.dir.remove() }
+func (p *Program) Remove() { remove(p.dir.dir) }
 
 // Parse returns the report for the output and exit code of a process.
 func Parse(test, printed string, status int, l Limits) *Report {

@@ -7,18 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -28,7 +30,7 @@ type Summary struct {
 	Passed      int                    // tests that passed; a test with subtests counts as its subtests
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
-	Diagnostics []typecheck.Diagnostic // errors of packages that do not build or do not pass vet, see [typecheck.VetMark]
+	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
 }
 
 // A TestFailure is a test that failed.
@@ -41,18 +43,18 @@ type TestFailure struct {
 	Output  string `json:"output,omitempty"` // Other output of the test
 }
 
-// Packages runs go test for the packages in dirs, slash-separated folders by import path, with the planned
+// Packages runs go test, without vet, for the packages in dirs, slash-separated folders by import path, with the planned
 // files. run selects tests by name, as go test -run does; empty means all. The tests are not confined, and have
 // the environment of this process. They run in the package's folder or, if files are planned, in a copy of
 // it (see [SeesPlanned]). The time limit applies to each package. If a package exceeds a limit, all tests are
 // killed. Failures of the code are in the summary.
-func Packages(ctx context.Context, o Options, dirs map[string]string, run string, l Limits) (summary *Summary, err error) {
+func Packages(ctx context.Context, o Options, dirs map[string]string, run string, l Limits) (*Summary, error) {
 	l = l.withDefaults()
 	b, err := newBuildDir(o, ".")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = joinErrors(err, b.remove()) }()
+	defer remove(b.dir)
 	made, err := b.makeFolders(slices.Collect(maps.Values(dirs)))
 	defer func() {
 		for _, dir := range slices.Backward(made) {
@@ -63,7 +65,7 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, err
 	}
 	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
-	args := append([]string{"test", "-json", "-timeout=" + l.Time.String()}, o.Flags...)
+	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
 		if SeesPlanned() {
@@ -80,7 +82,6 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	for _, importPath := range slices.Sorted(maps.Keys(dirs)) {
 		args = append(args, "./"+dirs[importPath])
 	}
-	whole := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
@@ -91,12 +92,12 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = b.root, append(cmd.Environ(), b.options(nil).Env...)
 	cmd.Stdout, cmd.Stderr = out, &errOut
-	typecheck.StartGroup(cmd)
-	cmd.Cancel = func() error { typecheck.KillGroup(cmd); return nil }
+	process.SetGroup(cmd)
+	cmd.Cancel = func() error { process.Kill(cmd); return nil }
 	cmd.WaitDelay = drainTimeout
 	err = cmd.Run()
 	if cmd.Process != nil {
-		typecheck.KillGroup(cmd) // processes that tests have left
+		process.Kill(cmd) // processes that tests have left
 	}
 	limit, exceeded := errors.AsType[*limitError](context.Cause(ctx))
 	switch _, failed := errors.AsType[*exec.ExitError](err); {
@@ -107,9 +108,7 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	case failed && len(out.packages) == 0 && !exceeded:
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
-	summary = out.summarize(b, dirs, limit)
-	summary.Diagnostics, err = b.markVet(whole, o.Flags, slices.Sorted(maps.Values(dirs)), summary.Diagnostics)
-	return summary, err
+	return out.summarize(b, dirs, limit), nil
 }
 
 // A limitError means that a package exceeded a limit.
@@ -131,18 +130,9 @@ type testEvents struct {
 
 // A testedPackage is the events of one package. The test "" is the package itself.
 type testedPackage struct {
-	result      string // pass, fail or skip; empty if it did not end
+	*testLog
 	failedBuild bool
-	timer       *time.Timer
 	printed     int // bytes
-	tests       map[string]*testedTest
-	order       []string // names of tests
-}
-
-type testedTest struct {
-	result      string
-	hasSubtests bool
-	output      []byte // up to the limit
 }
 
 // Write implements [io.Writer] for the output of go test.
@@ -174,47 +164,25 @@ func (t *testEvents) read(line []byte) {
 	}
 	pkg := t.packages[event.Package]
 	if pkg == nil {
-		pkg = &testedPackage{tests: map[string]*testedTest{}}
+		pkg = &testedPackage{testLog: newTestLog()}
 		t.packages[event.Package] = pkg
 	}
-	test := pkg.test(event.Test)
+	test := pkg.start(event.Test)
 	switch event.Action {
-	case "start":
-		exceeded := &limitError{event.Package, "did not end within " + formatDuration(t.limits.Time)}
-		pkg.timer = time.AfterFunc(t.limits.Time+timeoutMargin, func() { t.stop(exceeded) })
 	case "output":
 		if t.frame.MatchString(event.Output) {
 			return
 		}
-		test.output = append(test.output, event.Output[:min(len(event.Output), t.limits.Output-len(test.output))]...)
+		pkg.add(test, []byte(event.Output))
 		if pkg.printed += len(event.Output); pkg.printed > capacityFactor*t.limits.Output {
 			t.stop(&limitError{event.Package, "printed more than " + formatSize(int64(capacityFactor*t.limits.Output))})
 		}
 	case "pass", "fail", "skip":
 		test.result = event.Action
 		if event.Test == "" {
-			pkg.result, pkg.failedBuild = event.Action, event.FailedBuild != ""
-			if pkg.timer != nil {
-				pkg.timer.Stop()
-			}
+			pkg.failedBuild = event.FailedBuild != ""
 		}
 	}
-}
-
-// test returns the record of a test, and creates it when the test starts.
-func (p *testedPackage) test(name string) *testedTest {
-	if test := p.tests[name]; test != nil {
-		return test
-	}
-	test := &testedTest{}
-	p.tests[name] = test
-	p.order = append(p.order, name)
-	for at := strings.LastIndexByte(name, '/'); at >= 0; at = strings.LastIndexByte(name[:at], '/') {
-		if parent := p.tests[name[:at]]; parent != nil {
-			parent.hasSubtests = true
-		}
-	}
-	return test
 }
 
 // summarize returns the summary. exceeded is the limit for which the tests were killed; nil if none.
@@ -230,29 +198,25 @@ func (t *testEvents) summarize(b buildDir, dirs map[string]string, exceeded *lim
 	s.Diagnostics = slices.Compact(s.Diagnostics)
 	for _, name := range slices.Sorted(maps.Keys(t.packages)) {
 		pkg := t.packages[name]
-		if pkg.timer != nil {
-			pkg.timer.Stop()
-		}
 		if pkg.failedBuild {
 			continue
 		}
-		if len(pkg.order) > 1 || pkg.result == "fail" {
+		itself, dir, before := pkg.start(""), dirs[name], len(s.Failures)
+		if len(pkg.records) > 1 || itself.result == "fail" {
 			s.Packages++
 		}
-		dir := dirs[name]
-		before := len(s.Failures)
-		for _, test := range pkg.order {
-			if test != "" {
+		for _, test := range pkg.records {
+			if test != itself {
 				t.count(s, b, dir, pkg, test)
 			}
 		}
 		switch {
 		case exceeded != nil && exceeded.pkg == name:
 			s.Failures = append(s.Failures[:before], TestFailure{Package: dir, Test: pkg.running(), Message: exceeded.message})
-		case pkg.result == "" && exceeded != nil:
+		case itself.result == "" && exceeded != nil:
 			s.Failures = append(s.Failures, TestFailure{Package: dir, Message: "was killed because " + exceeded.Error()})
-		case pkg.result == "fail" && len(s.Failures) == before:
-			failure := pkg.tests[""].failure(b, dir, t.limits)
+		case itself.result == "fail" && len(s.Failures) == before:
+			failure := itself.failure(b, dir, t.limits)
 			failure.Test = pkg.running()
 			failure.Message = cmp.Or(failure.Message, "the process ended early (os.Exit), or failed outside of a test (TestMain)")
 			s.Failures = append(s.Failures, failure)
@@ -263,28 +227,27 @@ func (t *testEvents) summarize(b buildDir, dirs map[string]string, exceeded *lim
 
 // running returns the test that started last and has not ended.
 func (p *testedPackage) running() string {
-	for _, name := range slices.Backward(p.order) {
-		if p.tests[name].result == "" {
-			return name
+	for _, r := range slices.Backward(p.records) {
+		if r.result == "" {
+			return r.name
 		}
 	}
 	return ""
 }
 
 // count adds a test to the summary. Of a test whose subtests failed, only messages of its own count.
-func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackage, name string) {
-	test := pkg.tests[name]
+func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackage, test *record) {
 	switch {
 	case test.result == "pass" && !test.hasSubtests:
 		s.Passed++
 	case test.result == "skip" && !test.hasSubtests:
 		s.Skipped++
-	case test.result == "fail", test.result == "" && crashLine(test.output) != "":
+	case test.result == "fail", test.result == "" && crashLine(string(test.printed)) != "":
 		failure := test.failure(b, dir, t.limits)
-		isFailedSubtest := func(other string) bool {
-			return strings.HasPrefix(other, name+"/") && pkg.tests[other].result == "fail"
+		isFailedSubtest := func(other *record) bool {
+			return strings.HasPrefix(other.name, test.name+"/") && other.result == "fail"
 		}
-		if failure.Test = name; failure.Message == "" && slices.ContainsFunc(pkg.order, isFailedSubtest) {
+		if failure.Message == "" && slices.ContainsFunc(pkg.records, isFailedSubtest) {
 			return
 		}
 		failure.Message = cmp.Or(failure.Message, "failed without a message")
@@ -292,36 +255,20 @@ func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackag
 	}
 }
 
-// failure separates the messages of a test from its other output. A crash replaces both.
-func (test *testedTest) failure(b buildDir, dir string, l Limits) TestFailure {
-	f := TestFailure{Package: dir}
-	output := strings.ToValidUTF8(string(test.output), "\uFFFD")
-	message := regexp.MustCompile(`^ {4}([^\s:]+\.go):(\d+): ?(.*)$`)
-	var messages, rest []string
-	inMessage := false
-	for line := range strings.Lines(output) {
-		line = strings.TrimSuffix(line, "\n")
-		if found := message.FindStringSubmatch(line); found != nil {
-			f.Line, _ = strconv.Atoi(found[2]) // of the last message: the first ones may be logs
-			f.File = path.Join(dir, found[1])
-			messages, inMessage = append(messages, found[3]), true
-			continue
-		}
-		if more, ok := strings.CutPrefix(line, "        "); ok && inMessage {
-			messages = append(messages, more)
-			continue
-		}
-		inMessage = false
-		rest = append(rest, line)
+// failure returns a test that failed. The description of a crash replaces its output.
+func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
+	f := TestFailure{Package: dir, Test: r.name, Message: strings.Join(r.texts(), "\n"), Line: r.line}
+	f.Output = strings.TrimSpace(strings.ToValidUTF8(string(r.printed), "\uFFFD"))
+	if r.file != "" {
+		f.File = path.Join(dir, r.file)
 	}
-	f.Message, f.Output = strings.Join(messages, "\n"), strings.TrimSpace(strings.Join(rest, "\n"))
-	if crash := crashLine([]byte(f.Output)); crash != "" {
-		before, _, _ := strings.Cut(f.Output, crash)
-		f.Output = strings.TrimSpace(before)
+	if crash := crashLine(f.Output); crash != "" {
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
-		if file, line := CrashPlace(b.root, output); file != "" {
+		if file, line := CrashPlace(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line
 		}
+		before, _, _ := strings.Cut(f.Output, crash)
+		f.Output = strings.TrimSpace(before)
 	}
 	return f
 }
@@ -347,34 +294,68 @@ func CrashPlace(root, output string) (file string, line int) {
 	return file, line
 }
 
-// markVet marks the diagnostics of go test that are findings of go vet. The go command prints compile errors
-// in the same way.
-func (b buildDir) markVet(ctx context.Context, flags, dirs []string, found []typecheck.Diagnostic) ([]typecheck.Diagnostic, error) {
-	if len(found) == 0 {
-		return nil, nil
-	}
-	options := b.options(flags)
-	options.Patterns = nil
-	for _, dir := range dirs {
-		options.Patterns = append(options.Patterns, "./"+dir)
-	}
-	compiled, err := typecheck.CheckPackages(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	isCompileError := map[typecheck.Diagnostic]bool{}
-	for _, d := range compiled.Diagnostics {
-		d.Package = "" // may be a test variant
-		isCompileError[d] = true
-	}
-	// The go command caches findings with the path that the file had in an earlier temporary folder.
-	planned := regexp.MustCompile(`^.*/` + regexp.QuoteMeta(tempPrefix) + `[^/]*/files/`)
-	for i, d := range found {
-		d.Package, d.File = "", planned.ReplaceAllString(d.File, "")
-		found[i].File = d.File
-		if d.File != "" && !isCompileError[d] {
-			found[i].Message = typecheck.VetMark + d.Message
+// SeesPlanned reports whether tests that [Packages] runs see all planned files when they open files of the
+// project by a relative path. On Windows they see those on disk.
+func SeesPlanned() bool { return runtime.GOOS != "windows" }
+
+// mirror creates a copy of the project with the planned files, of symbolic links: only the folders of planned
+// files and of tested packages are real. It returns a shell script for go test -exec, which runs a test in the
+// copy of the working directory.
+func (b buildDir) mirror(planned map[string][]byte, tested []string) (script string, err error) {
+	real := map[string]bool{".": true} // folders
+	add := func(dir string) {
+		for ; !real[dir]; dir = path.Dir(dir) {
+			real[dir] = true
 		}
 	}
-	return found, nil
+	for name := range planned {
+		add(path.Dir(name))
+	}
+	for _, dir := range tested {
+		add(dir)
+	}
+	copied := filepath.Join(b.dir, "copy")
+	for dir := range real {
+		from, to := filepath.Join(b.root, filepath.FromSlash(dir)), filepath.Join(copied, filepath.FromSlash(dir))
+		err = errors.Join(err, os.MkdirAll(to, 0o700))
+		entries, readErr := os.ReadDir(from)
+		if !errors.Is(readErr, fs.ErrNotExist) { // unless the folder is planned
+			err = errors.Join(err, readErr)
+		}
+		for _, entry := range entries {
+			name := path.Join(dir, entry.Name())
+			if _, ok := planned[name]; !ok && !real[name] {
+				err = errors.Join(err, os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())))
+			}
+		}
+	}
+	for name, text := range planned {
+		name = filepath.FromSlash(name)
+		if text != nil {
+			err = errors.Join(err, os.Symlink(filepath.Join(b.files(), name), filepath.Join(copied, name)))
+		}
+	}
+	script = filepath.Join(b.dir, "run.sh")
+	text := fmt.Sprintf("cd %s\"${PWD#%s}\" && exec \"$@\"\n", quoteShell(copied), quoteShell(b.root))
+	return script, errors.Join(err, os.WriteFile(script, []byte(text), 0o600))
+}
+
+func quoteShell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// makeFolders creates the folders of planned packages in the project, because the go command starts vet and
+// tests in them. It returns the folders that it has created.
+func (b buildDir) makeFolders(dirs []string) (made []string, err error) {
+	for _, dir := range dirs {
+		at := b.root
+		for name := range strings.SplitSeq(dir, "/") {
+			at = filepath.Join(at, name)
+			switch err := os.Mkdir(at, 0o755); {
+			case err == nil:
+				made = append(made, at)
+			case !errors.Is(err, fs.ErrExist):
+				return made, fmt.Errorf("create a folder for tests: %w", err)
+			}
+		}
+	}
+	return made, nil
 }

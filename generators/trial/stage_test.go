@@ -102,11 +102,7 @@ func (s stage) program(t *testing.T) *trial.Program {
 	if err != nil || len(found) > 0 {
 		t.Fatalf("build: %v %v", found, err)
 	}
-	t.Cleanup(func() {
-		if err := program.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(program.Remove)
 	return program
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,7 +76,7 @@ func Supervise() bool {
 	lowerLimit(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lowerLimit(syscall.RLIMIT_CORE, 0)
 	if s.ReadOnly {
-		const rlimitNproc = 6                   // on all architectures but mips; counts threads too
+		const rlimitNproc = 6                   // not on mips, where mountReadOnly fails; counts threads too
 		lowerLimit(rlimitNproc, 8*maxProcesses) // of this user namespace, unless the user is root
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
@@ -132,7 +133,7 @@ func prctl(operation, value uintptr) error {
 func mountReadOnly(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
-		const mountSetattr = 442 // on all architectures but mips; path is absolute
+		const mountSetattr = 442 // on mips the call fails; path is absolute
 		name, err := syscall.BytePtrFromString(path)
 		if err != nil {
 			return err
@@ -235,4 +236,247 @@ func descendants(pid int) []int {
 		}
 	}
 	return all[1:]
+}
+
+// Constants of Landlock; see landlock(7). The system calls have these numbers on all architectures
+// except mips, where these numbers are unused.
+const (
+	landlockCreateRuleset = 444
+	landlockAddRule       = 445
+	landlockRestrictSelf  = 446
+
+	writeFile   = 1 << 1
+	removeAndMk = 0x1ff << 4 // all rights from removing a folder to creating a symbolic link
+	refer       = 1 << 13    // to move or link into another folder; from version 2 on
+	truncate    = 1 << 14    // from version 3 on
+
+	scopeSignal = 1 << 1 // signals to processes outside; from version 6 on
+)
+
+// landlockVersion returns the version of Landlock that the kernel supports; 0 if none.
+func landlockVersion() int {
+	const version = 1
+	n, _, errno := syscall.RawSyscall(landlockCreateRuleset, 0, 0, version)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// confine prevents this thread and the processes that it starts from writing outside a folder, and
+// from sending signals to other processes. It returns the version of Landlock, 0 if none. Before version
+// 3 files can be truncated, before version 6 signals can be sent. Modes, owners and times of files can
+// always be changed.
+//
+// The restriction cannot be lifted: the thread must be locked, and must end afterwards.
+func confine(folder string) int {
+	version := landlockVersion()
+	if version == 0 {
+		return 0
+	}
+	rules := struct{ files, net, scoped uint64 }{files: writeFile | removeAndMk}
+	if version >= 2 {
+		rules.files |= refer
+	}
+	if version >= 3 {
+		rules.files |= truncate
+	}
+	if version >= 6 {
+		rules.scoped = scopeSignal
+	}
+	fd, _, errno := syscall.RawSyscall(landlockCreateRuleset, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
+	if errno != 0 {
+		return 0
+	}
+	ruleset := int(fd)
+	defer syscall.Close(ruleset)
+	if !allow(ruleset, folder, rules.files) {
+		return 0
+	}
+	for _, device := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
+		allow(ruleset, device, rules.files&(writeFile|truncate))
+	}
+	if prctl(setNoNewPrivs, 1) != nil {
+		return 0
+	}
+	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, fd, 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return version
+}
+
+// allow permits access below a path in a ruleset, and reports whether it succeeded.
+func allow(ruleset int, path string, access uint64) bool {
+	file, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(file)
+	const below = 1
+	rule := struct {
+		access uint64
+		file   int32
+	}{access, int32(file)}
+	_, _, errno := syscall.RawSyscall6(landlockAddRule, uintptr(ruleset), below, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	runtime.KeepAlive(&rule)
+	return errno == 0
+}
+
+// ownTimeout returns the value of -test.timeout: none, because the test ends with this process. Without
+// a timer, the runtime detects deadlocks.
+func ownTimeout(time.Duration) time.Duration { return 0 }
+
+// startTimeout limits how long a supervisor may take to start the test.
+const startTimeout = 10 * time.Second
+
+// A testProcess is a running test below its supervisor.
+type testProcess struct {
+	supervisor *exec.Cmd
+	socket     *os.File // closed to end the test
+	reports    *json.Decoder
+	config     supervisorConfig
+	started    started
+	wasBig     bool // used too much memory at the last check
+}
+
+// start starts a test with a supervisor, in new namespaces if the system permits.
+func start(test *exec.Cmd, folder string, l Limits) (*testProcess, error) {
+	if os.Args[0] == supervisorName {
+		return nil, errors.New("the program that runs trials does not call trial.Supervise first")
+	}
+	p, err := supervise(test, supervisorConfig{folder, l.Memory, true, l.NoNet}, startTimeout)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		p, err = supervise(test, supervisorConfig{Folder: folder, Memory: l.Memory}, startTimeout)
+	}
+	return p, err
+}
+
+// supervise starts another process of this program as the supervisor of a test. It fails if the
+// supervisor does not answer within the timeout.
+func supervise(test *exec.Cmd, o supervisorConfig, timeout time.Duration) (*testProcess, error) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	socket, other := os.NewFile(uintptr(ends[0]), "supervisor"), os.NewFile(uintptr(ends[1]), "supervisor")
+	defer other.Close()
+	attributes := &syscall.SysProcAttr{Setsid: true}
+	if o.Isolated {
+		attributes.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+		if o.Offline {
+			attributes.Cloneflags |= syscall.CLONE_NEWNET
+		}
+		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		const netAdmin, sysAdmin = 12, 21
+		attributes.AmbientCaps = []uintptr{netAdmin, sysAdmin}
+	}
+	p := &testProcess{socket: socket, reports: json.NewDecoder(socket), config: o, supervisor: &exec.Cmd{
+		Path: "/proc/self/exe", Args: append([]string{supervisorName}, test.Args...), Dir: test.Dir, Env: test.Env,
+		Stdout: test.Stdout, Stderr: test.Stderr, ExtraFiles: []*os.File{other}, SysProcAttr: attributes,
+	}}
+	if err := p.supervisor.Start(); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	other.Close() // so that reads end with the supervisor
+	json.NewEncoder(socket).Encode(o)
+	socket.SetReadDeadline(time.Now().Add(timeout))
+	err = p.reports.Decode(&p.started)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("start supervisor: %w; the program that runs trials must call trial.Supervise first", err)
+	case p.started.Errno != 0:
+		err = fmt.Errorf("start test: %w", p.started.Errno)
+	default:
+		socket.SetReadDeadline(time.Time{})
+		return p, nil
+	}
+	p.supervisor.Process.Kill() // the test ends with it
+	p.wait()
+	return nil, err
+}
+
+// kill kills the test and its children. It does not wait for them.
+func (p *testProcess) kill() {
+	if p.config.Isolated {
+		p.supervisor.Process.Kill() // the kernel kills its whole PID namespace
+		return
+	}
+	p.socket.Close()
+}
+
+// wait waits for the test and its children, and returns the exit status of the test.
+func (p *testProcess) wait() (status int, description string) {
+	e := ended{-1, "its supervisor was killed"}
+	p.reports.Decode(&e)
+	p.supervisor.Wait()
+	p.socket.Close()
+	return e.Status, e.Description
+}
+
+// exceeds describes the limit that the test and its children exceed. It is empty if they exceed none.
+func (p *testProcess) exceeds(l Limits) string {
+	processes := descendants(p.supervisor.Process.Pid)
+	memory := int64(0)
+	counted := map[uint64]bool{} // memfds by inode
+	for _, pid := range processes {
+		memory += resident(pid) + memfds(pid, counted)
+	}
+	wasBig := p.wasBig
+	p.wasBig = memory > l.Memory
+	switch {
+	case len(processes) > maxProcesses:
+		return "started more than " + strconv.Itoa(maxProcesses) + " processes"
+	case p.wasBig && (wasBig || len(processes) == 1): // between fork and exec, a process shares its parent's memory
+		return l.memoryExceeded()
+	}
+	return ""
+}
+
+// resident returns the resident memory of a process, without that of files; 0 if unknown. Limiting
+// the address space instead would crash Go, which reserves more than it uses.
+func resident(pid int) (size int64) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) == 3 && (fields[0] == "RssAnon:" || fields[0] == "RssShmem:") {
+			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
+			size += kilobytes << 10
+		}
+	}
+	return size
+}
+
+// memfds returns the memory of the open memfds of a process, without those that were already counted.
+func memfds(pid int, counted map[uint64]bool) (size int64) {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	files, _ := os.ReadDir(dir)
+	for _, file := range files {
+		var stat syscall.Stat_t
+		if target, _ := os.Readlink(dir + file.Name()); !strings.HasPrefix(target, "/memfd:") || syscall.Stat(dir+file.Name(), &stat) != nil || counted[stat.Ino] {
+			continue
+		}
+		counted[stat.Ino] = true
+		size += stat.Blocks * 512
+	}
+	return size
+}
+
+func (p *testProcess) unenforced(l Limits) []string {
+	_, err := os.Stat("/proc/thread-self/children")
+	all := []string{}
+	for limit, held := range map[string]bool{
+		limitChildren:   p.config.Isolated || err == nil && p.started.SignalsBlocked,
+		limitMemory:     err == nil,
+		limitWrites:     p.started.Confined,
+		limitAttributes: p.started.ReadOnly,
+		limitNetwork:    p.config.Offline || !l.NoNet,
+	} {
+		if !held {
+			all = append(all, limit)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

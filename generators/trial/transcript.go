@@ -9,8 +9,124 @@ import (
 	"sync"
 )
 
+// A testLog is the tests of one process, in the order of their start, with their output.
+type testLog struct {
+	records []*record
+	byName  map[string]*record
+	message *regexp.Regexp
+}
+
+// A record is the result of a test or a subtest.
+type record struct {
+	name        string // full name, as the testing package writes it
+	result      string // pass, fail or skip; empty if it has not ended
+	hasSubtests bool
+	messages    [][]byte // of t.Error and t.Log, without file and line
+	file        string   // of the last message
+	line        int
+	printed     []byte // other output
+	inMessage   bool   // the next line may continue the last message
+}
+
+func newTestLog() *testLog {
+	return &testLog{byName: map[string]*record{}, message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: ?`)}
+}
+
+// start returns the record of a test, and adds it if the test is new.
+func (l *testLog) start(name string) *record {
+	r := l.byName[name]
+	if r == nil {
+		r = &record{name: name}
+		l.records = append(l.records, r)
+		l.byName[name] = r
+		if parent := l.parent(name); parent != nil {
+			parent.hasSubtests = true
+		}
+	}
+	return r
+}
+
+// parent returns the parent of a subtest, or nil. Names may contain slashes.
+func (l *testLog) parent(name string) *record {
+	for at := strings.LastIndexByte(name, '/'); at >= 0; at = strings.LastIndexByte(name[:at], '/') {
+		if r := l.byName[name[:at]]; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// add adds a line, or a part of one, to the output of a test. It returns the part that is not a message.
+func (l *testLog) add(r *record, line []byte) (printed []byte) {
+	if r.inMessage {
+		last := &r.messages[len(r.messages)-1]
+		more, ok := bytes.CutPrefix(line, []byte("        "))
+		if !bytes.HasSuffix(*last, []byte("\n")) {
+			more, ok = line, true // the rest of the line
+		}
+		if ok {
+			*last = append(*last, more...)
+			return nil
+		}
+	}
+	printed = line
+	at := l.message.FindIndex(line)
+	if r.inMessage = at != nil; r.inMessage {
+		printed = line[:at[0]]
+		position := strings.Split(strings.TrimSpace(string(line[at[0]:at[1]])), ":")
+		r.file = position[0]
+		r.line, _ = strconv.Atoi(position[1])
+		r.messages = append(r.messages, bytes.Clone(line[at[1]:]))
+	}
+	r.printed = append(r.printed, printed...)
+	return printed
+}
+
+// texts returns the messages of the test as valid UTF-8.
+func (r *record) texts() []string {
+	var all []string
+	for _, message := range r.messages {
+		all = append(all, strings.ToValidUTF8(strings.TrimSuffix(string(message), "\n"), "\uFFFD"))
+	}
+	return all
+}
+
+// crashLine returns the first line of the last crash in a text; empty if there is none.
+func crashLine(text string) string {
+	at := -1
+	for _, word := range []string{"panic: ", "fatal error: ", "runtime/cgo: "} {
+		at = max(at, strings.LastIndex(text, word))
+	}
+	if at < 0 {
+		at = strings.Index("\n"+text, "\nSIG")
+	}
+	if at < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(text[at:min(len(text), at+1000)], "\n")
+	return strings.TrimSpace(line)
+}
+
+// crashed describes a crash, given its first line.
+func crashed(line string, l Limits) string {
+	kind, text, _ := strings.Cut(line, ": ")
+	text, _, _ = strings.Cut(text, " [recovered")
+	switch {
+	case strings.HasPrefix(text, "unexpected call to os.Exit(0)"):
+		return "ended the process with exit code 0 (os.Exit)"
+	case strings.HasPrefix(text, "test timed out after"):
+		return l.timeExceeded()
+	case kind == "panic":
+		return "panicked: " + text
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
+		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // threads need memory
+		return l.memoryExceeded()
+	}
+	return "crashed: " + strings.TrimPrefix(line, "fatal error: ")
+}
+
 // capacityFactor is the capacity of an output as a multiple of its limit. It is above 1 because raw
-// output also contains test names and messages.
+// output also contains test names.
 const capacityFactor = 16
 
 // An output collects the output of a process, up to its capacity. Write and end may be called
@@ -19,7 +135,7 @@ type output struct {
 	overflow chan struct{} // closed when the process prints too much, except during a crash
 
 	mu    sync.Mutex
-	limit int // of the code's own output
+	limit int // of the test's own output
 	text  []byte
 	over  bool // the process printed more than the capacity
 	ended bool
@@ -38,7 +154,7 @@ func (o *output) Write(b []byte) (int, error) {
 	o.text = append(o.text, b[:min(len(b), room)]...)
 	if len(b) > room && !o.over {
 		o.over = true
-		if crashLine(o.text) == "" {
+		if crashLine(string(o.text)) == "" {
 			close(o.overflow)
 		}
 	}
@@ -50,48 +166,36 @@ func (o *output) end(test string) *transcript {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
-	return readTranscript(test, o.text, o.over, o.limit)
+	t := &transcript{
+		testLog: newTestLog(), test: test, outside: &record{},
+		report: regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`), // --- PASS: TestX/y (0.00s)
+	}
+	t.read(o.text, o.limit)
+	t.over = t.over || o.over
+	return t
 }
 
 // A transcript is the output of a test with -test.v=test2json: lines of the testing package, which start
 // with a marker, messages of the test, and the output of its code. Code can imitate the testing package,
 // so a pass counts only together with the exit code.
 type transcript struct {
-	test  string // the test that ran
-	limit int    // of messages and of printed, each
-
-	records    []*record // of the test and its subtests, in the order of their start
-	byName     map[string]*record
-	current    *record // the running test
-	speaker    *record // the test whose message may continue on the next line; may be nil
+	*testLog
+	test       string  // the test that ran
+	outside    *record // code outside of tests
+	current    *record // the running test; nil if none
 	lastFailed *record // the innermost of the tests that failed last
-
-	messageBytes int
-	printed      []byte // by the code
-	over         bool   // the output was cut
-	final        string // the final line of the testing package, PASS or FAIL
-	crash        string // the first line of the last crash: "panic: …"
-	message      *regexp.Regexp
-	report       *regexp.Regexp
-}
-
-// A record is the result of a test or a subtest.
-type record struct {
-	name     string // full name, as the testing package writes it
-	verdict  string // PASS, FAIL or SKIP, once it has ended
-	messages []string
+	printed    []byte  // by the code
+	over       bool    // the output was cut
+	final      string  // the final line of the testing package, PASS or FAIL
+	report     *regexp.Regexp
 }
 
 // marker starts a line of the testing package. It also ends the line before it.
 const marker = 0x16
 
-func readTranscript(test string, text []byte, over bool, limit int) *transcript {
-	t := &transcript{
-		test: test, limit: limit, byName: map[string]*record{},
-		message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: `),
-		report:  regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`), // --- PASS: TestX/y (0.00s)
-	}
-	for len(text) > 0 && (!t.over || t.crash != "") { // after too much output, read on only if the test crashed
+// read reads the output, up to a number of bytes in messages and in the output of the code.
+func (t *transcript) read(text []byte, limit int) {
+	for len(text) > 0 && !t.over {
 		end := len(text)
 		if at := bytes.IndexByte(text, '\n'); at >= 0 {
 			end = at + 1
@@ -99,90 +203,38 @@ func readTranscript(test string, text []byte, over bool, limit int) *transcript 
 		if at := bytes.IndexByte(text[1:end], marker); at >= 0 {
 			end = at + 1
 		}
-		t.readLine(text[:end])
+		line := text[:end]
 		text = text[end:]
-	}
-	t.over = t.over || over
-	return t
-}
-
-func (t *transcript) readLine(line []byte) {
-	if line[0] == marker && t.readFrame(line[1:]) {
-		t.speaker = nil
-		return
-	}
-	if more, ok := bytes.CutPrefix(line, []byte("        ")); ok && t.speaker != nil {
-		t.addMessage(more)
-		return
-	}
-	t.speaker = nil
-	at := t.message.FindIndex(line)
-	if at == nil || t.current == nil {
-		t.print(line)
-		return
-	}
-	t.print(line[:at[0]])
-	t.speaker = t.current
-	t.speaker.messages = append(t.speaker.messages, "")
-	t.addMessage(line[at[1]:])
-}
-
-// print records output of the code, up to the limit.
-func (t *transcript) print(b []byte) {
-	if line := crashLine(b); line != "" && (t.crash == "" || !strings.HasPrefix(line, "SIG")) {
-		t.crash = line // a signal line after the reason does not replace it
-	}
-	room := t.limit - len(t.printed)
-	t.over = t.over || len(b) > room
-	t.printed = append(t.printed, b[:min(len(b), room)]...)
-}
-
-// crashLine returns the first line of the last crash in a text; empty if there is none.
-func crashLine(text []byte) string {
-	at := -1
-	for _, word := range []string{"panic: ", "fatal error: ", "runtime/cgo: "} {
-		at = max(at, bytes.LastIndex(text, []byte(word)))
-	}
-	if at < 0 && bytes.HasPrefix(text, []byte("SIG")) && bytes.Contains(text, []byte(": ")) {
-		at = 0
-	}
-	if at < 0 {
-		return ""
-	}
-	line, _, _ := strings.Cut(string(text[at:min(len(text), at+1000)]), "\n")
-	return strings.TrimSpace(line)
-}
-
-// addMessage appends to the last message of the speaker, up to the limit.
-func (t *transcript) addMessage(b []byte) {
-	messages := t.speaker.messages
-	last := &messages[len(messages)-1]
-	switch room := t.limit - t.messageBytes; {
-	case room <= 0 && *last == "":
-		t.speaker.messages = messages[:len(messages)-1]
-		t.speaker = nil
-	case room <= 0:
-	case len(b) > room:
-		*last += string(b[:room]) + "… (cut)"
-		t.messageBytes = t.limit
-	default:
-		*last += string(b)
-		t.messageBytes += len(b)
+		if line[0] == marker && t.readFrame(string(line[1:])) {
+			continue
+		}
+		if t.over = len(line) > limit; t.over {
+			line = line[:limit]
+		}
+		limit -= len(line)
+		running := t.current
+		if running == nil {
+			running = t.outside
+		}
+		t.printed = append(t.printed, t.add(running, line)...)
 	}
 }
 
 // readFrame reads a line of the testing package. It reports whether the line is one.
-func (t *transcript) readFrame(line []byte) bool {
-	text, whole := strings.CutSuffix(string(line), "\n")
+func (t *transcript) readFrame(line string) bool {
+	text, whole := strings.CutSuffix(line, "\n")
 	if !whole {
 		return false
+	}
+	if t.current != nil {
+		t.current.inMessage = false
 	}
 	if text == "PASS" || text == "FAIL" {
 		t.final, t.current, t.lastFailed = text, nil, nil
 		return true
 	}
 	if report := t.report.FindStringSubmatch(text); report != nil {
-		t.setVerdict(report[1], report[2])
+		t.setResult(strings.ToLower(report[1]), report[2])
 		return true
 	}
 	if !strings.HasPrefix(text, "=== ") {
@@ -193,7 +245,10 @@ func (t *transcript) readFrame(line []byte) bool {
 	t.lastFailed = nil
 	switch action {
 	case "=== RUN   ":
-		t.current = t.addRecord(name)
+		t.current = nil
+		if name == t.test || strings.HasPrefix(name, t.test+"/") {
+			t.current = t.start(name)
+		}
 	case "=== NAME  ", "=== CONT  ":
 		t.current = t.byName[name]
 	case "=== PAUSE ":
@@ -202,17 +257,17 @@ func (t *transcript) readFrame(line []byte) bool {
 	return true
 }
 
-// setVerdict records the verdict of a test. A panic ends its parent tests too.
-func (t *transcript) setVerdict(verdict, name string) {
+// setResult records the result of a test. A panic ends its parent tests too.
+func (t *transcript) setResult(result, name string) {
 	r := t.byName[name]
 	if r == nil {
 		return
 	}
-	if r.verdict != "FAIL" {
-		r.verdict = verdict
+	if r.result != "fail" {
+		r.result = result
 	}
 	switch {
-	case verdict != "FAIL":
+	case result != "fail":
 		t.lastFailed = nil
 	case t.lastFailed == nil || !strings.HasPrefix(t.lastFailed.name, name+"/"):
 		t.lastFailed = r
@@ -220,65 +275,32 @@ func (t *transcript) setVerdict(verdict, name string) {
 	t.current = t.parent(name)
 }
 
-// parent returns the parent of a subtest, or nil. Names may contain slashes.
-func (t *transcript) parent(name string) *record {
-	for at := strings.LastIndexByte(name, '/'); at >= 0; at = strings.LastIndexByte(name[:at], '/') {
-		if r := t.byName[name[:at]]; r != nil {
-			return r
-		}
-	}
-	return nil
-}
-
-// addRecord returns the record of a test that starts; nil if it is not the requested test or a subtest.
-func (t *transcript) addRecord(name string) *record {
-	if name != t.test && !strings.HasPrefix(name, t.test+"/") {
-		return nil
-	}
-	r := t.byName[name]
-	if r == nil {
-		r = &record{name: name}
-		t.records = append(t.records, r)
-		t.byName[name] = r
-	}
-	return r
-}
-
-// A stopReason is why the process was killed.
-type stopReason int
-
-const (
-	notStopped stopReason = iota
-	timedOut
-	tooMuchOutput
-	tooMuchMemory
-	tooManyProcesses
-	cancelled
-)
-
 // An exitState is how the process ended.
 type exitState struct {
-	stopped     stopReason
+	stopped     string // why the process was killed, such as "printed more than 64 KiB"; else empty
 	status      int    // exit code; negative if a signal ended the process
 	description string // from the system
 }
 
-// crashStatus is the exit code of a Go process that panics.
-const crashStatus = 2
-
 // fill completes a report from the transcript and the exit of the process.
 func (t *transcript) fill(r *Report, e exitState, l Limits) {
-	if e.stopped == notStopped && t.over && (e.status != crashStatus || t.crash == "") {
-		e.stopped = tooMuchOutput // the process ended before it was killed
+	const crashStatus = 2 // the exit code of a Go process that panics
+	crash := ""
+	if e.status == crashStatus {
+		crash = crashLine(string(t.printed))
 	}
-	if message := t.endMessage(e, l); message != "" {
+	if e.stopped == "" && t.over && crash == "" {
+		e.stopped = l.outputExceeded() // the process ended before it was killed
+	}
+	if message := t.endMessage(e, crash, l); message != "" {
 		r.Ended = t.subject() + " " + message
 	}
-	r.Passed = r.Ended == "" && e.status == 0 && t.passed()
 	r.Cases = t.cases()
+	test := t.byName[t.test]
+	r.Passed = r.Ended == "" && e.status == 0 && t.final == "PASS" && test != nil && test.result == "pass" && t.subtestsPassed()
 	r.Printed = strings.ToValidUTF8(string(t.printed), "\uFFFD")
 	if t.over {
-		r.Printed += "\n… (cut: more than " + formatSize(int64(t.limit)) + " was printed)\n"
+		r.Printed += "\n… (cut: more than " + formatSize(int64(l.Output)) + " was printed)\n"
 	}
 }
 
@@ -296,55 +318,23 @@ func (t *transcript) subject() string {
 }
 
 // endMessage returns why the process ended early, without a subject; else empty.
-func (t *transcript) endMessage(e exitState, l Limits) string {
+func (t *transcript) endMessage(e exitState, crash string, l Limits) string {
 	switch {
-	case e.stopped == timedOut:
-		return "did not end within " + formatDuration(l.Time)
-	case e.stopped == tooMuchOutput:
-		return "printed more than " + formatSize(int64(l.Output))
-	case e.stopped == tooMuchMemory:
-		return "needed more than " + formatSize(l.Memory) + " of memory"
-	case e.stopped == tooManyProcesses:
-		return "started more than " + strconv.Itoa(maxProcesses) + " processes"
+	case e.stopped != "":
+		return e.stopped
 	case e.status < 0:
 		return "was terminated (" + e.description + ")"
-	case e.status == crashStatus && t.crash != "":
-		return crashed(t.crash, l)
+	case crash != "":
+		return crashed(crash, l)
 	case t.final == "PASS" && e.status == 0, t.final == "FAIL" && e.status == 1:
 		return ""
 	}
 	return "ended the process with exit code " + strconv.Itoa(e.status) + " (os.Exit)"
 }
 
-func crashed(line string, l Limits) string {
-	kind, text, _ := strings.Cut(line, ": ")
-	text, _, _ = strings.Cut(text, " [recovered")
-	switch {
-	case strings.HasPrefix(text, "unexpected call to os.Exit(0)"):
-		return "ended the process with exit code 0 (os.Exit)"
-	case strings.HasPrefix(text, "test timed out after"):
-		return "did not end within " + formatDuration(l.Time)
-	case kind == "panic":
-		return "panicked: " + text
-	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
-		strings.HasPrefix(text, "pthread_create"), text == "newosproc": // threads need memory
-		return "needed more than " + formatSize(l.Memory) + " of memory"
-	case text == "stack overflow":
-		return "overflowed the stack: infinite recursion"
-	case strings.Contains(text, "deadlock"):
-		return "is deadlocked: " + text
-	}
-	return "crashed: " + strings.TrimPrefix(line, "fatal error: ")
-}
-
-// passed reports whether the test and all of its subtests passed, according to the testing package.
-func (t *transcript) passed() bool {
-	test := t.byName[t.test]
-	if t.final != "PASS" || test == nil || test.verdict != "PASS" {
-		return false
-	}
+func (t *transcript) subtestsPassed() bool {
 	for _, r := range t.records {
-		if r.verdict != "PASS" && r.verdict != "SKIP" {
+		if r.name != t.test && r.result != "pass" && r.result != "skip" {
 			return false
 		}
 	}
@@ -355,26 +345,13 @@ func (t *transcript) passed() bool {
 // although its subtests passed.
 func (t *transcript) cases() []Case {
 	var cases []Case
-	subtestsPassed := true
 	for _, r := range t.records {
-		if r.name != t.test {
-			cases = append(cases, t.asCase(r))
-			subtestsPassed = subtestsPassed && (r.verdict == "PASS" || r.verdict == "SKIP")
+		isShown := r.name != t.test || len(t.records) == 1 || len(r.messages) > 0 || t.subtestsPassed() && r.result != "pass"
+		if isShown {
+			cases = append(cases, Case{Name: t.title(r), Passed: r.result == "pass", Skipped: r.result == "skip", Messages: r.texts()})
 		}
 	}
-	test := t.byName[t.test]
-	if test != nil && (len(cases) == 0 || len(test.messages) > 0 || subtestsPassed && test.verdict != "PASS") {
-		cases = append([]Case{t.asCase(test)}, cases...)
-	}
 	return cases
-}
-
-func (t *transcript) asCase(r *record) Case {
-	c := Case{Name: t.title(r), Passed: r.verdict == "PASS", Skipped: r.verdict == "SKIP"}
-	for _, message := range r.messages {
-		c.Messages = append(c.Messages, strings.ToValidUTF8(strings.TrimSuffix(message, "\n"), "\uFFFD"))
-	}
-	return c
 }
 
 func (t *transcript) title(r *record) string {

@@ -20,9 +20,11 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,10 +50,9 @@ type Report struct {
 	// failed although its subtests passed.
 	Cases []Case
 
-	Printed    string        // standard output and standard error, including crash messages
-	Ended      string        // why the process ended early, in one sentence; else empty
-	Unenforced []string      // limits that the system could not enforce
-	Took       time.Duration // how long it ran
+	Printed    string   // standard output and standard error, including crash messages
+	Ended      string   // why the process ended early, in one sentence; else empty
+	Unenforced []string // limits that the system could not enforce
 }
 
 // IsConfined reports whether the system prevented writes outside the test's temporary folder.
@@ -65,19 +66,10 @@ type Case struct {
 	Messages []string // of t.Error and t.Log, without file and line
 }
 
-// Test builds the tests of the package in dir, a slash-separated path from the root, and runs one of
-// them with its subtests. Failures of the code are in the report. Test returns an error if the go
-// command or the system fails, ctx is done, or the test does not exist.
-func Test(ctx context.Context, o Options, dir, test string, l Limits) (*Report, error) {
-	reports, err := Tests(ctx, o, dir, []string{test}, l)
-	if err != nil {
-		return nil, err
-	}
-	return reports[0], nil
-}
-
-// Tests is Test for several tests of one package, which is built once. Each test has a process of its own.
-// It stops at the first test that fails, whose report is the last.
+// Tests builds the tests of the package in dir, a slash-separated path from the root, and runs some of them,
+// each with its subtests in a process of its own. It stops at the first test that fails, whose report is the
+// last. Failures of the code are in the reports. Tests returns an error if the go command or the system
+// fails, ctx is done, or a test does not exist.
 func Tests(ctx context.Context, o Options, dir string, tests []string, l Limits) (reports []*Report, err error) {
 	for _, test := range tests {
 		if !token.IsIdentifier(test) {
@@ -89,7 +81,7 @@ func Tests(ctx context.Context, o Options, dir string, tests []string, l Limits)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = joinErrors(err, program.remove()) }()
+	defer remove(program.dir)
 	if len(found) > 0 {
 		return []*Report{{Diagnostics: found}}, nil
 	}
@@ -139,23 +131,18 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// formatDuration formats a duration as 10 s or 500 ms.
-func formatDuration(d time.Duration) string {
-	if d%time.Second == 0 {
-		return fmt.Sprintf("%d s", d/time.Second)
-	}
-	return fmt.Sprintf("%d ms", d.Milliseconds())
+func (l Limits) timeExceeded() string { return "did not end within " + l.Time.String() }
+func (l Limits) memoryExceeded() string {
+	return "needed more than " + formatSize(l.Memory) + " of memory"
 }
+func (l Limits) outputExceeded() string { return "printed more than " + formatSize(int64(l.Output)) }
 
-// formatSize formats a size as 64 KiB or 1 GiB.
+// formatSize formats a size as 64 KiB or 256 MiB.
 func formatSize(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB"}
-	unit := 0
-	for unit < len(units)-1 && n >= 1<<10 && n%(1<<10) == 0 {
-		n >>= 10
-		unit++
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
 	}
-	return fmt.Sprintf("%d %s", n, units[unit])
+	return fmt.Sprintf("%d KiB", n>>10)
 }
 
 // environ returns the environment of a test. It passes on only variables that programs need, to
@@ -193,7 +180,8 @@ func build(ctx context.Context, o Options, dir string) (b buildDir, found []type
 		}
 	}
 	if err != nil {
-		return buildDir{}, nil, joinErrors(err, b.remove())
+		remove(b.dir)
+		return buildDir{}, nil, err
 	}
 	return b, found, nil
 }
@@ -206,17 +194,17 @@ type buildDir struct {
 	pkg  string // slash-separated path of the package from the root
 }
 
-const tempPrefix = "petrock-trial-"
-
 func newBuildDir(o Options, pkg string) (b buildDir, err error) {
 	b.pkg = pkg
-	if err := checkPackageDir(o, pkg); err != nil {
-		return buildDir{}, err
+	for _, name := range append(slices.Collect(maps.Keys(o.Planned)), pkg) {
+		if !fs.ValidPath(name) {
+			return buildDir{}, fmt.Errorf("%q is not a path from the root of the project", name)
+		}
 	}
 	if b.root, err = realPath(o.Root); err != nil {
 		return buildDir{}, fmt.Errorf("find the project: %w", err)
 	}
-	temp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), tempPrefix)
+	temp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "petrock-trial-")
 	if err == nil {
 		b.dir, err = realPath(temp)
 	}
@@ -224,30 +212,10 @@ func newBuildDir(o Options, pkg string) (b buildDir, err error) {
 		_, err = typecheck.WriteOverlay(b.dir, b.root, o.Planned)
 	}
 	if err != nil {
-		err = fmt.Errorf("write the planned files: %w", errors.Join(err, remove(temp)))
+		remove(temp)
+		err = fmt.Errorf("write the planned files: %w", err)
 	}
 	return b, err
-}
-
-// checkPackageDir returns an error if a folder neither exists nor is planned.
-func checkPackageDir(o Options, dir string) error {
-	if !fs.ValidPath(dir) {
-		return fmt.Errorf("%q is not a path from the root of the project", dir)
-	}
-	planned := false
-	for name, text := range o.Planned {
-		if !fs.ValidPath(name) {
-			return fmt.Errorf("%q is not a path from the root of the project", name)
-		}
-		planned = planned || text != nil && path.Dir(name) == dir
-	}
-	if planned {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(dir))); err != nil {
-		return fmt.Errorf("find package %s: %w", dir, err)
-	}
-	return nil
 }
 
 func realPath(name string) (string, error) {
@@ -274,11 +242,9 @@ func (b buildDir) options(flags []string) typecheck.BuildOptions {
 	}
 }
 
-func (b buildDir) remove() error { return remove(b.dir) }
-
-// remove removes a folder that tests have written to. If that fails, it makes folders writable and
+// remove removes a temporary folder that tests have written to. If that fails, it makes folders writable and
 // retries. Windows keeps a program open for a moment after it ends.
-func remove(dir string) error {
+func remove(dir string) {
 	err := os.RemoveAll(dir)
 	for pause := time.Millisecond; err != nil && pause < time.Second; pause *= 2 {
 		filepath.WalkDir(dir, func(name string, entry fs.DirEntry, _ error) error {
@@ -291,5 +257,105 @@ func remove(dir string) error {
 			time.Sleep(pause)
 		}
 	}
-	return err
+}
+
+// Limits and timeouts that are not configurable.
+const (
+	drainTimeout  = time.Second           // to read the rest of the output after the process has ended
+	checkInterval = 10 * time.Millisecond // between checks of memory and processes
+	maxProcesses  = 512
+)
+
+// Names, in a report, of limits that a system may be unable to enforce.
+const (
+	limitChildren   = "killing all child processes"
+	limitMemory     = "limits on memory and processes"
+	limitWrites     = "no writes outside the temporary folder"
+	limitAttributes = "no changes of modes, owners or times outside the temporary folder"
+	limitNetwork    = "no network"
+)
+
+func (b buildDir) run(ctx context.Context, test string, limits Limits) (*Report, error) {
+	outer, err := os.MkdirTemp(b.dir, "run-")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
+	}
+	defer remove(outer)
+	// It is several levels deep, so that files which the test writes to parent folders are removed too.
+	scratch := filepath.Join(outer, "x", "x", "x", "x")
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
+	}
+
+	reading, writing, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", test, err)
+	}
+	defer reading.Close()
+	cmd := exec.Command(b.program(), "-test.run=^"+test+"$", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+ownTimeout(limits.Time).String())
+	cmd.Dir, cmd.Env = scratch, environ(scratch, limits)
+	cmd.Stdout, cmd.Stderr = writing, writing
+
+	running, err := start(cmd, scratch, limits)
+	writing.Close()
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("run %s: %w; set GOTMPDIR to a folder in which programs may run", test, err)
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", test, err)
+	}
+	output := newOutput(limits.Output)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		io.Copy(output, reading)
+	}()
+	exit := running.watch(ctx, output.overflow, limits)
+	report := &Report{Unenforced: running.unenforced(limits)}
+	select {
+	case <-drained:
+	case <-time.After(drainTimeout): // a detached child holds the pipe open
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	printed := output.end(test)
+	printed.fill(report, exit, limits)
+	if len(printed.records) == 0 && report.Ended == "" {
+		return nil, fmt.Errorf("package %s has no test %s", b.pkg, test)
+	}
+	return report, nil
+}
+
+// watch waits for the test to end, and kills it if it exceeds a limit.
+func (p *testProcess) watch(ctx context.Context, overflow <-chan struct{}, l Limits) (e exitState) {
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		e.status, e.description = p.wait()
+	}()
+	timer, ticker := time.NewTimer(l.Time), time.NewTicker(checkInterval)
+	defer timer.Stop()
+	defer ticker.Stop()
+	stopped := ""
+	for running := true; running && stopped == ""; {
+		select {
+		case <-exited:
+			running = false
+		case <-timer.C:
+			stopped = l.timeExceeded()
+		case <-overflow:
+			stopped = l.outputExceeded()
+		case <-ctx.Done():
+			stopped = "was cancelled"
+		case <-ticker.C:
+			stopped = p.exceeds(l)
+		}
+	}
+	if stopped != "" {
+		p.kill()
+		<-exited
+	}
+	e.stopped = stopped
+	return e
 }

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/core/process"
 )
 
 // Build runs a go command that builds, such as go build or go test -c, and returns compile errors. The
@@ -31,16 +33,11 @@ func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(result.Diagnostics, func(d Diagnostic) bool { return strings.Contains(d.Message, " is not in std") }) {
-		if out, _, err := o.run(ctx, []string{"list", "-m"}, nil); err == nil { // lists many in a workspace
-			result.Module, _, _ = strings.Cut(string(out), "\n")
-		}
-	}
 	result.normalize()
 	return result.Diagnostics, nil
 }
 
-// Diagnose parses the errors that the go command prints when packages do not build or do not pass vet.
+// Diagnose parses the errors that the go command prints when packages do not build.
 func (o BuildOptions) Diagnose(output string) []Diagnostic {
 	return failure{Err: output}.diagnose("", o.withDefaults())
 }
@@ -197,9 +194,7 @@ func (o BuildOptions) parseList(out []byte) (*BuildResult, error) {
 }
 
 // normalize replaces names of test variants in the diagnostics by names of packages, sorts the
-// diagnostics, and removes duplicates, which importers report. If the module path has no dot, the
-// go command says that a missing package of the module is not in the standard library; normalize
-// corrects that message.
+// diagnostics, and removes duplicates, which importers report.
 func (r *BuildResult) normalize() {
 	for i, d := range r.Diagnostics {
 		if !slices.Contains(r.Packages, d.Package) {
@@ -207,10 +202,6 @@ func (r *BuildResult) normalize() {
 		}
 		if strings.Contains(d.Package, "...") {
 			d.Package = "" // a pattern
-		}
-		path, _, ok := strings.Cut(strings.TrimPrefix(d.Message, "package "), " is not in std")
-		if ok && strings.HasPrefix(path, r.Module+"/") {
-			d.Message = "package " + path + " does not exist: the module has no such folder"
 		}
 		r.Diagnostics[i] = d
 	}
@@ -234,14 +225,14 @@ func RunCommand(ctx context.Context, o CommandOptions, program string, args ...s
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	if o.Group {
-		StartGroup(cmd)
-		cmd.Cancel = func() error { return interruptGroup(cmd) }
+		process.SetGroup(cmd)
+		cmd.Cancel = func() error { process.Terminate(cmd); return nil }
 	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	if o.Group && err != nil && cmd.Process != nil {
-		KillGroup(cmd)
+		process.Kill(cmd)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -340,7 +331,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
-			pkg, _, _ = strings.Cut(strings.Trim(name, "[]"), " ") // vet prints # [tools]
+			pkg, _, _ = strings.Cut(name, " ")
 			continue
 		}
 		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {

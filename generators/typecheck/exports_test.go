@@ -138,14 +138,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
 		t.Error("one more request changes the edition")
 	}
-	state := c.State()
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
-	if findExports(t, c, "errors").Edition != first.Edition {
-		t.Error("go.mod has changed, and the standard library has to be read again")
-	}
-	if c.State() == state {
-		t.Error("go.mod has changed, and the state is the same")
-	}
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Fatal("a package that does not exist was found")
 	}
@@ -170,19 +163,17 @@ func TestPlannedModules(t *testing.T) {
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	goMod := plain + "\nrequire example.com/other v0.0.0\n\nreplace example.com/other => " + other + "\n"
 	c := typecheck.NewExportCache(root)
-	onDisk := c.State()
 	c.PlanModules([]byte(goMod), nil)
 	if !findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod does not count")
 	}
-	planned := c.State()
 	c.PlanModules(nil, nil)
-	if findExports(t, c, "example.com/other").Has("example.com/other") || c.State() != onDisk {
+	if findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod still counts")
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), goMod)
-	if c.State() != planned {
-		t.Error("the answers for the planned go.mod are lost after it was written")
+	if !findExports(t, c, "example.com/other").Has("example.com/other") {
+		t.Error("the written go.mod does not count")
 	}
 }
 

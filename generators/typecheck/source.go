@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A File is a Go file of a project. It is immutable: a file with another text is another File.
@@ -112,58 +111,50 @@ type Store struct {
 	root    *os.Root
 	system  *build.Context
 	fset    *token.FileSet
-	onDisk  map[string]diskFile // by path
-	planned map[string]*File    // by path, the latest planned file
-	built   map[uint64]bool     // by file id, whether a build includes it
+	onDisk  map[string]*File // by path, as last read
+	planned map[string]*File // by path, the latest planned file
+	built   map[uint64]bool  // by file id, whether a build includes it
 	lastID  uint64
-}
-
-// A diskFile is a file as it was when it was read.
-type diskFile struct {
-	file *File
-	size int64
-	time time.Time // modification time
-	read time.Time // when it was read
 }
 
 // NewStore returns a store for the project in root, built for a system.
 func NewStore(root *os.Root, system *build.Context) *Store {
-	return &Store{root: root, system: system, built: map[uint64]bool{}, fset: token.NewFileSet(), onDisk: map[string]diskFile{}, planned: map[string]*File{}}
+	return &Store{root: root, system: system, built: map[uint64]bool{}, fset: token.NewFileSet(), planned: map[string]*File{}}
 }
 
 // Fset has the positions of all files of the store.
 func (s *Store) Fset() *token.FileSet { return s.fset }
 
-// isFresh reports whether a file has not changed since it was read. A file that changed just before
-// it was read may change again within the clock resolution of the file system.
-func (k diskFile) isFresh(info fs.FileInfo) bool {
-	return k.file != nil && k.size == info.Size() && k.time.Equal(info.ModTime()) && k.read.Sub(k.time) > 2*time.Second
-}
-
-// View returns the project as it is on disk.
+// View returns the project as it is on disk. It parses only files with a new text.
 func (s *Store) View() (*View, error) {
-	found, err := s.find()
+	names, err := s.find()
 	if err != nil {
 		return nil, err
 	}
-	files := make(map[string]*File, len(found))
-	var unread []string
-	for file, info := range found {
-		if k := s.onDisk[file]; k.isFresh(info) {
-			files[file] = k.file
-		} else {
-			unread = append(unread, file)
-		}
+	parsed, errs := make([]*File, len(names)), make([]error, len(names))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var group sync.WaitGroup
+	for i, name := range names {
+		s.lastID++
+		id := s.lastID
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			text, err := s.root.ReadFile(name)
+			if parsed[i], errs[i] = s.known(name, text), err; err == nil && parsed[i] == nil {
+				parsed[i] = parse(s.fset, name, text, id)
+			}
+		})
 	}
-	for file := range s.onDisk {
-		if _, ok := found[file]; !ok {
-			delete(s.onDisk, file)
-		}
-	}
-	if err := s.read(unread, found, files); err != nil {
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return newView(s, files), nil
+	s.onDisk = make(map[string]*File, len(names))
+	for i, name := range names {
+		s.onDisk[name] = parsed[i]
+	}
+	return newView(s, maps.Clone(s.onDisk)), nil
 }
 
 // Empty returns the view of a project without files.
@@ -171,9 +162,8 @@ func (s *Store) Empty() *View { return newView(s, map[string]*File{}) }
 
 // find lists the Go files of the project, without those in folders that the go command ignores and
 // those of nested modules.
-func (s *Store) find() (map[string]fs.FileInfo, error) {
-	found := make(map[string]fs.FileInfo, len(s.onDisk))
-	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+func (s *Store) find() (found []string, err error) {
+	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrPermission) && name != ".":
 			return fs.SkipDir // such as a database's folder; the go command cannot read it either
@@ -186,20 +176,15 @@ func (s *Store) find() (map[string]fs.FileInfo, error) {
 		case d.IsDir() || !isGo(name):
 			return nil
 		}
-		info, err := d.Info()
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			info, err = s.root.Stat(name)
-			if err != nil {
-				return nil // leaves the project, or is broken
-			}
+		isFile := d.Type().IsRegular()
+		if d.Type()&fs.ModeSymlink != 0 {
+			info, err := s.root.Stat(name) // fails if the link is broken or leaves the project
+			isFile = err == nil && info.Mode().IsRegular()
 		}
-		if err == nil && info.Mode().IsRegular() {
-			found[name] = info
+		if isFile {
+			found = append(found, name)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
+		return nil
 	})
 	return found, err
 }
@@ -233,38 +218,8 @@ func isGo(name string) bool {
 	return strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_")
 }
 
-// read reads and parses files that were found, in parallel, and adds them to files.
-func (s *Store) read(names []string, found map[string]fs.FileInfo, files map[string]*File) error {
-	begin := time.Now()
-	parsed, errs := make([]*File, len(names)), make([]error, len(names))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var group sync.WaitGroup
-	for i, name := range names {
-		s.lastID++
-		id := s.lastID
-		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			text, err := s.root.ReadFile(name)
-			if parsed[i], errs[i] = s.known(name, text), err; err == nil && parsed[i] == nil {
-				parsed[i] = parse(s.fset, name, text, id)
-			}
-		})
-	}
-	group.Wait()
-	for i, name := range names {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		info := found[name]
-		s.onDisk[name] = diskFile{file: parsed[i], size: info.Size(), time: info.ModTime(), read: begin}
-		files[name] = parsed[i]
-	}
-	return nil
-}
-
 func (s *Store) known(name string, text []byte) *File {
-	for _, file := range []*File{s.onDisk[name].file, s.planned[name]} {
+	for _, file := range []*File{s.onDisk[name], s.planned[name]} {
 		if file != nil && bytes.Equal(file.Text, text) {
 			return file
 		}

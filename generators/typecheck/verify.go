@@ -7,9 +7,21 @@ import (
 	"go/ast"
 	"go/types"
 	"maps"
-	"path"
+	"reflect"
 	"runtime"
 	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/atomic"
+	"golang.org/x/tools/go/analysis/passes/bools"
+	"golang.org/x/tools/go/analysis/passes/buildtag"
+	"golang.org/x/tools/go/analysis/passes/directive"
+	"golang.org/x/tools/go/analysis/passes/errorsas"
+	"golang.org/x/tools/go/analysis/passes/ifaceassert"
+	"golang.org/x/tools/go/analysis/passes/nilfunc"
+	"golang.org/x/tools/go/analysis/passes/printf"
+	"golang.org/x/tools/go/analysis/passes/stringintconv"
+	"golang.org/x/tools/go/analysis/passes/tests"
 )
 
 // A Verdict is the errors of a project after a change.
@@ -21,27 +33,26 @@ type Verdict struct {
 // Verify type-checks the packages that change from one view to another, and those that import them,
 // tests included. An error is new if its package did not have it before: same file, same message.
 func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, error) {
-	changed := changedFiles(before, after)
+	changed := changedDirs(before, after)
 	if len(changed) == 0 {
 		return Verdict{}, nil
 	}
-	found, err := c.checkChanged(ctx, after, changed)
+	found, err := c.Test(ctx, after, c.Importers(after, changed...))
 	if err != nil || len(found) == 0 {
 		return Verdict{}, err
 	}
-	earlier, err := c.checkChanged(ctx, before, changed)
+	earlier, err := c.Test(ctx, before, c.Importers(before, changed...))
 	if err != nil {
 		return Verdict{}, err
 	}
 	return compare(earlier, found), nil
 }
 
-func changedFiles(before, after *View) map[string]bool {
-	changed := map[string]bool{}
+func changedDirs(before, after *View) (changed []string) {
 	for _, pair := range [2][2]*View{{before, after}, {after, before}} {
 		for _, file := range pair[0].All() {
 			if pair[1].File(file.Path) != file {
-				changed[file.Path] = true
+				changed = append(changed, file.Dir())
 			}
 		}
 	}
@@ -66,20 +77,10 @@ func compare(earlier, found []Diagnostic) Verdict {
 	return v
 }
 
-// checkChanged type-checks the packages of changed files, and those that import them. It checks only the
-// declarations of all other packages.
-func (c *Checker) checkChanged(ctx context.Context, view *View, changed map[string]bool) ([]Diagnostic, error) {
-	return c.Test(ctx, view, slices.Sorted(maps.Keys(c.targets(view, changed))))
-}
-
 // Test type-checks the packages in folders, with all their tests. It checks only the declarations of the
 // packages that they import.
 func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
-	targets := map[string]bool{}
-	for _, dir := range dirs {
-		targets[dir] = true
-	}
-	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return targets[file.Dir()] }})
+	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return slices.Contains(dirs, file.Dir()) }})
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +109,9 @@ func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	if len(pkg.Files) > 0 {
 		found = append(found, p.check(importPath, pkg.Files, nil).found...)
 	}
-	var v *variant
-	if len(pkg.Internal) > 0 {
-		tested := p.check(importPath, slices.Concat(pkg.Files, pkg.Internal), nil)
-		found = append(found, tested.found...)
-		v = &variant{path: importPath, pkg: tested}
+	v := p.withInternalTests(importPath, pkg)
+	if v != nil {
+		found = append(found, v.pkg.found...)
 	}
 	if len(pkg.External) > 0 {
 		found = append(found, p.check(importPath+"_test", pkg.External, v).found...)
@@ -123,9 +122,9 @@ func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	return found
 }
 
-// targets returns the folders of changed files, and the folders whose packages or tests import one of them,
-// directly or indirectly.
-func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
+// Importers returns folders, and the folders whose packages or tests import one of them, directly or
+// indirectly, sorted.
+func (c *Checker) Importers(view *View, dirs ...string) []string {
 	importers := map[string][]string{} // by folder, the folders whose packages import it
 	testers := map[string][]string{}   // by folder, the folders whose tests import it
 	for _, file := range view.All() {
@@ -147,15 +146,15 @@ func (c *Checker) targets(view *View, changed map[string]bool) map[string]bool {
 			}
 		}
 	}
-	for file := range changed {
-		add(path.Dir(file))
+	for _, dir := range dirs {
+		add(dir)
 	}
 	for dir := range maps.Clone(targets) {
 		for _, tester := range testers[dir] { // without its importers: they do not import its tests
 			targets[tester] = true
 		}
 	}
-	return targets
+	return slices.Sorted(maps.Keys(targets))
 }
 
 // Package returns the package in a folder, without its tests, and its errors. It returns nil for a folder
@@ -233,6 +232,14 @@ func (p *Pass) outside(dirs []string) []string {
 type variant struct {
 	path string
 	pkg  *checked
+}
+
+// withInternalTests returns the variant of a package, or nil if it has no internal tests.
+func (p *Pass) withInternalTests(path string, pkg *Package) *variant {
+	if len(pkg.Internal) == 0 {
+		return nil
+	}
+	return &variant{path: path, pkg: p.check(path, slices.Concat(pkg.Files, pkg.Internal), nil)}
 }
 
 type imports struct {
@@ -348,11 +355,7 @@ func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 		found = append(found, p.inspect(path, inside, nil))
 	}
 	if len(pkg.External) > 0 {
-		var v *variant
-		if len(pkg.Internal) > 0 {
-			v = &variant{path: path, pkg: p.check(path, inside, nil)}
-		}
-		found = append(found, p.inspect(path+"_test", pkg.External, v))
+		found = append(found, p.inspect(path+"_test", pkg.External, p.withInternalTests(path, pkg)))
 	}
 	return found
 }
@@ -379,7 +382,84 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 	return inspected
 }
 
-// Importers returns a folder and the folders whose packages or tests import it, directly or indirectly, sorted.
-func (c *Checker) Importers(view *View, dir string) []string {
-	return slices.Sorted(maps.Keys(c.targets(view, map[string]bool{dir + "/x.go": true})))
+// VetMark starts the message of a finding of go vet. Compile errors do not have it.
+const VetMark = "vet: "
+
+// Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It skips
+// packages that do not compile, and returns their folders. Calls of wrappers of fmt.Printf in other packages
+// are not checked.
+func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
+	pass, err := c.NewPass(ctx, view, dirs, PassOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	analyzers := []*analysis.Analyzer{
+		atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, directive.Analyzer, errorsas.Analyzer,
+		ifaceassert.Analyzer, nilfunc.Analyzer, printf.Analyzer, stringintconv.Analyzer, tests.Analyzer,
+	}
+	for _, dir := range dirs {
+		for _, pkg := range pass.InspectTests(dir) {
+			if pkg.err != nil {
+				skipped = append(skipped, dir)
+				continue
+			}
+			v := &vetting{checker: c, pkg: pkg, results: map[*analysis.Analyzer]any{}, facts: map[factKey]analysis.Fact{}}
+			for _, analyzer := range analyzers {
+				if _, err := v.run(analyzer); err != nil {
+					return nil, nil, fmt.Errorf("vet %s: %s: %w", dir, analyzer.Name, err)
+				}
+			}
+			found = append(found, v.found...)
+		}
+	}
+	slices.SortFunc(found, Diagnostic.Compare)
+	return slices.Compact(found), skipped, pass.Err()
+}
+
+// A vetting runs analyzers on one package.
+type vetting struct {
+	checker *Checker
+	pkg     *InspectedPackage
+	results map[*analysis.Analyzer]any
+	facts   map[factKey]analysis.Fact
+	found   []Diagnostic
+}
+
+type factKey struct {
+	object types.Object
+	kind   reflect.Type
+}
+
+// run runs an analyzer after those that it requires, once.
+func (v *vetting) run(a *analysis.Analyzer) (any, error) {
+	if result, known := v.results[a]; known {
+		return result, nil
+	}
+	results := map[*analysis.Analyzer]any{}
+	for _, required := range a.Requires {
+		result, err := v.run(required)
+		if err != nil {
+			return nil, err
+		}
+		results[required] = result
+	}
+	result, err := a.Run(&analysis.Pass{
+		Analyzer: a, Fset: v.checker.fset, Files: v.pkg.syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
+		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
+		Report: func(d analysis.Diagnostic) {
+			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
+		},
+		ImportObjectFact: v.importFact,
+		ExportObjectFact: func(object types.Object, fact analysis.Fact) { v.facts[factKey{object, reflect.TypeOf(fact)}] = fact },
+	})
+	v.results[a] = result
+	return result, err
+}
+
+func (v *vetting) importFact(object types.Object, fact analysis.Fact) bool {
+	known, ok := v.facts[factKey{object, reflect.TypeOf(fact)}]
+	if ok {
+		reflect.ValueOf(fact).Elem().Set(reflect.ValueOf(known).Elem())
+	}
+	return ok
 }

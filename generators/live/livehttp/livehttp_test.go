@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
+	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
@@ -289,25 +290,31 @@ func TestNotifications(t *testing.T) {
 	eachRevision(t, func(t *testing.T, r mcp.Revision) {
 		b := newBackend(t)
 		changed, updated, logged := make(chan string, 10), make(chan string, 10), make(chan string, 10)
-		options := func(name string) client.Options {
-			return client.Options{
-				Revision:        r,
-				ToolsChanged:    func(context.Context) { changed <- name },
-				ResourceUpdated: func(_ context.Context, uri string) { updated <- name + " " + uri },
-				Log:             func(_ context.Context, m client.LogMessage) { logged <- name + " " + string(m.Level) },
+		subscribe := func(name, uri string) (*client.Client, func() error) {
+			w := watch.New()
+			w.Changed = func(string) { changed <- name }
+			w.Updated = func(uri string) { updated <- name + " " + uri }
+			w.Logged = func(level, _ string) { logged <- name + " " + level }
+			c := b.dial(t, client.Options{Revision: r, Notification: w.Notification})
+			stop, err := w.Subscribe(t.Context(), c, uri)
+			if err != nil {
+				t.Fatal(err)
 			}
+			return c, stop
 		}
-		one, two := b.dial(t, options("one")), b.dial(t, options("two"))
-		if err := errors.Join(one.Subscribe(t.Context(), "note://readme"), two.Subscribe(t.Context(), "note://logo")); err != nil {
+		one, stopOne := subscribe("one", "note://readme")
+		two, _ := subscribe("two", "note://logo")
+		params := map[string]any{"name": "logs"}
+		if r == mcp.Latest {
+			params["_meta"] = map[string]any{mcp.MetaLogLevel: "error"}
+		} else if err := one.Request(t.Context(), "logging/setLevel", map[string]any{"level": "error"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(one.SetLogLevel(t.Context(), mcp.LevelError)); err != nil {
-			t.Fatal(err)
+		if err := one.Request(t.Context(), "tools/call", params, nil); err != nil {
+			t.Error(err)
 		}
-		for _, c := range []*client.Client{one, two} {
-			if _, err := c.CallTool(t.Context(), "logs", nil); err != nil {
-				t.Error(err)
-			}
+		if _, err := two.CallTool(t.Context(), "logs", nil); err != nil {
+			t.Error(err)
 		}
 		if got := receive(t, logged, "no log message"); got != "one error" {
 			t.Errorf("log message %q", got)
@@ -322,7 +329,7 @@ func TestNotifications(t *testing.T) {
 		if fmt.Sprint(names) != "[one two]" {
 			t.Errorf("list_changed for %v", names)
 		}
-		if err := one.Unsubscribe(t.Context(), "note://readme"); err != nil {
+		if err := stopOne(); err != nil {
 			t.Fatal(err)
 		}
 		b.ResourceUpdated("note://readme")
