@@ -20,7 +20,7 @@ import (
 )
 
 // The console blocks of the documentation work. Their pages run in reading order, in one project
-// hello, and each block in a shell of its own in the project's folder. Without -long, two pages run.
+// hello, and each block in a shell of its own in the project's folder. .ci/run runs them, with -long.
 //
 // A line that starts with "$ " is a command, which must exit with 0; lines that start with ">"
 // continue it. The lines below are what it prints, on standard output and standard error: "..." on
@@ -30,6 +30,9 @@ import (
 func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a Unix shell")
+	}
+	if !*long {
+		t.Skip("needs -long; .ci/run runs it")
 	}
 	warm(t)
 	parent := t.TempDir()
@@ -49,9 +52,6 @@ func TestDocs(t *testing.T) {
 	t.Setenv("HOME", parent)
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for _, page := range docs.Pages() {
-		if !*long && page.Topic != "tools" && page.Topic != "undo" {
-			continue
-		}
 		t.Run(page.Topic, func(t *testing.T) {
 			for _, block := range blocks(page.Text, "console") {
 				runConsole(t, project, parseConsole(onFreePort(t, block)))

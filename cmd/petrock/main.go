@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/servers"
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
-	"github.com/petrock/petrock/generators/devserver"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
@@ -56,7 +57,10 @@ asks first.`,
 	}
 	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
 	cli.AddCommands(root, env)
-	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewDev(env), cli.NewMCP(env, devserver.Options{CanCreate: true}, addNewProject(env)))
-	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(cli.CallEnv(env))...)
+	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewDev(env), cli.NewMCP(env, newDevServer))
+	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(mcpcli.Env{
+		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
+		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},
+	})...)
 	return root
 }

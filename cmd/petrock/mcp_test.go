@@ -9,26 +9,18 @@ import (
 
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 )
 
 // serveMCP runs the dev server of petrock mcp in a folder, and returns a client of it.
 func serveMCP(t *testing.T, dir, prefix string) *mcptest.Client {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), CanCreate: true, Prefix: prefix})
+	tools, err := newDevServer(devserver.Options{Dir: dir, Generators: generators.All(), Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tools.Close() })
-	server, err := tools.NewServer()
-	if err == nil {
-		err = addNewProject(cli.Env{Dir: dir})(tools, server)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mcptest.Connect(t, server)
+	return mcptest.Connect(t, tools.Server)
 }
 
 // The definitions of all tools cost a model little. Clients that defer them show only names and the

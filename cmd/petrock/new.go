@@ -109,7 +109,7 @@ func newAsker(env cli.Env, o newOptions) *mcpcli.Asker {
 	if o.asJSON || !terminal.IsTerminal(env.Out) {
 		return nil
 	}
-	return mcpcli.NewAsker(cli.CallEnv(env), &terminal.Progress{})
+	return mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
 }
 
 func askName(ctx context.Context, asker *mcpcli.Asker) (string, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,8 +10,8 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/workdir"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 )
 
@@ -41,31 +42,32 @@ func (o newProjectOutput) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// addNewProject returns a function that adds the tool new_project to a dev server.
-func addNewProject(env cli.Env) func(*devserver.Tools, *mcp.Server) error {
-	return func(tools *devserver.Tools, server *mcp.Server) error {
-		no := false
-		return mcp.AddTool(server, mcp.Tool{
-			Name:        "new_project",
-			Description: "Creates a project: an MCP server in Go with the tool add. The first takes half a minute. The other tools then work on it.",
-			InputSchema: json.RawMessage(newProjectSchema),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
-		}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
-			out, err := newProject(ctx, env, tools, in)
-			return devserver.Answer(ctx, out, err)
-		})
+// newDevServer returns a dev server for the projects in a working directory, with the tool new_project.
+func newDevServer(o devserver.Options) (*devserver.Tools, error) {
+	dir, err := workdir.Open(o.Dir)
+	if err != nil {
+		return nil, err
 	}
+	o.Find = dir.Find
+	tools, err := devserver.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return tools, mcp.AddTool(tools.Server, mcp.Tool{
+		Name:        "new_project",
+		Description: "Creates a project: an MCP server in Go with the tool add. The first takes half a minute. The other tools then work on it.",
+		InputSchema: json.RawMessage(newProjectSchema),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
+	}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {
+		out, err := newProject(ctx, dir, o.Dir, in)
+		return devserver.Answer(ctx, out, err)
+	})
 }
 
-// newProject creates a project below the working directory of the dev server.
-func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in newProjectInput) (newProjectOutput, error) {
-	if in.Module == "" {
-		in.Module = in.Name
-	}
-	if in.Dir == "" {
-		in.Dir = in.Name
-	}
-	dir, err := tools.ResolveDir(in.Dir)
+// newProject creates a project below a working directory.
+func newProject(ctx context.Context, below *workdir.Dir, base string, in newProjectInput) (newProjectOutput, error) {
+	in.Module, in.Dir = cmp.Or(in.Module, in.Name), cmp.Or(in.Dir, in.Name)
+	dir, err := below.Resolve(in.Dir)
 	if err != nil {
 		return newProjectOutput{}, err
 	}
@@ -73,7 +75,7 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 	result, err := create.Run(ctx, scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: in.Name, Module: in.Module},
 		Dir:     dir,
-		Base:    env.Dir,
+		Base:    base,
 		Step: func(title string) {
 			step++
 			mcp.Progress(ctx, step, 0, title)
@@ -82,7 +84,7 @@ func newProject(ctx context.Context, env cli.Env, tools *devserver.Tools, in new
 	if err != nil {
 		return newProjectOutput{}, err
 	}
-	tools.SetCurrent(result.Dir)
+	below.SetCurrent(result.Dir)
 	return newProjectOutput{
 		OK: true, Name: result.Name, Module: result.Module, Dir: result.Dir,
 		Files: len(result.Files), Programs: result.Programs, Notes: result.Notes,

@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/workdir"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators"
@@ -25,20 +27,14 @@ import (
 // serve starts the project's dev server, and returns a client.
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
-	if o.Dir == "" {
-		o.Dir, o.IsProjectPetrock = w.dir, true
-	}
+	o.Dir = cmp.Or(o.Dir, w.dir)
 	o.Generators = generators.All()
 	tools, err := devserver.New(o)
 	if err != nil {
 		w.Fatal(err)
 	}
 	w.Cleanup(func() { tools.Close() })
-	server, err := tools.NewServer()
-	if err != nil {
-		w.Fatal(err)
-	}
-	return mcptest.Connect(w, server)
+	return mcptest.Connect(w, tools.Server)
 }
 
 // mustCall calls a tool of the dev server and returns its whole result. It fails the test on any error.
@@ -88,10 +84,9 @@ func TestDevServerFinishesTool(t *testing.T) {
 	for _, wrong := range []struct{ arguments, says string }{
 		{`{"name":"shout","arguments":{"text":"?"}}`, "nothing to shout"},
 		{`{"name":"shout","arguments":{"text":1}}`, "invalid arguments"},
-		{`{"name":"whisper"}`, `no tool "whisper"; it has add, shout`},
+		{`{"name":"whisper"}`, `unknown tool "whisper"`},
 		{`{"name":"x","kind":"worker"}`, `kind: must be one of "tool", "resource", "prompt"`},
 		{`{"name":"note://1"}`, "did not declare the capability resources"},
-		{`{"name":"nope","kind":"resource"}`, `no resource "nope"`},
 	} {
 		if said := client.CallTool("call", json.RawMessage(wrong.arguments)); !said.IsError || !strings.Contains(said.Text(), wrong.says) {
 			t.Errorf("%s says %s, want %s in it", wrong.arguments, said.Text(), wrong.says)
@@ -119,7 +114,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
 		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad returns {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
 		{"panics", "var p *BadOutput\nreturn *p, nil", "panic: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
-		{"loops", "for {\n}", "did not end within 2 s"},
+		{"loops", "for {\n}", "did not end within 2s"},
 		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},
 		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with exit code 3"},
 		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write only to their working directory"},
@@ -274,7 +269,7 @@ func withoutOperation(t *testing.T, text string) string {
 	return string(made)
 }
 
-// apply writes what the plan showed, once, and only if the project has not changed.
+// apply writes what the plan showed, once, and only if it would still write the same.
 func TestDevServerPlans(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -290,16 +285,13 @@ func TestDevServerPlans(t *testing.T) {
 	}
 	w.unchanged(before, "after a plan")
 
-	w.write("tools/more.go", "package tools\n\nconst more = 1\n")
+	w.replace("tools/add.go", "// Add adds", "// Add really adds")
 	said := client.CallTool("apply", object{"plan": plan.Plan})
-	if !said.IsError || !strings.Contains(said.Text(), "tools/more.go") || !strings.Contains(said.Text(), "Run the dry run again") {
+	if !said.IsError || !strings.Contains(said.Text(), "would now write different files") || !strings.Contains(said.Text(), "Run the dry run again") {
 		t.Errorf("in a changed project, apply says %s", said.Text())
 	}
-	if err := os.Remove(w.path("tools/more.go")); err != nil {
-		t.Fatal(err)
-	}
-	careful := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true}) // the plan has run its examples
-	applied := mustCall[engine.Result](w, careful, "apply", object{"plan": plan.Plan})
+	w.replace("tools/add.go", "// Add really adds", "// Add adds")
+	applied := mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
 		t.Errorf("apply differs from the plan:\n%+v\n%+v", plan, applied)
@@ -356,7 +348,11 @@ func TestDevServerIsRooted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.writeAt(filepath.Join(w.base, "second", "petrock.json"), w.read("petrock.json"))
-	client := w.serve(devserver.Options{Dir: w.base})
+	below, err := workdir.Open(w.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := w.serve(devserver.Options{Dir: w.base, Find: below.Find})
 	for _, test := range []struct{ dir, says string }{
 		{"", "choose a project with dir: hello, second"},
 		{"outside", "no petrock.json in outside or a folder above it"},
@@ -406,7 +402,7 @@ func TestDevServerBuildsInside(t *testing.T) {
 // With --no-exec, petrock runs no code of the project: no examples and no tools.
 func TestDevServerWithoutExec(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
+	client := w.serve(devserver.Options{NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" || tool.Name == "test" {
 			t.Errorf("there is a tool %s", tool.Name)
@@ -434,15 +430,15 @@ func TestDevServerWithoutExec(t *testing.T) {
 	}
 
 	// A restarted dev server has a tool for it, unless it does not compile.
-	if client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true}); !hasTool(client, "generate_handler") {
+	if client = w.serve(devserver.Options{NoExec: true}); !hasTool(client, "generate_handler") {
 		t.Error("there is no tool generate_handler")
 	}
 	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
-	client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
+	client = w.serve(devserver.Options{NoExec: true})
 	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
 		t.Error("with a generator that does not compile, the tools are wrong")
 	}
-	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "internal/generators does not compile, so the project's own generators are left out:\n  internal/generators/wrong.go:") {
+	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "cannot run internal/generators/run: --no-exec") {
 		t.Errorf("a generator that does not compile says %s", said.Text())
 	}
 	mustCall[engine.Result](w, client, "generate_prompt", object{"name": "other"})
@@ -452,13 +448,13 @@ func TestDevServerWithoutExec(t *testing.T) {
 // generated before.
 func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
-	client := w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
-	w.replace("generators/prompt.go", "holds the arguments of ", "has the arguments of ")
+	client := w.serve(devserver.Options{NoExec: true})
+	w.replace("generators/resource.go", "holds the arguments of ", "has the arguments of ")
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
-	client = w.serve(devserver.Options{Dir: w.dir, IsProjectPetrock: true, NoExec: true})
+	client = w.serve(devserver.Options{NoExec: true})
 	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
@@ -467,13 +463,13 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 // Every tool of the dev server has annotations and a description. Instructions, resources and the
 // prompt have content.
 func TestDevServerIntroducesItself(t *testing.T) {
-	client := newWorld(t).serve(devserver.Options{CanCreate: true})
+	client := newWorld(t).serve(devserver.Options{})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
 			t.Errorf("%s lacks a description or annotations: %+v", tool.Name, tool)
 		}
 	}
-	if !strings.Contains(client.Instructions, "generate_tool") || !strings.Contains(client.Instructions, "new_project") {
+	if !strings.Contains(client.Instructions, "generate_tool") {
 		t.Errorf("the instructions are %s", client.Instructions)
 	}
 	for _, resource := range client.Resources() {

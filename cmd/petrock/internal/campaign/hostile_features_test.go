@@ -63,8 +63,8 @@ func hostileFeatures() []hostile {
 	for _, field := range []string{"id", "ID:int", "seq:int", "created_at:time", "updatedAt:time"} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "every item already has"})
 	}
-	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "a method Answer"},
-		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "is already used by"}, hostile{"worker", input{Name: "posts/digest", Every: "5m", Fields: []string{"runs:int"}}, "Runs"})
+	add(hostile{"query", input{Name: "posts/find", Fields: []string{"A:string", "a:int"}}, "field"}, hostile{"query", input{Name: "posts/find", Fields: []string{"answer"}}, "Answer"},
+		hostile{"query", input{Name: "posts/find", Fields: []string{"output:enum(a)"}}, "redeclared"})
 
 	// Names that once collided with others, or were excluded from the build.
 	add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{"title", "body:string?"}}, ""})
@@ -87,13 +87,16 @@ func hostileFeatures() []hostile {
 	}
 
 	// Events that workers follow.
-	for _, on := range []string{"", "posts/nothing", "posts/get", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
+	for _, on := range []string{"posts/nothing", "posts/get"} {
+		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "which is not a command"})
+	}
+	for _, on := range []string{"", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
 		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "on "})
 	}
 	for _, every := range []string{"x", "5", "-5m", "0s", "1ns", "999ms", "99999999h", "5m\n//petrock:ignore", "5m x"} {
 		add(hostile{"worker", input{Name: "posts/mailer", Every: every}, "every "})
 	}
-	add(hostile{"worker", input{Name: "posts/mailer"}, "a worker needs on"}, hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/create", "create"}}, "name each command once"})
+	add(hostile{"worker", input{Name: "posts/mailer"}, "a worker needs on"}, hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/create", "create"}}, "write FEATURE/COMMAND"})
 	return all
 }
 
@@ -132,7 +135,7 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:24:11: Bad.Apply → time.Now"},
 		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
 		{"command", input{Body: "s.Order = append(s.Order, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
-		{"command", input{Body: "s.Order = append(s.Order, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
+		{"command", input{Body: "import \"github.com/google/uuid\"\ns.Order = append(s.Order, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
 		{"command", input{Body: "_ = os.WriteFile(\"x\", nil, 0o644)" + fine}, "Bad.Apply → os.WriteFile"},
 		{"command", input{Body: "s.Order = append(s.Order, os.Getenv(\"HOME\"))" + fine}, "Bad.Apply → os.Getenv"},
 		{"command", input{Body: "_, _ = http.Get(\"http://localhost\")" + fine}, "Bad.Apply → http.Get"},
@@ -156,11 +159,11 @@ func TestHostileBodies(t *testing.T) {
 		// With examples, petrock runs the body.
 		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},
 		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:17)"},
-		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
-		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2 s"},
+		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
+		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts differs"},
 		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (posts/bad.go:15)"},
-		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2 s"},
+		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
 	}

@@ -53,7 +53,7 @@ func hostiles() []hostile {
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
 	add(named("clients reject the name", strings.Repeat("a", 64))...)
-	add(named("is reserved; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
+	add(named("is reserved in tools; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
 
 	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid here.
 	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
@@ -63,12 +63,12 @@ func hostiles() []hostile {
 
 	// The same name in different letter case, and names of other declarations.
 	add(named("already exists", "send-test", "SendTest", "sendTest", "add", "Add", "ADD", "func", "Func")...)
-	add(named("already declares", "add_input", "add-output", "AddInput")...)
+	add(named("redeclared in this block", "add_input", "add-output", "AddInput")...)
 	add(hostile{"prompt", input{Name: "add"}, ""}, hostile{"prompt", input{Name: "add_input"}, "AddInput"}, hostile{"resource", input{Name: "add_input", URI: "add://input"}, ""})
 	// The types of enumerations are named after the component and the field.
-	add(fields("clash", "is already used by", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
-	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "is already used by"})
-	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "is already used by"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
+	add(fields("clash", "redeclared", []string{"input:enum(a,b)"}, []string{"output:[]enum(a,b)"}, []string{"order:enum(by,up)", "order_by:enum(x)"}, []string{"order_by:enum(x)", "order:enum(up,by)"})...)
+	add(hostile{"tool", input{Name: "clash", Fields: []string{"output_mode:enum(a)"}, Output: []string{"mode:enum(b)"}}, "redeclared"})
+	add(hostile{"prompt", input{Name: "clash", Fields: []string{"input:enum(a)"}}, "redeclared"}, hostile{"prompt", input{Name: "clash", Fields: []string{"output:enum(a)"}}, ""})
 
 	// Invalid types.
 	add(fields("type", "field", []string{"a:string; evil"}, []string{"a:../../x"}, []string{"a:func"}, []string{"a:func()"}, []string{"a:[]"}, []string{"a:map[string]"},
@@ -77,7 +77,7 @@ func hostiles() []hostile {
 		[]string{"a:enum()"}, []string{"a:enum(a"}, []string{"a:enum(a,a)"}, []string{"a:enum(a,,b)"}, []string{"a:enum(\"a\")"}, []string{"a:enum(`)"}, []string{"a:enum(a-b,a_b)"}, []string{"a:enum(ä)"}, []string{"a:enum(-)"}, []string{"a:enum(a\nb)"},
 		[]string{"a:int:9..1"}, []string{"a:int:1"}, []string{"a:int:1;2"}, []string{"a:string:-1.."}, []string{"a:string:..99999999999"}, []string{"a:int:NaN.."}, []string{"a:float:1e999.."}, []string{"a:bool:1..2"}, []string{"a:int:0x1..0x2"},
 		[]string{"a:string", "a:int"}, []string{"A:string", "a:int"}, []string{"user_id", "userId"}, []string{"a_b", "aB"}, []string{"_"}, []string{"_a"}, []string{""}, []string{" "}, []string{":"}, []string{"a-b"}, []string{"ä"}, []string{"а"}, []string{long}, []string{"a b"},
-		[]string{`a "open`}, []string{`a "x" y`}, []string{`a "a\nb"`}, []string{"a \"a\nb\""}, []string{"a \"\u202e\""}, []string{"a \"\u2028\""}, []string{"a \"\x00\""}, []string{`a"b"`}, []string{`a "+build ignore"`}, []string{`a:int : " +build linux"`}, []string{`a "` + long + `"`},
+		[]string{`a "open`}, []string{`a "x" y`}, []string{`a "a\nb"`}, []string{"a \"a\nb\""}, []string{"a \"\u202e\""}, []string{"a \"x\u2028y\""}, []string{"a \"\x00\""}, []string{`a"b"`}, []string{`a "+build ignore"`}, []string{`a:int : " +build linux"`}, []string{`a "` + long + `"`},
 		make([]string, 101))...)
 
 	// Fields whose names or texts have a special meaning elsewhere.
@@ -119,7 +119,7 @@ func hostiles() []hostile {
 	}
 	// Duplicate URIs.
 	add(hostile{"resource", input{Name: "one", URI: "same://{id}"}, ""}, hostile{"resource", input{Name: "two", URI: "same://{id}"}, "which One in resources/one.go already has"},
-		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "which One in resources/one.go already has as same://{id}"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
+		hostile{"resource", input{Name: "two", URI: "same://{name}"}, "which One in resources/one.go already has"}, hostile{"resource", input{Name: "two", URI: "same://{id}/x"}, ""})
 	return all
 }
 

@@ -45,7 +45,7 @@ func TestUndo(t *testing.T) {
 			s.unchanged(s.before, "after the undo,")
 		}},
 		{"keep", func(s state) {
-			s.write("tools/a_test.go", strings.Replace(s.read("tools/a_test.go"), "func TestA(", "// It is mine.\nfunc TestA(", 1))
+			s.write("tools/a_test.go", strings.Replace(s.read("tools/a_test.go"), "func TestA(", "// It is mine.\nvar _ = tools.A\n\nfunc TestA(", 1))
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{Keep: true})))
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/a_test.go" {
 				s.Errorf("keep accepts a test that does not compile without the tool: %v", refused)
@@ -128,7 +128,7 @@ func TestUndo(t *testing.T) {
 			if !strings.Contains(refused.Error(), undone.Operation) {
 				s.Errorf("the refusal does not name the undo: %v", refused)
 			}
-			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "nothing to undo") {
+			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "is already an undo") {
 				s.Errorf("with nothing to undo: %v", refused)
 			}
 			s.unchanged(s.before, "after all that,")
@@ -242,7 +242,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+"\n// Second is another tool.\nfunc Second(ctx context.Context, in AInput) (AOutput, error) { return AOutput{}, nil }\n")
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true})))
-			if !strings.Contains(refused.Error(), "also contains second") {
+			if !strings.Contains(refused.Error(), "also contains tool second") {
 				s.Errorf("the refusal says: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")

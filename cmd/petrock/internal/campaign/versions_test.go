@@ -190,7 +190,7 @@ func TestRegeneratedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := destroyed.String(); !strings.Contains(text, "notes/tag") || !strings.Contains(text, "func Map") {
+	if text := destroyed.String(); !strings.Contains(text, "notes/tag") || !strings.Contains(text, "help evolving") {
 		t.Errorf("destroy does not mention its events:\n%s", text)
 	}
 	_, err = e.Generate(t.Context(), "command", input{Name: "notes/tag", Fields: []string{"label"}, Body: "return TagOutput{}"}.json(), engine.Options{})

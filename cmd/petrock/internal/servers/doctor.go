@@ -45,13 +45,7 @@ differently, doctor checks each definition.
 
 Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors.`,
 		Example: "  petrock doctor\n  petrock doctor --json\n  petrock doctor petrock\n  petrock doctor http://127.0.0.1:8181/mcp\n  petrock doctor -- npx -y some-server",
-		Args:    mcpcli.NoArgs.Args(true, ""),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return t.Servers(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:    checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return mcpcli.Report(env, flags, func() error {
 				if err := errors.Join(flags.Check(), t.check()); err != nil {
@@ -102,7 +96,7 @@ func (t *target) newDiagnosis(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
 	if dash >= 0 || len(args) > 0 {
-		server, _, err := t.find(args, dash, mcpcli.NoArgs, true)
+		server, _, err := t.find(args, dash, true)
 		if err != nil {
 			return nil, err
 		}

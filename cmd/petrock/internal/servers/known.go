@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
-	"github.com/petrock/petrock/core/mcpcli"
 )
 
 const (
@@ -34,15 +33,18 @@ func listsFile(definition string) string {
 	return filepath.Join(dir, "petrock", "servers", definition+".json")
 }
 
+// lists are the entries of a server's lists, as it sends them, by method, such as tools/list.
+type lists map[string][]json.RawMessage
+
 // loadLists returns the lists that saveList saved. They are empty if the file cannot be read, is
 // damaged, or could have been written by another user.
-func loadLists(definition string) mcpcli.Lists {
-	lists := mcpcli.Lists{}
+func loadLists(definition string) lists {
+	saved := lists{}
 	text, err := userfile.Read(listsFile(definition), maxListsFile)
-	if err != nil || json.Unmarshal(text, &lists) != nil || lists == nil {
-		return mcpcli.Lists{}
+	if err != nil || json.Unmarshal(text, &saved) != nil || saved == nil {
+		return lists{}
 	}
-	return lists
+	return saved
 }
 
 // saveList saves a list of a server for shell completion. It ignores errors: completion then suggests

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -46,8 +47,7 @@ SERVER or --yes. For details, run petrock help trust.`
 // Commands returns the commands tools, call, resources, read, prompts, prompt and doctor, which
 // call any MCP server.
 func Commands(env mcpcli.Env) []*cobra.Command {
-	env.Many, env.About = true, about
-	env.Examples = map[string][]string{
+	examples := map[string][]string{
 		"tools":     {"tools hello", "tools --all", "tools http://127.0.0.1:8181/mcp", "tools -- npx -y some-server"},
 		"call":      {"call hello petrock_project_status", "call http://127.0.0.1:8181/mcp add a=2 b=3 --header 'X-Api-Token: KEY'", "call echo message=hi -- npx -y @modelcontextprotocol/server-everything"},
 		"resources": {"resources hello"},
@@ -56,7 +56,34 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 		"prompt":    {"prompt hello petrock_add_feature feature='a list of books'"},
 	}
 	env.Target = func() mcpcli.Target { return &target{env: env} }
-	return append(mcpcli.Commands(env), newDoctor(env))
+	commands := mcpcli.Commands(env)
+	for _, cmd := range commands {
+		name, rest, _ := strings.Cut(cmd.Use, " ")
+		cmd.Use = strings.Join(strings.Fields(name+" [SERVER] "+rest+" [-- COMMAND…]"), " ")
+		cmd.Long = strings.Replace(cmd.Long, "\n\nExit codes", "\n\n"+about+"\n\nExit codes", 1)
+		for _, line := range examples[name] {
+			cmd.Example += "\n  " + env.Program + " " + line
+		}
+		cmd.Args = checkArgs
+	}
+	return append(commands, newDoctor(env))
+}
+
+// checkArgs checks the number of arguments of a command, which may begin with a server or end with its
+// command.
+func checkArgs(cmd *cobra.Command, args []string) error {
+	most, server := map[string]int{"read": 1, "call": math.MaxInt - 1, "prompt": math.MaxInt - 1}[cmd.Name()], 1
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, server = args[:dash], 0
+	}
+	needed := map[string]string{"call": "TOOL, such as add", "read": "URI, such as note://1", "prompt": "NAME, such as review"}[cmd.Name()]
+	switch {
+	case needed != "" && len(args) == 0:
+		return terminal.Usagef("%s needs %s", cmd.Name(), needed)
+	case len(args) > most+server:
+		return terminal.Usagef("unexpected argument %q: usage: %s", args[len(args)-1], cmd.Use)
+	}
+	return nil
 }
 
 // A target finds the server of a command line, by name, URL or command.
@@ -73,6 +100,7 @@ type target struct {
 // Flags implements [mcpcli.Target]. The command tools gets --all.
 func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.cmd, t.common = cmd, common
+	cmd.ValidArgsFunction = t.complete
 	flags := cmd.Flags()
 	flags.StringArrayVar(&t.headers, "header", nil, "HTTP header `'Name: value'` to send with each request to a URL; may be repeated")
 	flags.StringVar(&t.config, "config", "", "read this configuration `file` (default .mcp.json and the others named above)")
@@ -177,8 +205,8 @@ func (t *target) input() func(mcpconfig.Input) (string, error) {
 	}
 }
 
-// Servers implements [mcpcli.Target].
-func (t *target) Servers() []string {
+// servers returns the possible values of SERVER, for completion.
+func (t *target) servers() []string {
 	config, err := t.configuration(true)
 	if err != nil {
 		return nil
@@ -186,22 +214,45 @@ func (t *target) Servers() []string {
 	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name || strings.HasPrefix(name, "-") })
 }
 
+// complete completes a server, a name or an argument. It does not start programs: it uses the lists that
+// earlier commands saved.
+func (t *target) complete(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	servers := t.servers()
+	if len(args) == 0 {
+		all = slices.DeleteFunc(slices.Clone(servers), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+	}
+	// find gets the word being typed too: if it is a name, the word before it is the server.
+	words := append(slices.Clone(args), cmp.Or(prefix, "?"))
+	if t.shape() == nameArgs && len(args) == 1 && !strings.Contains(args[0], "://") && !slices.Contains(servers, args[0]) {
+		words[1] = "?=" // it is an argument of the tool
+	}
+	server, rest, err := t.find(words, -1, true)
+	if err != nil || len(rest) == 0 {
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, directive := mcpcli.Complete(cmd.Name(), rest[:len(rest)-1], prefix, func(method, _ string) []json.RawMessage {
+		return loadLists(server.Definition)[method]
+	})
+	return append(all, found...), directive
+}
+
 // Find implements [mcpcli.Target].
-func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Server, []string, error) {
+func (t *target) Find(words []string, dash int) (*mcpcli.Server, []string, error) {
 	if err := t.check(); err != nil {
 		return nil, nil, err
 	}
-	server, rest, err := t.find(words, dash, shape, true)
+	server, rest, err := t.find(words, dash, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &mcpcli.Server{
 		Name: server.Name,
 		Prepare: func(ctx context.Context) error {
-			if server, _, err = t.find(words, dash, shape, false); err != nil {
+			if server, _, err = t.find(words, dash, false); err != nil {
 				return err
 			}
-			return t.checkConsent(ctx, server, namesServer(shape, words))
+			return t.checkConsent(ctx, server, t.namesServer(words))
 		},
 		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 			c, err := t.connect(ctx, server, o)
@@ -210,7 +261,6 @@ func (t *target) Find(words []string, dash int, shape mcpcli.Shape) (*mcpcli.Ser
 			}
 			return c, func() error { c.Close(); return nil }, nil
 		},
-		Known: func() mcpcli.Lists { return loadLists(server.Definition) },
 		Refuse: func(tool string) error {
 			if allows(server, tool) {
 				return nil
@@ -286,7 +336,7 @@ const (
 // stderr returns the destination of a server's standard error; nil discards it.
 func (t *target) stderr() io.Writer {
 	if t.common.Verbose {
-		return terminal.NewPlainWriter(t.env.Err, maxStderr)
+		return newPlainWriter(t.env.Err, maxStderr)
 	}
 	return nil
 }
@@ -299,21 +349,34 @@ func isURL(word string) bool {
 // isArgument reports whether a word is an argument of a tool or prompt.
 func isArgument(word string) bool { return word == "-" || strings.Contains(word, "=") }
 
+// A shape is the arguments that a command takes after the server.
+type shape int
+
+const (
+	noArgs   shape = iota
+	oneName        // the URI of a resource
+	nameArgs       // a name, and arguments
+)
+
+func (t *target) shape() shape {
+	return map[string]shape{"read": oneName, "call": nameArgs, "prompt": nameArgs}[t.cmd.Name()]
+}
+
 // namesServer reports whether the first word is a server.
-func namesServer(shape mcpcli.Shape, words []string) bool {
-	switch {
-	case shape == mcpcli.NoArgs:
+func (t *target) namesServer(words []string) bool {
+	switch shape := t.shape(); {
+	case shape == noArgs:
 		return len(words) > 0
 	case len(words) < 2:
 		return false
-	case shape == mcpcli.Name:
+	case shape == oneName:
 		return true
 	}
 	return (isURL(words[0]) || !isArgument(words[0])) && !isArgument(words[1])
 }
 
 // find returns the server of a command line, and the remaining words. See configuration for quiet.
-func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) (*mcpconfig.Server, []string, error) {
+func (t *target) find(words []string, dash int, quiet bool) (*mcpconfig.Server, []string, error) {
 	if dash >= 0 {
 		command := words[dash:]
 		if len(command) == 0 {
@@ -324,7 +387,7 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) 
 		}
 		return t.program(command), words[:dash], nil
 	}
-	if !namesServer(shape, words) {
+	if !t.namesServer(words) {
 		server, err := t.defaultServer(words, quiet)
 		return server, words, err
 	}
@@ -343,9 +406,6 @@ func (t *target) find(words []string, dash int, shape mcpcli.Shape, quiet bool) 
 		return nil, nil, terminal.Usagef("%w; if it is a URL, write http://%s", err, words[0])
 	}
 	if errors.Is(err, mcpconfig.ErrUnknown) {
-		if similar := mcpcli.Suggest(words[0], config.Names()); similar != "" {
-			return nil, nil, terminal.Usagef("%w%s Or pass a URL, or a command after --", err, similar)
-		}
 		return nil, nil, terminal.Usagef("%w; or pass a URL, or a command after --", err)
 	}
 	return server, words[1:], nil // dial returns server.Err

@@ -280,7 +280,7 @@ func TestServers(t *testing.T) {
 		{"a server without a resource", map[string]string{".mcp.json": two}, "read other", 2, "other is a server; pass a resource too"},
 		{"that of the project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "other"}`}, "call echo text=hi", 0, `{"text":"hi"}`},
 		{"of another project", map[string]string{".mcp.json": two, "petrock.json": `{"name": "else"}`}, "call echo text=hi", 2, "no SERVER given"},
-		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "known servers: good, other, unset, dies; did you mean good? Or pass a URL"},
+		{"an unknown name", map[string]string{".mcp.json": two}, "tools good2", 2, "known servers: good, other, unset, dies; or pass a URL"},
 		{"another file", map[string]string{"x/my.json": one}, "call echo text=hi --config x/my.json", 0, `{"text":"hi"}`},
 		{"another folder", map[string]string{"x/.mcp.json": one}, "call echo text=hi --dir x", 0, `{"text":"hi"}`},
 		{"no file", nil, "tools", 2, "no SERVER given, and no MCP configuration file"},

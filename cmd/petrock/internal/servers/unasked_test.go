@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/petrock/petrock/core/mcpcli"
 )
 
 // newProject returns a folder in a project whose .mcp.json defines a program. ran reports whether the
@@ -235,9 +233,5 @@ func TestKnown(t *testing.T) {
 	}
 	if lists := loadLists(fmt.Sprint("server", maxListsKept+19)); len(lists["tools/list"]) != 1 {
 		t.Error("the newest server is forgotten")
-	}
-	var none mcpcli.Lists
-	if got, err := none.Entries(t.Context(), "tools/list", "", ""); got != nil || err != nil {
-		t.Errorf("nothing is %v, %v", got, err)
 	}
 }
