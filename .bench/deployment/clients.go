@@ -16,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
+	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/mcp"
 )
 
@@ -98,20 +99,26 @@ func callMeta(key string) map[string]any {
 // A petrockClient is petrock's own client.
 type petrockClient struct {
 	*client.Client
-	http keyed
+	http    keyed
+	watcher *watch.Watcher
+	life    context.Context // of subscriptions
+	stop    context.CancelFunc
 }
 
 func dialPetrock(ctx context.Context, url, version string, updated func()) (connection, error) {
 	httpClient, k := newHTTP()
+	w := watch.New()
+	w.Updated = func(string) { updated() }
 	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: url, HTTP: httpClient}, client.Options{
 		Info: mcp.Implementation{Name: "petrock", Version: "1"}, Revision: mcp.Revision(version),
-		ResourceUpdated: func(context.Context, string) { updated() },
+		Notification: w.Notification,
 	})
 	if err != nil {
 		k.CloseIdleConnections()
 		return nil, err
 	}
-	return &petrockClient{c, k}, nil
+	life, stop := context.WithCancel(context.Background())
+	return &petrockClient{c, k, w, life, stop}, nil
 }
 
 func (c *petrockClient) call(ctx context.Context, tool string, arguments map[string]any, key string) ([]byte, error) {
@@ -150,11 +157,13 @@ func (c *petrockClient) read(ctx context.Context, uri string) (string, error) {
 	return contents[0].Text, nil
 }
 
-func (c *petrockClient) subscribe(ctx context.Context, uri string) error {
-	return c.Subscribe(ctx, uri)
+func (c *petrockClient) subscribe(_ context.Context, uri string) error {
+	_, err := c.watcher.Subscribe(c.life, c.Client, uri)
+	return err
 }
 
 func (c *petrockClient) close() {
+	c.stop()
 	c.Close()
 	c.http.CloseIdleConnections()
 }

@@ -39,7 +39,7 @@ func components() []made {
 		{"resource", map[string]any{"name": "square", "uri": "square://{n}", "description": "The square of a number.",
 			"body":     "n, err := strconv.Atoi(in.N)\nif err != nil {\n\treturn \"\", err\n}\nreturn strconv.Itoa(n * n), nil",
 			"examples": []any{map[string]any{"input": map[string]any{"n": "4"}, "output": "16"}, map[string]any{"input": map[string]any{"n": "x"}, "error": "invalid syntax"}}},
-			map[string]any{"kind": "resource", "name": "square", "arguments": map[string]any{"n": "12"}}, "144"},
+			map[string]any{"name": "square://12"}, "144"},
 		{"prompt", map[string]any{"name": "greet", "fields": []string{"who"}, "description": "Greets.", "body": `return "Greet " + in.Who + ".", nil`,
 			"examples": []any{map[string]any{"input": map[string]any{"who": "Ann"}, "output": "Greet Ann."}}},
 			map[string]any{"kind": "prompt", "name": "greet", "arguments": map[string]any{"who": "Bob"}}, "Greet Bob."},

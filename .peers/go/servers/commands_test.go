@@ -71,7 +71,7 @@ func TestProjectCalls(t *testing.T) {
 		{petrock, "read " + address + " test://nothing/here", "", 1},
 		{petrock, "call nobody greet", "nobody", 2},
 		{petrock, "call http://127.0.0.1:1/mcp greet name=Ann", "start the server first", 3},
-		{petrock, "call greet name=Ann -- /bin/cat", "it echoes every request", 3},
+		{petrock, "call greet name=Ann -- /bin/cat", "this client does not support initialize", 3},
 	} {
 		cmd := exec.Command(test.program, append(strings.Fields(test.line), "--text")...)
 		if before, command, ok := strings.Cut(test.line, " -- "); ok {

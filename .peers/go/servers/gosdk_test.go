@@ -95,7 +95,7 @@ func goSDKResources(t *testing.T, c *client.Client) {
 	if !slices.Equal(values, []string{"adx"}) {
 		t.Errorf("completions: %q", values)
 	}
-	values = must[[]string](t)(c.CompleteResource(t.Context(), "http://example.com/~{resource_name}/", "resource_name", "b", nil))
+	values = completeResource(t, c, "http://example.com/~{resource_name}/", "resource_name", "b")
 	if !slices.Equal(values, []string{"bx"}) {
 		t.Errorf("completions: %q", values)
 	}
@@ -105,8 +105,8 @@ func goSDKResources(t *testing.T, c *client.Client) {
 // allow.
 func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
-	call(t, c, "log", nil)
-	if m := receive(t, e.logged, "log"); m.Level != mcp.LevelError || string(m.Data) != `"something happened!"` {
+	callLogged(t, c, "log")
+	if m := receive(t, e.logged, "log"); m.level != string(mcp.LevelError) || m.data != `"something happened!"` {
 		t.Errorf("logged: %+v", m)
 	}
 	if c.Revision() == mcp.Latest {
@@ -235,8 +235,8 @@ func TestGoSDKConformance(t *testing.T) {
 			t.Errorf("progress: %v", progress)
 		}
 		if !alone || c.Revision() == mcp.Latest {
-			call(t, c, "test_tool_with_logging", nil)
-			has(t, "logged", string(receive(t, e.logged, "log").Data), "Tool execution started")
+			callLogged(t, c, "test_tool_with_logging")
+			has(t, "logged", receive(t, e.logged, "log").data, "Tool execution started")
 		}
 		switch {
 		case c.Revision() == mcp.Latest:
@@ -307,17 +307,13 @@ func goSDKRounds(t *testing.T, c *client.Client, e *ears) {
 // goSDKChanges changes lists, and waits for a resource that changes every three seconds.
 func goSDKChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
+	stop := subscribe(t, c, e, "test://watched-resource")
 	call(t, c, "test_trigger_tool_change", nil)
 	await(t, e.changed, "tools")
 	call(t, c, "test_trigger_prompt_change", nil)
 	await(t, e.changed, "prompts")
-	if err := c.Subscribe(t.Context(), "test://watched-resource"); err != nil {
-		t.Fatalf("subscribing: %v", err)
-	}
 	if strings.HasSuffix(t.Name(), "whatever") {
 		await(t, e.updated, "test://watched-resource")
 	}
-	if err := c.Unsubscribe(t.Context(), "test://watched-resource"); err != nil {
-		t.Fatalf("unsubscribing: %v", err)
-	}
+	stop()
 }

@@ -50,7 +50,7 @@ func TestMCPGoEverything(t *testing.T) {
 		if len(progress) < 2 || !slices.IsSorted(progress) { // sometimes the server does not send the last one
 			t.Errorf("progress: %v", progress)
 		}
-		mcpGoResources(t, c)
+		mcpGoResources(t, c, e)
 		if err := c.Ping(t.Context()); err != nil {
 			t.Errorf("pinging: %v", err)
 		}
@@ -59,7 +59,7 @@ func TestMCPGoEverything(t *testing.T) {
 }
 
 // mcpGoResources reads resources and templates.
-func mcpGoResources(t *testing.T, c *client.Client) {
+func mcpGoResources(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	same(t, "number of resources", len(must[[]mcp.Resource](t)(c.Resources(t.Context()))), 101)
 	same(t, "number of templates", len(must[[]mcp.ResourceTemplate](t)(c.ResourceTemplates(t.Context()))), 1)
@@ -81,16 +81,11 @@ func mcpGoResources(t *testing.T, c *client.Client) {
 	if !slices.Equal(values, []string{"casual", "creative"}) {
 		t.Errorf("completions: %q", values)
 	}
-	values = must[[]string](t)(c.CompleteResource(t.Context(), "test://dynamic/resource/{id}", "id", "1", nil))
+	values = completeResource(t, c, "test://dynamic/resource/{id}", "id", "1")
 	if len(values) == 0 || !strings.HasPrefix(values[0], "1") {
 		t.Errorf("completions: %q", values)
 	}
-	if err := c.Subscribe(t.Context(), "test://static/resource/1"); err != nil {
-		t.Errorf("subscribing: %v", err)
-	}
-	if err := c.Unsubscribe(t.Context(), "test://static/resource/1"); err != nil {
-		t.Errorf("unsubscribing: %v", err)
-	}
+	subscribe(t, c, e, "test://static/resource/1")()
 }
 
 // mcpGoGiveUp cancels a long call at its first progress notification.
@@ -175,7 +170,7 @@ func TestMCPGoRoots(t *testing.T) {
 		}
 		e.forgiven = "notification received: notifications/roots/list_changed" // the example prints it to standard output
 		has(t, "roots", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
-		if err := c.RootsChanged(t.Context()); err != nil {
+		if err := c.Notify(t.Context(), "notifications/roots/list_changed", nil); err != nil {
 			t.Errorf("notify that roots changed: %v", err)
 		}
 		has(t, "roots, after a line that is not a message", call(t, c, "roots", map[string]string{"testonly": "yes"}), "file://"+root)
@@ -223,8 +218,8 @@ func TestMCPGoConformance(t *testing.T) {
 			t.Errorf("a resource: %+v", embedded)
 		}
 		same(t, "an error", called(t, c, "test_error_handling", nil).IsError, true)
-		call(t, c, "test_tool_with_logging", nil)
-		has(t, "logged", string(receive(t, e.logged, "log").Data), "Tool execution started")
+		callLogged(t, c, "test_tool_with_logging")
+		has(t, "logged", receive(t, e.logged, "log").data, "Tool execution started")
 		if c.Revision() == mcp.Latest {
 			asksNoMore(t, c, "test_sampling", map[string]string{"prompt": "Hello"})
 			return
@@ -249,18 +244,14 @@ func TestMCPGoAsker(t *testing.T) {
 			same(t, "asked", receive(t, e.asked, "question"), "Deploy to moon?")
 			same(t, "declined", call(t, c, "deploy", map[string]string{"environment": "moon"}), "not deployed")
 		}
+		stop := subscribe(t, c, e, "note://1")
 		call(t, c, "grow", nil)
 		await(t, e.changed, "tools")
 		same(t, "a tool that is new", call(t, c, "grown", nil), "new")
-		if err := c.Subscribe(t.Context(), "note://1"); err != nil {
-			t.Fatalf("subscribing: %v", err)
-		}
 		call(t, c, "touch", nil)
 		if c.Revision() != mcp.Latest || strings.Contains(t.Name(), "stdio") { // there, mcp-go does not send broadcasts on HTTP streams
 			await(t, e.updated, "note://1")
 		}
-		if err := c.Unsubscribe(t.Context(), "note://1"); err != nil {
-			t.Errorf("unsubscribing: %v", err)
-		}
+		stop()
 	})
 }

@@ -141,7 +141,7 @@ func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	if !slices.Equal(values, []string{"Sales", "Support"}) {
 		t.Errorf("completions: %q", values)
 	}
-	values = must[[]string](t)(c.CompleteResource(t.Context(), "demo://resource/dynamic/text/{resourceId}", "resourceId", "12", nil))
+	values = completeResource(t, c, "demo://resource/dynamic/text/{resourceId}", "resourceId", "12")
 	if !slices.Equal(values, []string{"12"}) {
 		t.Errorf("completions: %q", values)
 	}
@@ -158,7 +158,7 @@ func referenceQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	await(t, e.asked, "roots") // without a call
 	has(t, "roots", call(t, c, "get-roots-list", nil), root)
-	if err := c.RootsChanged(t.Context()); err != nil {
+	if err := c.Notify(t.Context(), "notifications/roots/list_changed", nil); err != nil {
 		t.Errorf("notify that roots changed: %v", err)
 	}
 	await(t, e.asked, "roots")
@@ -190,20 +190,13 @@ func referenceQuestions(t *testing.T, c *client.Client, e *ears) {
 func referenceChanges(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	const uri = "demo://resource/dynamic/text/1"
-	if err := c.Subscribe(t.Context(), uri); err != nil {
-		t.Fatalf("subscribing: %v", err)
-	}
+	stop := subscribe(t, c, e, uri)
 	call(t, c, "toggle-subscriber-updates", nil)
 	await(t, e.updated, uri)
 	call(t, c, "toggle-subscriber-updates", nil)
-	if err := c.Unsubscribe(t.Context(), uri); err != nil {
-		t.Fatalf("unsubscribing: %v", err)
-	}
-	if err := c.SetLogLevel(t.Context(), mcp.LevelDebug); err != nil {
-		t.Errorf("setting the level: %v", err)
-	}
-	call(t, c, "toggle-simulated-logging", nil)
-	for !strings.Contains(string(receive(t, e.logged, "log").Data), "message") { // after messages about roots and subscriptions
+	stop()
+	callLogged(t, c, "toggle-simulated-logging")
+	for !strings.Contains(receive(t, e.logged, "log").data, "message") { // after messages about roots and subscriptions
 	}
 	call(t, c, "toggle-simulated-logging", nil)
 	zipped := called(t, c, "gzip-file-as-resource", map[string]string{"name": "hello.txt.gz", "data": "data:text/plain;base64,SGVsbG8="})
@@ -255,7 +248,7 @@ func TestReferenceFilesystem(t *testing.T) {
 			t.Errorf("a file elsewhere: %s", refused.Text())
 		}
 		e.roots = []mcp.Root{{URI: "file://" + other}}
-		if err := c.RootsChanged(t.Context()); err != nil {
+		if err := c.Notify(t.Context(), "notifications/roots/list_changed", nil); err != nil {
 			t.Fatal(err)
 		}
 		await(t, e.asked, "roots")

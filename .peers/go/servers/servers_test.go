@@ -22,6 +22,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
+	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -233,6 +234,53 @@ func inEach(t *testing.T, ways []way, f func(*testing.T, *client.Client, *ears))
 	}
 }
 
+// callLogged calls a tool, and requests all log messages.
+func callLogged(t *testing.T, c *client.Client, tool string) {
+	t.Helper()
+	params := map[string]any{"name": tool}
+	if c.Revision() == mcp.Latest {
+		params["_meta"] = map[string]any{mcp.MetaLogLevel: mcp.LevelDebug}
+	} else if err := c.Request(t.Context(), "logging/setLevel", map[string]any{"level": mcp.LevelDebug}, nil); err != nil {
+		t.Errorf("setting the level: %v", err)
+	}
+	if err := c.Request(t.Context(), "tools/call", params, nil); err != nil {
+		t.Errorf("%s: %v", tool, err)
+	}
+}
+
+// completeResource returns completions for a variable of a resource template.
+func completeResource(t *testing.T, c *client.Client, template, variable, prefix string) []string {
+	t.Helper()
+	params := map[string]any{
+		"ref":      map[string]string{"type": "ref/resource", "uri": template},
+		"argument": map[string]string{"name": variable, "value": prefix},
+	}
+	var result struct {
+		Completion struct {
+			Values []string `json:"values"`
+		} `json:"completion"`
+	}
+	if err := c.Request(t.Context(), "completion/complete", params, &result); err != nil {
+		t.Fatalf("completing %s: %v", template, err)
+	}
+	return result.Completion.Values
+}
+
+// subscribe subscribes to a resource and, in stateless revisions, to changes of the lists.
+func subscribe(t *testing.T, c *client.Client, e *ears, uri string) (stop func()) {
+	t.Helper()
+	end, err := e.Subscribe(t.Context(), c, uri)
+	if err != nil {
+		t.Fatalf("subscribing: %v", err)
+	}
+	return func() {
+		t.Helper()
+		if err := end(); err != nil {
+			t.Errorf("unsubscribing: %v", err)
+		}
+	}
+}
+
 // connect connects to a server, and closes the connection at the end of the test.
 func connect(t *testing.T, w way, o client.Options) *client.Client {
 	t.Helper()
@@ -268,9 +316,12 @@ func connect(t *testing.T, w way, o client.Options) *client.Client {
 	return c
 }
 
+type logMessage struct{ level, data string }
+
 // ears receive notifications and questions to a client.
 type ears struct {
-	logged    chan client.LogMessage
+	*watch.Watcher
+	logged    chan logMessage
 	updated   chan string // resources
 	changed   chan string // lists
 	asked     chan string // summaries of questions
@@ -285,7 +336,7 @@ type ears struct {
 func listening(t *testing.T) (client.Options, *ears) {
 	t.Helper()
 	e := &ears{
-		logged: make(chan client.LogMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
+		Watcher: watch.New(), logged: make(chan logMessage, 100), updated: make(chan string, 100), changed: make(chan string, 100), asked: make(chan string, 100),
 		fill: make(chan string, 10), roots: []mcp.Root{{URI: "file://" + root, Name: "peers"}}, forgotten: make(chan struct{}, 10),
 	}
 	complaints := &text{}
@@ -296,18 +347,13 @@ func listening(t *testing.T) (client.Options, *ears) {
 			}
 		}
 	})
-	changed := func(what string) func(context.Context) {
-		return func(context.Context) { offer(e.changed, what) }
-	}
+	e.Changed = func(list string) { offer(e.changed, list) }
+	e.Updated = func(uri string) { offer(e.updated, uri) }
+	e.Logged = func(level, data string) { offer(e.logged, logMessage{level, data}) }
 	return client.Options{
-		Info:             mcp.Implementation{Name: "petrock-peer", Version: "1"},
-		Logger:           slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		LogLevel:         mcp.LevelDebug,
-		Log:              func(_ context.Context, m client.LogMessage) { offer(e.logged, m) },
-		ResourceUpdated:  func(_ context.Context, uri string) { offer(e.updated, uri) },
-		ToolsChanged:     changed("tools"),
-		PromptsChanged:   changed("prompts"),
-		ResourcesChanged: changed("resources"),
+		Info:         mcp.Implementation{Name: "petrock-peer", Version: "1"},
+		Logger:       slog.New(slog.NewTextHandler(complaints, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Notification: e.Notification,
 		Roots: func(context.Context) ([]mcp.Root, error) {
 			offer(e.asked, "roots")
 			return e.roots, nil
