@@ -32,6 +32,8 @@ type deployment struct {
 	proxy   *exec.Cmd
 	dir     string // for temporary files
 
+	database sync.Mutex // held while PostgreSQL restarts and while a server opens its log
+
 	kills, restarts, stalls atomic.Int64
 }
 
@@ -239,6 +241,8 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 	}
 	restart := func(mode string) func() error {
 		return func() error {
+			d.database.Lock()
+			defer d.database.Unlock()
 			say("restart PostgreSQL, mode %s", mode)
 			d.restarts.Add(1)
 			if out, err := exec.Command(d.o.restart, mode).CombinedOutput(); err != nil {
@@ -265,7 +269,13 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 			return err
 		}
 		sleep(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
-		if err := s.start(); err != nil {
+		// Without a database a server gives up, for its supervisor to try again. Here is none.
+		d.database.Lock()
+		err := s.start()
+		for err == nil && !s.isHealthy() && sleep(ctx, 20*time.Millisecond) {
+		}
+		d.database.Unlock()
+		if err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/storetest"
 )
@@ -44,6 +46,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 
 	isDown                    atomic.Bool  // accepts no connections
+	starting                  atomic.Int64 // how many connections to refuse because the database is starting
 	losesRequest, losesAnswer atomic.Int64 // if n, cut the connection with the nth one, and do not forward it
 }
 
@@ -74,6 +77,11 @@ func newProxy(t testing.TB, address string) *proxy {
 				client.Close()
 				continue
 			}
+			if p.starting.Add(-1) >= 0 {
+				db.Close()
+				refuseAsStarting(client)
+				continue
+			}
 			p.mu.Lock()
 			p.conns[client], p.conns[db] = true, true
 			p.mu.Unlock()
@@ -101,6 +109,32 @@ func (p *proxy) forward(to, from net.Conn, loses *atomic.Int64) {
 	for _, conn := range []net.Conn{to, from} {
 		conn.Close()
 		delete(p.conns, conn)
+	}
+}
+
+// refuseAsStarting answers the startup message of a client as a database does that is starting.
+func refuseAsStarting(client net.Conn) {
+	defer client.Close()
+	backend := pgproto3.NewBackend(client, client)
+	if message, err := backend.ReceiveStartupMessage(); err != nil {
+		return
+	} else if _, asksTLS := message.(*pgproto3.SSLRequest); asksTLS {
+		client.Write([]byte("N"))
+		if _, err := backend.ReceiveStartupMessage(); err != nil {
+			return
+		}
+	}
+	backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: startingUp, Message: "the database system is starting up"})
+	backend.Flush()
+}
+
+// TestOpenWaits opens a log while the database restarts.
+func TestOpenWaits(t *testing.T) {
+	p := newProxy(t, newSchema(t))
+	p.starting.Store(8) // a client tries twice, with and without TLS
+	open(t, p.address)
+	if n := p.starting.Load(); n >= 0 {
+		t.Errorf("the database has refused too few connections: %d are left", n+1)
 	}
 }
 

@@ -117,7 +117,7 @@ type position struct {
 
 const (
 	maxReaders       = 4
-	patience         = 10 * time.Second // how long reads are retried without a connection
+	patience         = 10 * time.Second // how long opening and reads wait for the database
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
 	keepAlive        = 15 * time.Second
@@ -158,7 +158,7 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = processName()
 	}
-	conn, err := s.connect(ctx)
+	conn, err := s.connectFirst(ctx)
 	if err == nil {
 		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
 	}
@@ -289,6 +289,28 @@ func (s *Store) create(ctx context.Context, conn *pgx.Conn, schema string) error
 		}
 		return err
 	})
+}
+
+// connectFirst returns the first connection. It waits for a database that is restarting, but not for
+// one that does not answer: the address may be wrong.
+func (s *Store) connectFirst(ctx context.Context) (*pgx.Conn, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		conn, err := s.connect(ctx)
+		switch code(err) {
+		case adminShutdown, crashShutdown, startingUp:
+		default:
+			return conn, err
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // connect returns a new connection.
