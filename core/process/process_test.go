@@ -65,7 +65,7 @@ func TestProcessClose(t *testing.T) {
 		grace         time.Duration // long where the script exits in time, even on a loaded machine
 	}{
 		"closed input": {`echo; cat`, "exit status 0", time.Minute},
-		"SIGTERM":      {`trap 'exit 5' TERM; echo; while :; do sleep 0.01; done`, "exit status 5", 4 * time.Second},
+		"SIGTERM":      {`trap 'exit 5' TERM; echo; while :; do sleep 0.01; done`, "exit status 5", 2 * time.Second},
 		"SIGKILL":      {`trap '' TERM; echo; while :; do sleep 0.01; done`, "signal: killed", 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

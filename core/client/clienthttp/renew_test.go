@@ -66,7 +66,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 				}
 				return true
 			})
-			c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, Timeout: 4 * time.Second})
+			c := dial(t, clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake, Timeout: 2 * time.Second})
 			forgets.Store(true)
 			first := make(chan error, 1)
 			go func() {
@@ -77,7 +77,7 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			if _, err := c.CallTool(ctx, "add", fixture.AddInput{A: 1, B: 2}); err == nil || time.Since(began) > 3*time.Second {
+			if _, err := c.CallTool(ctx, "add", fixture.AddInput{A: 1, B: 2}); err == nil || time.Since(began) > 1500*time.Millisecond {
 				t.Errorf("who has little time waits %v: %v", time.Since(began), err)
 			}
 			select {

@@ -166,6 +166,7 @@ func quote(text string) string {
 
 // Results are short, whatever an agent does, and project_status is quick.
 func TestDevServerIsCheap(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	total := 0

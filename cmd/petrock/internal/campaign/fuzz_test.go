@@ -29,12 +29,12 @@ func FuzzGenerate(f *testing.F) {
 		}
 	}
 	for i, h := range hostiles() {
-		if len(h.Fields) < 2 && (i%5 == 0 || h.refused == "" && i%2 == 0) && len(h.json()) < 1_000 {
+		if len(h.Fields) < 2 && (i%15 == 0 || h.refused == "" && i%6 == 0) && len(h.json()) < 1_000 {
 			add(h)
 		}
 	}
 	m := newMaker(*seed)
-	for range 10 {
+	for range 3 {
 		for _, kind := range kinds {
 			in := m.input(kind)
 			in.Fields = in.Fields[:min(1, len(in.Fields))]

@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,10 @@ func TestGenerations(t *testing.T) {
 	t.Parallel()
 	generations := rounds(1, 200)
 	t.Logf("%d generations with seed %d", generations, *seed)
+	kinds := []string{"tool", "resource", "prompt"}
+	if *long {
+		kinds = append(kinds, "feature", "command", "command", "query", "worker")
+	}
 	m := newMaker(*seed)
 	w := newWorld(t)
 	e := w.engine()
@@ -54,7 +59,7 @@ func TestGenerations(t *testing.T) {
 		}
 	}
 	for range generations {
-		kind := one(m, "tool", "resource", "prompt", "feature", "command", "command", "query", "worker")
+		kind := one(m, kinds...)
 		in := m.input(kind, done...)
 		step(func() {
 			t.Logf("generate %s %s", kind, in.json())
@@ -87,6 +92,10 @@ func TestGenerations(t *testing.T) {
 			at, _ := undo(m.IntN(len(done)))
 			done = slices.Delete(done, at, at+1)
 		})
+	}
+	if _, err := os.Stat(w.path("core/app")); err == nil { // other features used it when the one that added it was undone
+		t.Log("remove app")
+		w.ok("remove", "app")
 	}
 	w.unchanged(before, "in the end")
 	if *long { // other tests check that a new project is sound

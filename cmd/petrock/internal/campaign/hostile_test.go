@@ -217,12 +217,13 @@ func (w *world) touched() tree {
 // Existing files block a generation, in any letter case.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	for _, test := range pick(t, 2, []struct {
+	type hostileFile struct {
 		what    string
 		prepare func(w *world)
 		kind    string
 		refused string // part of the error; "" if it succeeds
-	}{
+	}
+	tests := []hostileFile{
 		{"a file in other letters", func(w *world) { w.write("tools/Send_Mail.go", "package tools\n") }, "tool", "letter case"},
 		{"a test in other letters", func(w *world) { w.write("tools/SEND_MAIL_test.go", "package tools_test\n") }, "tool", "letter case"},
 		{"a file", func(w *world) { w.write("tools/send_mail.go", "package tools\n") }, "tool", "tools/send_mail.go already exists"},
@@ -298,7 +299,11 @@ func TestHostileFiles(t *testing.T) {
 			w.write("generators/parts/app.txtar", "module hello\n-- core/mcp/evil.go --\npackage mcp\n")
 		}, "command", "core/mcp/evil.go does not belong to the part"},
 		{"no petrock.sum", func(w *world) { os.Remove(w.path("petrock.sum")) }, "command", "petrock.sum"},
-	}) {
+	}
+	if !*long { // features compile SQLite
+		tests = slices.DeleteFunc(tests, func(test hostileFile) bool { return test.kind == "command" })
+	}
+	for _, test := range pick(t, 2, tests) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -130,6 +130,7 @@ func rename(w *world) {
 
 // The first feature adds the part app, with progress, and the dev server keeps working without a rebuild.
 func TestPartsOverMCP(t *testing.T) {
+	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{NoExec: true})
 	before := w.tree()

@@ -82,14 +82,17 @@ var template = sync.OnceValues(func() (string, error) {
 		return result.Dir, err
 	}
 	defer e.Close()
-	for kind, input := range map[string]string{
+	inputs := map[string]string{
 		"tool":     `{"name":"warm","fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`,
 		"resource": `{"name":"warm","uri":"warm://{id}"}`,
 		"prompt":   `{"name":"warm"}`,
-		"feature":  `{"name":"warm","crud":true,"fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`,
-		"command":  `{"name":"warm/up","fields":["a:time","b:duration?"]}`,
-		"worker":   `{"name":"warm/up","every":"5m"}`,
-	} {
+	}
+	if *long { // this compiles SQLite
+		inputs["feature"] = `{"name":"warm","crud":true,"fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`
+		inputs["command"] = `{"name":"warm/up","fields":["a:time","b:duration?"]}`
+		inputs["worker"] = `{"name":"warm/up","every":"5m"}`
+	}
+	for kind, input := range inputs {
 		if _, err := e.Generate(context.Background(), kind, json.RawMessage(input), engine.Options{DryRun: true}); err != nil {
 			return result.Dir, err
 		}
@@ -335,7 +338,7 @@ func (w *world) sound(e *engine.Engine) {
 
 // soundQuickly is sound for the packages that a generation can change. It skips the project's petrock and
 // its packages. With features the server contains SQLite, which takes seconds to link, so it is only
-// compiled and vetted.
+// compiled and vetted. go vet reads the whole standard library, so it runs only with -long.
 func (w *world) soundQuickly(e *engine.Engine) {
 	w.Helper()
 	program := "./cmd/" + name
@@ -350,7 +353,11 @@ func (w *world) soundQuickly(e *engine.Engine) {
 	} else {
 		tested = append(tested, program)
 	}
-	w.goCommand(append([]string{"test", "-vet=all", "-ldflags=-w"}, tested...)...) // links faster without debug information
+	vet := "-vet=off"
+	if *long {
+		vet = "-vet=all"
+	}
+	w.goCommand(append([]string{"test", vet, "-ldflags=-w"}, tested...)...) // links faster without debug information
 	w.formatted(append(tested, program)...)
 	w.fresh(e)
 }

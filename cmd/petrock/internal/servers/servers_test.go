@@ -357,7 +357,7 @@ func TestDoctor(t *testing.T) {
 	}, ", ")+`}}`)
 	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`, "off": {"type": "stdio", "command": "x", "disabled": true}}}`)
 	write(t, dir, ".cursor/mcp.json", `{"mcpServers": [`)
-	got := do(t.Context(), t, dir, "doctor", "--timeout", "2s", "--yes")
+	got := do(t.Context(), t, dir, "doctor", "--timeout", "1s", "--yes")
 	var found struct {
 		OK       bool
 		Files    []string
