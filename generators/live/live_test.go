@@ -21,6 +21,7 @@ import (
 	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/project"
 )
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(supervisorVariable) != "":
 		serve = superviseTest
 	default:
-		os.Exit(m.Run())
+		os.Exit(fixture.Run(m))
 	}
 	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

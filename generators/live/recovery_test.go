@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	recoveryTime = flag.Duration("recovery", 3*time.Second, "how long TestRecovery goes on")
+	recoveryTime = flag.Duration("recovery", time.Second, "how long TestRecovery goes on")
 	recoverySeed = flag.Uint64("seed", 1, "seed of TestRecovery")
 )
 

@@ -133,7 +133,7 @@ func TestKilledRestore(t *testing.T) {
 	path := filepath.Join(dir, "to.db")
 	writeBackup(t, from, path+".jsonl.gz")
 	empty := 0
-	for range rounds(4, 50) {
+	for range rounds(2, 50) {
 		c := startChild(t, "restore", path)
 		c.line(t)
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,8 @@ import (
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
 )
+
+func TestMain(m *testing.M) { os.Exit(fixture.Run(m)) }
 
 // newServer returns a server with one of everything, and with tools that ask the client.
 func newServer(t *testing.T) *mcp.Server {

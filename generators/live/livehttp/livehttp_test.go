@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ import (
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/generators/live/livehttp"
 )
+
+func TestMain(m *testing.M) { os.Exit(fixture.Run(m)) }
 
 // A backend is a server behind the HTTP front, and counts its connections.
 type backend struct {
