@@ -36,8 +36,9 @@ NAME is the name of the project and of its server. On a terminal, petrock asks f
 MODULE is the path of the Go module, such as example.com/hello (default NAME).
 
 petrock creates the project in the folder NAME, or in --dir. The folder must be empty or not exist.
-petrock compiles the project first, and writes all of it or nothing. If git is installed and
-configured, the project is a git repository with a first commit, unless it is inside a repository.
+petrock compiles the server and its tests first, and writes all of the project or nothing. The
+project's own petrock is compiled when it is first used. If git is installed and configured, the
+project is a git repository with a first commit, unless it is inside a repository.
 
 With --example, the project starts from an example instead of the tool add:
   everything  each feature of the protocol once; the official conformance suite runs against it

@@ -136,7 +136,7 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 // estimate returns how long compiling takes, for progress. It depends on whether Go has the
 // standard library in its cache. Other machines may take half or twice as long.
 func estimate(ctx context.Context) string {
-	const whole, rest = 80, 20 // measured seconds of CPU, with and without the standard library
+	const whole, rest = 64, 9 // measured seconds of CPU, with and without the standard library
 	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-f", "{{.Stale}}", "net/http")
 	switch stale := strings.TrimSpace(string(out)); {
 	case err != nil:

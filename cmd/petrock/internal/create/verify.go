@@ -20,8 +20,10 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// verify compiles the project with its tests and links its programs, as if it were at its destination.
-// Go caches the results, so the first build there is fast.
+// verify compiles the user's packages with their tests and links the programs below cmd, as if the
+// project were at its destination. Go caches the results, so the first build there is fast. The
+// generators are petrock's own code: verify checks that all their packages and modules are there, and
+// the first command of the project's petrock compiles them.
 //
 // If the build fails because a module is missing and cannot be downloaded, verify retries without it,
 // since some modules are for other systems. It retries once if no module is missing any more, because
@@ -56,45 +58,54 @@ func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, 
 	if err != nil {
 		return err
 	}
-	checked, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{
-		Dir:      to.Scratch(),
-		Roots:    []string{to.Dest(), to.Dir()},
-		Patterns: packages(files, result.Module),
-		Flags:    flags,
-		Env:      env,
-	})
-	if err == nil && len(checked.Diagnostics) > 0 {
-		err = &brokenError{checked.Diagnostics}
+	o := typecheck.BuildOptions{Dir: to.Scratch(), Roots: []string{to.Dest(), to.Dir()}, Flags: flags, Env: env}
+	own, programs, rest := packages(files, result.Module)
+	o.Patterns = own
+	checked, err := typecheck.CheckPackages(ctx, o)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = checkComplete(checked, files, result.Module)
+	found := checked.Diagnostics
+	for _, pkg := range own {
+		if len(found) == 0 && !slices.Contains(checked.Packages, pkg) {
+			return fmt.Errorf("the go command did not compile %s, and gave no reason", pkg)
+		}
+	}
+	if len(found) == 0 {
+		o.Patterns = programs
+		found, err = typecheck.Build(ctx, o, "build", "-o", os.DevNull)
+	}
+	if err == nil && len(found) == 0 {
+		o.Patterns = rest
+		found, err = typecheck.Build(ctx, o, "list", "-deps", "-f", "")
+	}
+	if err == nil && len(found) > 0 {
+		err = &brokenError{found}
 	}
 	return err
 }
 
-// packages returns the import paths of the packages in the files.
-func packages(files []scaffold.File, module string) []string {
-	var all []string
+// packages returns the import paths of the packages in the files: the user's, programs below cmd, and
+// petrock's.
+func packages(files []scaffold.File, module string) (own, programs, petrock []string) {
+	var dirs []string
 	for _, file := range files {
 		if path.Ext(file.Path) == ".go" {
-			all = append(all, module+"/"+path.Dir(file.Path))
+			dirs = append(dirs, path.Dir(file.Path))
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// checkComplete fails unless Go compiled every package and every program.
-func checkComplete(checked *typecheck.BuildResult, files []scaffold.File, module string) error {
-	for _, pkg := range packages(files, module) {
-		if !slices.Contains(checked.Packages, pkg) {
-			return fmt.Errorf("the go command did not compile %s, and gave no reason", pkg)
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		switch top, _, _ := strings.Cut(dir, "/"); top {
+		case "cmd":
+			programs = append(programs, module+"/"+dir)
+		case "core", "generators":
+			petrock = append(petrock, module+"/"+dir)
+		default:
+			own = append(own, module+"/"+dir)
 		}
 	}
-	if len(checked.Programs) < 3 {
-		return errors.New("the go command did not build the programs, and gave no reason")
-	}
-	return nil
+	return own, programs, petrock
 }
 
 // A brokenError reports that the project does not compile.
