@@ -269,7 +269,8 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 			return err
 		}
 		sleep(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
-		// Without a database a server gives up, for its supervisor to try again. Here is none.
+		// A server that finds no database at its start ends. A supervisor would start it again, but
+		// there is none here.
 		d.database.Lock()
 		err := s.start()
 		for err == nil && !s.isHealthy() && sleep(ctx, 20*time.Millisecond) {

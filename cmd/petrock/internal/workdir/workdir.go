@@ -166,10 +166,11 @@ func (d *Dir) projectsBelow() []string {
 	const maxDepth = 3
 	var found []string
 	fs.WalkDir(d.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil { // entry may be nil
+			return fs.SkipDir
+		}
 		name := entry.Name()
 		switch {
-		case err != nil:
-			return fs.SkipDir
 		case len(found) > maxListed:
 			return fs.SkipAll
 		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor" || strings.Count(path, "/") >= maxDepth):
