@@ -62,6 +62,9 @@ func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
 	flags.BoolVar(&c.asJSON, "json", false, "print one JSON object")
 	flags.BoolVar(&c.detail, "detail", false, "with --json: print everything, such as diffs, schemas and whole files")
 	flags.BoolVar(&c.NoExec, "no-exec", false, "run no code of the project: no tests, and not its own petrock")
+	if writes || cmd.Name() == "apply" {
+		flags.BoolVar(&c.NoData, "no-data", false, "do not look at stored events; contract.json alone decides whether they stay readable")
+	}
 	if writes {
 		flags.BoolVar(&c.DryRun, "dry-run", false, "print a diff, change nothing; generate also saves a plan for apply")
 	}
@@ -72,7 +75,7 @@ func (c *projectFlags) open(env Env) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.OptionPrefix, e.Limits.NoNet = "--", c.noNet
+	e.Limits.NoNet = c.noNet
 	return e, nil
 }
 
@@ -284,6 +287,7 @@ the plan was edited, apply refuses and changes nothing.`,
 
 func newDestroy(env Env) *cobra.Command {
 	var c projectFlags
+	var removal engine.Removal
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
@@ -291,18 +295,31 @@ func newDestroy(env Env) *cobra.Command {
 files. KIND can be one of the project's own generators. petrock's own generators cannot be removed.
 
 destroy refuses if you have edited the files, unless --force is given. undo restores them in both
-cases.`,
-		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create"),
+cases.
+
+If events of a command are stored, or the last commit has the command, say what happens to its events:
+--retire keeps its type, which replays them and can no longer be executed; --skip ignores them; --map
+reads them as another command.`,
+		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create --retire", "destroy feature posts --skip",
+			"destroy command posts/publish --map posts/update --body 'return Update{ID: old.ID}, nil'"),
 		Args:    mcpcli.ExactArgs("tool", "add"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if removal.Body, err = readText(cmd, "body", removal.Body); err != nil {
+				return err
+			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-				return e.Destroy(ctx, args[0], args[1], c.Options)
+				return e.Destroy(ctx, args[0], args[1], removal, c.Options)
 			})
 		},
 		ValidArgsFunction: completeComponent(env, &c),
 	}
 	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&c.Force, "force", false, "also remove edited files")
+	flags := cmd.Flags()
+	flags.BoolVar(&c.Force, "force", false, "also remove edited files")
+	flags.BoolVar(&removal.Retire, "retire", false, "keep the type of a command, to replay its events")
+	flags.BoolVar(&removal.Skip, "skip", false, "ignore the stored events of a command, or of all commands of a feature")
+	flags.StringVar(&removal.Map, "map", "", "read the stored events of a command as this `COMMAND`, such as posts/create")
+	flags.StringVar(&removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an app.Record, or @FILE")
 	return cmd
 }
 
@@ -340,7 +357,7 @@ updates contract.json, which records what the server promises to clients and to 
 
 If changed fields of a command make stored events unreadable, sync refuses and prints the change.
 Generate a new version of the command with generate version or, if you do not need the stored events,
-use --accept.
+use --accept. If you removed a command, --skip ignores its stored events; destroy offers other ways.
 
 If petrock cannot derive from a package, sync reports it, keeps its derived files, and derives the
 other packages. sync does not check function bodies; run status.
@@ -353,8 +370,8 @@ Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, 
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if check && len(c.Accept) > 0 {
-				return terminal.Usagef("--check and --accept cannot be combined; pass one of them")
+			if check && len(c.Accept)+len(c.Skip) > 0 {
+				return terminal.Usagef("--check cannot be combined with --accept or --skip; pass one of them")
 			}
 			if !check {
 				result, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
@@ -376,6 +393,7 @@ Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, 
 	}
 	c.addFlags(cmd, true)
 	cmd.Flags().StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
+	cmd.Flags().StringArrayVar(&c.Skip, "skip", nil, "ignore the stored events of a removed `COMMAND` such as posts/create; may be repeated")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
 	return cmd
 }
@@ -384,12 +402,12 @@ func newUndo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Undo, &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo an operation",
-		Long: `Undo an operation: the last one, or the one with this id (see history). Undo restores all files of the
-operation or none, and updates derived files.
+		Long: `Undo an operation: the last one that is not undone, or the one with this id (see history). Repeat undo
+to go back step by step; redo goes forward. Undo restores all files of the operation or none, and
+updates derived files.
 
 Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
-operation builds on this one. Directly after an undo, it needs an id. redo restores what an undo has
-reverted.`,
+operation builds on this one, or if it would make stored events unreadable.`,
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
 	})
 }

@@ -51,6 +51,7 @@ Exit codes: 0 success; 1 the edit was refused; 2 usage error.`,
 	c.addFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
+	flags.StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
 	flags.StringVar(&edit.replace.Old, "replace", "", "replace `TEXT`, which must occur once; needs --with")
 	flags.StringVar(&edit.replace.New, "with", "", "the new `TEXT` for --replace")
 	flags.BoolVar(&edit.replace.All, "all", false, "replace every occurrence")
@@ -115,7 +116,7 @@ func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.File
 	if input.Dir != "" {
 		return nil, terminal.Usagef("--input: dir is for MCP clients; pass --dir")
 	}
-	c.Test = c.Test || input.Test
+	c.Test, c.NoData, c.Accept = c.Test || input.Test, c.NoData || input.NoData, append(c.Accept, input.Accept...)
 	return input.Edits, nil
 }
 

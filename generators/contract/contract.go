@@ -39,8 +39,25 @@ type Contract struct {
 // A Command is the record of one command.
 type Command struct {
 	Version  int           `json:"version"`           // version of the events that it writes
-	Removed  bool          `json:"removed,omitempty"` // removed from the source; event logs may still have it
+	Retired  bool          `json:"retired,omitempty"` // its events are replayed, but it can no longer be executed
+	Mapped   bool          `json:"mapped,omitempty"`  // removed; a function reads its events as another command
+	Skipped  bool          `json:"skipped,omitempty"` // removed; its events are ignored
+	Removed  bool          `json:"removed,omitempty"` // removed without such a decision, by an older petrock
 	Versions map[int]Shape `json:"versions"`          // the shape of its events, by version
+}
+
+// IsGone reports whether the command was removed from the source.
+func (c Command) IsGone() bool { return c.Mapped || c.Skipped || c.Removed }
+
+// Skipped returns the commands whose events are ignored, sorted.
+func (c *Contract) Skipped() []string {
+	var skipped []string
+	for _, name := range slices.Sorted(maps.Keys(c.Commands)) {
+		if c.Commands[name].Skipped {
+			skipped = append(skipped, name)
+		}
+	}
+	return skipped
 }
 
 // New returns an empty contract.
@@ -228,5 +245,5 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 	if len(broken) > 0 {
 		return c, broken
 	}
-	return Command{Version: now.Version, Versions: merge(c.Versions, now.Versions)}, nil
+	return Command{Version: now.Version, Retired: now.Retired, Versions: merge(c.Versions, now.Versions)}, nil
 }

@@ -24,6 +24,11 @@ type InDir struct {
 	Dir string `json:"dir,omitempty"`
 }
 
+// NoData makes an operation not look at stored events.
+type NoData struct {
+	NoData bool `json:"no_data,omitempty"`
+}
+
 type detailKey struct{}
 
 // WithDetail returns a context whose results are whole if detail is set, and otherwise short.

@@ -154,7 +154,9 @@ func shortenStacks(text, root string) string {
 // BuildInput is the input of build.
 type BuildInput struct {
 	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
+	Skip      []string `json:"skip,omitempty"`       // Removed commands whose stored events are ignored
 	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
+	NoData
 	Common
 }
 
@@ -244,14 +246,10 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
-// binDir is the folder of the built server. It is in the project, so that a client can start the server in any
-// working directory, and it uses the project's data: see project.Source.
-const binDir = ".petrock/bin"
-
 // build updates derived files, and compiles the project's server or checks types. The result contains
 // errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Saved: in.NoCompile})
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Skip: in.Skip, Saved: in.NoCompile, NoData: in.NoData.NoData, NoExec: o.noExec})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {
@@ -274,10 +272,10 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	}
 	o.engine.Step("compiling")
 	root := o.engine.Root()
-	if err := makeFolder(root, binDir); err != nil {
+	if err := makeFolder(root, engine.ServerDir); err != nil {
 		return nil, err
 	}
-	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(binDir)))
+	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(engine.ServerDir)))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

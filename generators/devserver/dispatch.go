@@ -151,6 +151,7 @@ func (t *Tools) refreshOwnGenerators(ctx context.Context, p *openProject) {
 type openProject struct {
 	busy   chan struct{} // holds a value during a call
 	engine *engine.Engine
+	noExec bool // of [Options]
 }
 
 // findProject returns the project that encloses the working directory. If dir is not empty, it must be
@@ -210,8 +211,8 @@ func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Limits = t.options.Limits
-	o := &openProject{busy: make(chan struct{}, 1), engine: e}
+	e.Limits, e.OverMCP = t.options.Limits, true
+	o := &openProject{busy: make(chan struct{}, 1), engine: e, noExec: t.options.NoExec}
 	t.open[found.Root] = o
 	return o, nil
 }

@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -25,42 +26,66 @@ import (
 // A brokenCommand is a command whose stored events would no longer be readable.
 type brokenCommand struct {
 	command    string
-	changes    []contract.Change
-	file       string // the command's file; empty if the source does not have the command
+	changes    []contract.Change // of its fields; empty if it was removed
+	unreadable string            // why a stored event cannot be decoded; else empty
+	stored     string            // the stored events: 3 events are stored, the first is event 24
+	file       string            // the command's file; empty if the source does not have the command
 	line       int
 	beingAdded bool // whether the plan adds the command again after it was removed
+	onDisk     bool // whether the source on disk has the command
 }
 
 // String describes the changes: links/create: field url was removed, href was added.
-func (b brokenCommand) String() string { return b.command + ": " + contract.Describe(b.changes) }
-
-func (b brokenCommand) remedy() string {
-	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
-	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
-		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
+func (b brokenCommand) String() string {
+	what := cmp.Or(contract.Describe(b.changes), b.unreadable, "the command was removed")
+	if b.stored != "" {
+		what += " (" + b.stored + ")"
 	}
-	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
-	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: change); or, %s", b.command, contract.RenameFlag(b.changes), accept)
+	return b.command + ": " + what
 }
 
-func (b brokenCommand) diagnostic() typecheck.Diagnostic {
-	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + b.remedy()}
+// remedy returns the next calls that keep or give up the stored events, as the caller would write them.
+func (e *Engine) remedy(p *plan, b brokenCommand) string {
+	accept := "if no stored data matters, " + e.call("petrock sync --accept "+b.command, fmt.Sprintf(`build {"accept":[%q]}`, b.command))
+	if p.action == actionEdit {
+		accept = "if no stored data matters, edit again with " + e.call("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
+	}
+	version := e.call("petrock generate version "+b.command+contract.RenameFlag(b.changes), fmt.Sprintf(`change {"name":%q, …}`, b.command))
+	isVersion := func(c contract.Change) bool { return c.Path == "" }
+	switch {
+	case slices.Contains(p.accepts, b.command):
+		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no-data"), e.project.Name)
+	case len(b.changes) == 0 && b.unreadable == "" && b.onDisk:
+		return "decide about its events: " + e.call("petrock destroy command "+b.command+" with --retire, --skip or --map FEATURE/COMMAND",
+			fmt.Sprintf(`destroy_component {"kind":"command","name":%q} with "retire":true, "skip":true or "map":"FEATURE/COMMAND"`, b.command)) +
+			" (replay them, ignore them, or read them as another command)"
+	case len(b.changes) == 0 && b.unreadable == "":
+		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; to ignore them, %s",
+			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
+	case slices.ContainsFunc(b.changes, isVersion):
+		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
+	case b.beingAdded:
+		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
+	}
+	return fmt.Sprintf("keep old events readable with %s; or, %s", version, accept)
 }
 
-// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a command ignores
-// other commands that were broken before, so that they can be repaired one by one: the result has warnings. Undo
-// and destroy ignore all broken commands.
-func (p *plan) refuseBroken() error {
+func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + e.remedy(p, b)}
+}
+
+// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a command, an
+// undo and a destroy ignore commands that were broken before, so that they can be repaired one by one: the
+// result has warnings.
+func (e *Engine) refuseBroken(p *plan) error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
 	}
-	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", aboutEvents: true}
 	for _, b := range p.broken {
-		d := b.diagnostic()
+		d := e.diagnose(p, b)
 		switch isOther := p.newVersionOf != "" && p.newVersionOf != b.command; {
-		case p.ignoreBroken || isOther && slices.Contains(p.brokenBefore, b.command):
+		case slices.Contains(p.brokenBefore, b.command) && (isOther || p.newVersionOf == ""):
 			continue
 		case isOther:
 			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.newVersionOf, b.command)
@@ -82,24 +107,21 @@ func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 	return contract.Parse(text)
 }
 
-func (e *Engine) updateContract(ctx context.Context, p *plan) error {
+// updateContract plans the contract, and returns it.
+func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contract, error) {
 	before, err := e.readContract(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after := before.Clone()
 	if err := e.contractFromSource(ctx, p, before, after); err != nil {
-		return err
+		return nil, err
 	}
 	if p.keepsCommands {
 		after.Commands = before.Commands
 	}
-	text, err := after.Encode()
-	if err != nil {
-		return err
-	}
-	p.texts[contract.File] = text
-	return nil
+	p.texts[contract.File], err = after.Encode()
+	return after, err
 }
 
 func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
@@ -116,46 +138,22 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	} else {
 		after.Add(now) // keep entries of packages with errors
 	}
-	if err := checkAccepted(p.accepts, now, before); err != nil {
+	if err := p.checkAccepted(now, before); err != nil {
 		return err
 	}
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
-	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.ignoreBroken {
+	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.isRevert() && p.action != actionDestroy {
 		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or run petrock sync --accept %s to record the current fields",
 			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
 		return nil
 	}
-	p.updateCommands(packages, now, before, after, complete)
-	if err := e.noteBrokenBefore(ctx, p, before); err != nil {
+	if err := e.updateCommands(ctx, p, packages, now, before, after, complete); err != nil {
 		return err
 	}
 	if p.action == actionSync || p.action == actionEdit {
 		if text, known := e.instructions(e.before.With(p.texts)); known {
 			after.Instructions = text
-		}
-	}
-	return nil
-}
-
-// noteBrokenBefore notes which broken commands were broken before a plan for a new version.
-func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	if p.newVersionOf == "" || len(p.broken) == 0 {
-		return nil
-	}
-	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
-	if err != nil {
-		return err
-	}
-	source, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	for _, b := range p.broken {
-		was, existed := source.Commands[b.command]
-		_, changes := recorded.Commands[b.command].Update(was, derive.HasMap(packages, b.command))
-		if existed && len(changes) > 0 {
-			p.brokenBefore = append(p.brokenBefore, b.command)
 		}
 	}
 	return nil
@@ -168,49 +166,179 @@ func (p *plan) shippedPackages() []*derive.Package {
 	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
 }
 
-// updateCommands updates the commands of a contract whose recorded events are still readable, and notes the
-// others as broken. If complete, it marks recorded commands that the source does not have as removed.
-func (p *plan) updateCommands(packages []*derive.Package, now, before, after *contract.Contract, complete bool) {
-	for _, command := range slices.Sorted(maps.Keys(now.Commands)) {
-		recorded, known := before.Commands[command]
-		if !known || slices.Contains(p.accepts, command) {
-			after.Commands[command] = now.Commands[command]
-			continue
-		}
-		updated, changes := recorded.Update(now.Commands[command], derive.HasMap(packages, command))
-		if len(changes) == 0 {
-			after.Commands[command] = updated
-			continue
-		}
-		broken := brokenCommand{command: command, changes: changes, beingAdded: recorded.Removed}
-		for _, pkg := range packages {
-			for _, c := range pkg.Components {
-				if c.EventType == command {
-					broken.file, broken.line = c.File, c.Line
-				}
-			}
-		}
-		p.broken = append(p.broken, broken)
-	}
-	for command, recorded := range before.Commands {
-		if _, exists := now.Commands[command]; exists || !complete {
-			continue
-		}
-		recorded.Removed = true
-		after.Commands[command] = recorded
-		if slices.Contains(p.accepts, command) {
-			delete(after.Commands, command)
-		}
-	}
+// A commandUpdate compares the commands of a plan with those that are recorded.
+type commandUpdate struct {
+	*plan
+	packages       []*derive.Package
+	now            map[string]contract.Command // commands of the source, with the plan
+	mapped         map[string]string           // functions that read events of removed commands
+	complete       bool                        // whether all packages could be read
+	was            map[string]contract.Command // commands of the source on disk
+	wasMapped      map[string]string
+	after          map[string]contract.Command // commands of the new contract
+	hasMap, hadMap func(command string) bool
 }
 
-// checkAccepted refuses names of commands that are in neither the source nor the contract.
-func checkAccepted(accepts []string, now, before *contract.Contract) error {
-	for _, command := range accepts {
+// updateCommands updates the commands of a contract whose recorded events are still readable. It notes as
+// broken those whose recorded or stored events would not be, and those that were removed without a decision
+// about their events.
+func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive.Package, now, before, after *contract.Contract, complete bool) error {
+	earlier, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	if err != nil {
+		return err
+	}
+	source, err := derive.Contract(earlier)
+	if err != nil {
+		return err
+	}
+	u := &commandUpdate{
+		plan: p, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
+		was: source.Commands, wasMapped: derive.MappedTypes(earlier), after: after.Commands,
+		hasMap: func(command string) bool { return derive.HasMap(packages, command) },
+		hadMap: func(command string) bool { return derive.HasMap(earlier, command) },
+	}
+	for _, command := range slices.Sorted(maps.Keys(u.now)) {
+		recorded, known := before.Commands[command]
+		if !known || slices.Contains(p.accepts, command) {
+			u.after[command] = u.now[command]
+			continue
+		}
+		updated, changes := recorded.Update(u.now[command], u.hasMap(command))
+		if len(changes) == 0 {
+			u.after[command] = updated
+		} else {
+			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone()})
+		}
+	}
+	if err := e.lookAtChanged(ctx, u, before); err != nil {
+		return err
+	}
+	if !complete {
+		return nil // a command that is missing may be in a package with errors
+	}
+	for _, command := range slices.Sorted(maps.Keys(before.Commands)) {
+		if _, exists := u.now[command]; !exists {
+			if err := e.updateRemoved(ctx, u, command, before.Commands[command]); err != nil {
+				return err
+			}
+		}
+	}
+	if p.isRevert() {
+		return e.checkReverted(ctx, u)
+	}
+	return nil
+}
+
+// breaks notes a command as broken. It is an older fault if the source on disk broke it in the same way.
+func (u *commandUpdate) breaks(command string, b brokenCommand) {
+	if slices.ContainsFunc(u.broken, func(known brokenCommand) bool { return known.command == command }) {
+		return
+	}
+	b.command = command
+	_, b.onDisk = u.was[command]
+	if u.stored != nil {
+		b.stored = u.stored.describe(command)
+	}
+	for _, pkg := range u.packages {
+		for _, c := range pkg.Components {
+			if c.EventType == command {
+				b.file, b.line = c.File, c.Line
+			}
+		}
+	}
+	isUnchanged := b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
+	if isUnchanged && (u.newVersionOf != "" || u.isRevert() || u.action == actionDestroy) {
+		u.brokenBefore = append(u.brokenBefore, command)
+	}
+	u.broken = append(u.broken, b)
+}
+
+// updateRemoved records the decision about the events of a command that the source does not have. Without
+// one, it notes the command as broken, unless no event of it can be stored anywhere.
+func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command string, recorded contract.Command) error {
+	gone := contract.Command{Version: recorded.Version, Versions: recorded.Versions}
+	switch {
+	case slices.Contains(u.accepts, command):
+		delete(u.after, command)
+		return nil
+	case u.mapped[command] != "":
+		gone.Mapped = true
+	case recorded.Skipped || slices.Contains(u.skips, command):
+		gone.Skipped = true
+	case recorded.Removed: // by an older petrock, which did not ask
+		gone.Removed = true
+		u.warn(fmt.Sprintf("%s: %s", command, e.remedy(u.plan, brokenCommand{command: command})))
+	case u.was[command].Versions == nil && u.action != actionSync: // removed by hand, before this plan
+		u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
+		return nil
+	default:
+		isKept, err := e.isKept(ctx, u, command)
+		if err != nil || !isKept {
+			delete(u.after, command)
+			return err
+		}
+		u.breaks(command, brokenCommand{})
+		return nil
+	}
+	u.after[command] = gone
+	return nil
+}
+
+// isKept reports whether events of a command may be stored somewhere: in the data, or by a server of the last
+// commit. Without git and data, every recorded command is kept.
+func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (bool, error) {
+	if u.contractOnly {
+		return true, nil
+	}
+	stored, err := e.lookAtEvents(ctx, u.plan, true)
+	if err != nil || len(stored.of(command)) > 0 {
+		return true, err
+	}
+	committed, known := e.committedContract(ctx)
+	_, isCommitted := committed.Commands[command]
+	return isCommitted || !known && !stored.Looked, nil
+}
+
+// checkReverted notes as broken the commands and versions that the last commit has and an undo or a redo
+// removes. Without git and data, the contract on disk takes the place of the last commit.
+func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) error {
+	committed, known := e.committedContract(ctx)
+	if !known && !u.stored.looked() {
+		var err error
+		if committed, err = e.readContract(newPlan(u.action)); err != nil {
+			return err
+		}
+	}
+	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {
+		recorded := committed.Commands[command]
+		now, exists := u.now[command]
+		decided := u.after[command]
+		switch {
+		case exists:
+			if _, changes := recorded.Update(now, u.hasMap(command)); len(changes) > 0 {
+				u.breaks(command, brokenCommand{changes: changes})
+			}
+		case !recorded.IsGone() && !decided.IsGone():
+			u.breaks(command, brokenCommand{})
+		case recorded.IsGone() && !decided.IsGone():
+			u.after[command] = recorded
+		}
+	}
+	return nil
+}
+
+// checkAccepted refuses names of commands that are in neither the source nor the contract, and commands to
+// skip that the source still has.
+func (p *plan) checkAccepted(now, before *contract.Contract) error {
+	for _, command := range slices.Concat(p.accepts, p.skips) {
 		_, exists := now.Commands[command]
-		if _, recorded := before.Commands[command]; !exists && !recorded {
+		_, recorded := before.Commands[command]
+		switch skips := slices.Contains(p.skips, command); {
+		case !exists && !recorded:
 			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("accept %q: no such command; the commands are %s", command, joinOrNone(known))
+			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(known))
+		case exists && skips:
+			return terminal.Usagef("skip %s: the source still has the command; destroy it, or remove its type first", command)
 		}
 	}
 	return nil

@@ -13,36 +13,40 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Destroy removes a component: its file and its test, or the folder of a feature, and other generated tests
-// that use it. It refuses to remove edited files, unless Force is set. It can be undone.
-func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
+// that use it. It refuses to remove edited files, unless Force is set, and a command whose events may be
+// stored, unless r says what happens to them. It can be undone.
+func (e *Engine) Destroy(ctx context.Context, kind, name string, r Removal, o Options) (*Result, error) {
 	var component derive.Component // to remove
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
-		p.ignoreBroken = true
 		if err := e.checkKind(ctx, kind); err != nil {
 			return nil, err
 		}
-		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name)
+		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name, r.Retire)
 		if err != nil {
 			return nil, err
 		}
 		component = found
+		if err := r.check(e, component); err != nil {
+			return nil, err
+		}
 		p.kind, p.name = kind, component.Name
 		history, err := j.History()
 		if err != nil {
 			return nil, err
 		}
-		files, err := e.filesOf(ctx, place, component)
-		if err != nil {
-			return nil, err
+		var files []string
+		if !r.Retire {
+			if files, err = e.filesOf(ctx, place, component); err != nil {
+				return nil, err
+			}
 		}
 		if err := e.checkUnedited(j, history, files, kind+" "+name, o); err != nil {
 			return nil, err
@@ -50,16 +54,19 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		for _, file := range files {
 			p.texts[file] = nil
 		}
-		places := []derive.Place{place}
-		if !slices.Contains(Kinds(), kind) { // of an own generator
-			places = e.touched(p)
+		if err := e.planRemoval(ctx, p, place, component, r); err != nil || len(p.conflicts) > 0 {
+			return p, err
+		}
+		places := e.touched(p)
+		if !slices.Contains(places, place) {
+			places = append(places, place)
 		}
 		if err := e.derive(ctx, p, places, true); err != nil {
 			return nil, err
 		}
 		return p, e.dropTests(ctx, p, component, j, history)
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore {
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore && !refusal.aboutEvents {
 		refusal.Reason = fmt.Sprintf("destroy %s %s: other code uses it:", component.Kind, component.Name)
 		refusal.Remedy = "Nothing was changed. Change or destroy the code that uses it first."
 	}
@@ -72,15 +79,15 @@ func Kinds() []string {
 }
 
 // findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
-// component whose file contains others. A feature is removed with all of its components.
-func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string) (derive.Place, derive.Component, error) {
+// component whose file contains others, unless its type stays. A feature is removed with all of its components.
+func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string, stays bool) (derive.Place, derive.Component, error) {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
 		return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 	}
 	c, pkg, err := e.lookUp(ctx, kind, name)
-	if err != nil {
-		return derive.Place{}, c, err
+	if err != nil || stays {
+		return pkg.Place, c, err
 	}
 	return pkg.Place, c, checkAlone(pkg, c)
 }
@@ -105,15 +112,17 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 // derived and hidden ones.
 func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
-		files := []string{c.File}
+		files := append([]string{c.File}, c.OlderFiles()...)
 		if !slices.Contains(Kinds(), string(c.Kind)) {
 			var err error
 			if files, err = e.madeFiles(ctx, c); err != nil {
 				return nil, err
 			}
 		}
-		if test := e.before.File(testPath(c.File)); test != nil {
-			files = append(files, test.Path)
+		for _, file := range slices.Clone(files) {
+			if test := e.before.File(testPath(file)); test != nil {
+				files = append(files, test.Path)
+			}
 		}
 		return files, nil
 	}
@@ -131,7 +140,7 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 	}
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("you have edited files of %s:", component),
-		Remedy: "Nothing was changed. With " + e.OptionPrefix + "force they are removed anyway; undo restores them.",
+		Remedy: "Nothing was changed. With " + e.option("force") + " they are removed anyway; undo restores them.",
 	}
 	for _, file := range files {
 		edit, err := e.findEdit(opened, history, file)
@@ -262,13 +271,9 @@ func declarationName(decl ast.Decl) string {
 	return "_"
 }
 
-// eventLogAdvice advises on stored events that a plan makes unreadable, and on workers that it removes or renames.
-func (e *Engine) eventLogAdvice(p *plan) []string {
+// workerAdvice advises on workers that a plan removes or renames.
+func (e *Engine) workerAdvice(p *plan) []string {
 	var advice []string
-	hasFeatures := slices.ContainsFunc(p.after.Dirs(), func(dir string) bool { return path.Dir(dir) == derive.Features })
-	if lost := lostEvents(p.files); len(lost) > 0 && hasFeatures {
-		advice = append(advice, fmt.Sprintf("If the event log contains %s events, the server will not start. To keep a command's events, restore its type, with //petrock:internal in its doc comment; to drop them, see petrock help evolving (over MCP: petrock://docs/evolving).", strings.Join(lost, " or ")))
-	}
 	for _, file := range slices.Sorted(maps.Keys(p.recomputed)) {
 		after := p.after.File(file)
 		for _, worker := range derive.Workers(e.before.File(file)) {
@@ -278,30 +283,4 @@ func (e *Engine) eventLogAdvice(p *plan) []string {
 		}
 	}
 	return advice
-}
-
-// lostEvents returns the commands, or their versions, that the contract had before a plan and not after it.
-func lostEvents(files []journal.Change) []string {
-	at := slices.IndexFunc(files, func(f journal.Change) bool { return f.Path == contract.File })
-	if at < 0 {
-		return nil
-	}
-	before, err := contract.Parse(files[at].Before)
-	after, afterErr := contract.Parse(files[at].After)
-	if err != nil || afterErr != nil {
-		return nil
-	}
-	var lost []string
-	for _, name := range slices.Sorted(maps.Keys(before.Commands)) {
-		was, now := before.Commands[name], after.Commands[name]
-		_, exists := after.Commands[name]
-		switch {
-		case was.Removed:
-		case !exists || now.Removed:
-			lost = append(lost, name)
-		case was.Version > now.Version:
-			lost = append(lost, fmt.Sprintf("%s (version %d)", name, was.Version))
-		}
-	}
-	return lost
 }

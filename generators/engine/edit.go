@@ -56,7 +56,7 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 
 func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
 	p := newPlan(actionEdit)
-	p.checkPure = true
+	p.checkPure, p.accepts = true, o.Accept
 	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
 	for _, edit := range edits {
 		if problem := e.planFile(j, p, edit); problem != nil {

@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 
@@ -42,6 +43,7 @@ type Engine struct {
 	deriver    derive.Project
 	resolver   *imports.Resolver
 	before     *typecheck.View // the project on disk
+	options    Options         // of the running operation
 
 	// Limits apply to examples; Limits.Time also to generators. The zero value means the defaults.
 	Limits trial.Limits
@@ -49,8 +51,8 @@ type Engine struct {
 	// Step reports progress. It may be nil.
 	Step func(string)
 
-	// OptionPrefix precedes the names of options in remedies: "--" on the command line, empty over MCP.
-	OptionPrefix string
+	// OverMCP makes messages name MCP tools and their arguments instead of commands and their flags.
+	OverMCP bool
 }
 
 // NoProjectRemedy is the remedy for a command that is run outside a project.
@@ -112,6 +114,19 @@ func (e *Engine) CodeVersion() string {
 		return ""
 	}
 	return string(found[1])
+}
+
+// call returns a call as the caller would write it: on the command line or over MCP.
+func (e *Engine) call(commandLine, tool string) string {
+	if e.OverMCP {
+		return tool
+	}
+	return commandLine
+}
+
+// option returns the name of an option as the caller would write it.
+func (e *Engine) option(name string) string {
+	return e.call("--"+name, strings.ReplaceAll(name, "-", "_"))
 }
 
 func (e *Engine) step(what string) {

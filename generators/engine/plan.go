@@ -60,12 +60,15 @@ type plan struct {
 
 	contractLost  string          // error if the contract is missing
 	broken        []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore  []string        // those of them that were not readable before the plan; only set with newVersionOf
+	brokenBefore  []string        // those of them that a new version, an undo or a destroy ignores, because they were broken before
 	breaks        []string        // changes that break clients
 	accepts       []string        // commands whose recorded fields are replaced
+	skips         []string        // removed commands whose events are ignored from now on
 	keepsCommands bool            // the contract keeps its commands
+	contractOnly  bool            // the contract decides, without git and data
 	newVersionOf  string          // the command that gets a new version
-	ignoreBroken  bool            // whether to ignore broken commands; set for undo and destroy
+	stored        *StoredEvents   // the stored events; nil if the plan changes no commands
+	decode        []storedType    // stored events to decode with the planned types
 }
 
 func newPlan(action string) *plan {
@@ -74,6 +77,8 @@ func newPlan(action string) *plan {
 		texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{},
 	}
 }
+
+func (p *plan) isRevert() bool { return p.action == actionUndo || p.action == actionRedo }
 
 // textOf returns the planned text of a file, or else its text on disk; nil if it does not exist.
 func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
@@ -161,14 +166,18 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	if len(unread) > 0 {
 		return nil // do not change the wiring and the contract
 	}
-	wired, err := e.deriver.Wire(e.before.With(p.texts))
+	promised, err := e.updateContract(ctx, p)
+	if err != nil {
+		return err
+	}
+	wired, err := e.deriver.Wire(e.before.With(p.texts), promised.Skipped())
 	if err != nil {
 		return err
 	}
 	for _, file := range wired {
 		e.planDerived(p, file.Path, file.Text)
 	}
-	return e.updateContract(ctx, p)
+	return nil
 }
 
 // planDerived plans a derived file. An existing file with that name must be a derived one.
@@ -215,7 +224,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		slices.Sort(p.conflicts)
 		return &Refusal{Reason: p.operation.Title + ": conflict with existing files:", Conflicts: slices.Compact(p.conflicts), Remedy: "Nothing was changed. Choose another name, or rename or destroy what exists first (petrock destroy; over MCP: destroy_component)."}
 	}
-	if err := p.refuseBroken(); err != nil {
+	if err := e.refuseBroken(p); err != nil {
 		return err
 	}
 	p.after = e.before.With(p.texts)

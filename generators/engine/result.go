@@ -39,6 +39,7 @@ type Result struct {
 	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
 	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
 	Tests       *TestResult            `json:"tests,omitempty"`     // Result of the tests of changed packages
+	Stored      *StoredEvents          `json:"stored,omitempty"`    // The look at stored events, if there are some or it was not possible
 	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
 	Next        []string               `json:"next,omitempty"`      // Next steps
 	LeftOut     string                 `json:"leftOut,omitempty"`   // What the short form leaves out
@@ -63,6 +64,9 @@ func (r *Result) String() string {
 	}
 	if r.Tests != nil {
 		fmt.Fprint(&out, r.Tests)
+	}
+	if r.Stored != nil {
+		fmt.Fprintln(&out, r.Stored)
 	}
 	writeLines(&out, "refused: ", r.Refused)
 	writeLines(&out, "warning: ", append(slices.Clone(r.Impure), r.Warnings...))
@@ -262,6 +266,7 @@ type Refusal struct {
 	Remedy      string                 `json:"wayOut,omitempty"`      // Remedy
 
 	existedBefore bool // whether the project had the errors before
+	aboutEvents   bool // whether stored events would become unreadable
 }
 
 // A Failure is an example that failed.

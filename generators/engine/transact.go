@@ -37,13 +37,16 @@ type Options struct {
 	NoExec bool // type-check only: build and run nothing
 	Test   bool // run the tests of changed packages and their importers before writing
 
-	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
+	NoData bool     // do not look at stored events
+	Accept []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
+	Skip   []string // for Sync: removed commands whose events are ignored from now on
 	Saved  bool     // for Sync: a file was saved, perhaps unfinished; do not record commands in the contract, nor the operation
 }
 
 // transact makes one change to the project under its lock. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal.Journal) (*plan, error)) (_ *Result, err error) {
 	applying := false
+	e.options = o
 	defer func() {
 		if err != nil && ctx.Err() != nil && !applying {
 			err = errors.New("interrupted; nothing was changed")
@@ -117,7 +120,7 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	r.Operation, r.Plan = p.operation.ID, p.savedID
 	for _, b := range p.broken {
-		r.Warnings = append(r.Warnings, b.diagnostic())
+		r.Warnings = append(r.Warnings, e.diagnose(p, b))
 	}
 	if r.Action == actionSync {
 		if err := e.reportPurity(ctx, r, p.after); err != nil {
@@ -129,12 +132,8 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 		r.Next = []string{fmt.Sprintf("Write it with petrock apply %s (over MCP: apply).", r.Plan)}
 	case r.DryRun:
 		r.Next = []string{}
-	case r.Action == actionUndo:
-		r.Next = []string{"To redo it: petrock redo (over MCP: redo)."}
-	case r.Action == actionRedo:
-		r.Next = []string{"To undo it again: petrock undo (over MCP: undo)."}
 	}
-	r.Next = append(r.Next, e.eventLogAdvice(p)...)
+	r.Next = append(r.Next, e.workerAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
 	for i, next := range r.Next {
 		if strings.HasPrefix(next, "go test ") {
@@ -151,6 +150,9 @@ func (e *Engine) newResult(p *plan) *Result {
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...),
 		Diagnostics: append([]typecheck.Diagnostic{}, p.existing...),
 		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
+	}
+	if p.stored != nil && (!p.stored.Looked || p.stored.Events > 0) {
+		r.Stored = p.stored
 	}
 	if r.Undoes != "" {
 		r.Reverted = baseTitle(p.operation)
@@ -195,16 +197,20 @@ func isMissing(err error) bool {
 // Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
 // in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o.Accept, o.Saved) })
+	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planSync(ctx, o, false) })
 }
 
-func (e *Engine) planSync(ctx context.Context, accept []string, saved bool) (*plan, error) {
+// planSync plans derived files. contractOnly means that the contract decides, without git and data.
+func (e *Engine) planSync(ctx context.Context, o Options, contractOnly bool) (*plan, error) {
 	p := newPlan(actionSync)
 	p.operation.Title = actionSync
-	for _, entry := range accept {
-		p.operation.Title += " --accept " + entry
+	for _, command := range o.Accept {
+		p.operation.Title += " --accept " + command
 	}
-	p.accepts, p.keepsCommands = accept, saved
+	for _, command := range o.Skip {
+		p.operation.Title += " --skip " + command
+	}
+	p.accepts, p.skips, p.keepsCommands, p.contractOnly = o.Accept, o.Skip, o.Saved, contractOnly
 	return p, e.derive(ctx, p, e.existingPlaces(), false)
 }
 
@@ -218,7 +224,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	p, err := e.planSync(ctx, nil, false)
+	p, err := e.planSync(ctx, Options{}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +237,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	for _, b := range p.broken {
-		result.Refused = append(result.Refused, b.diagnostic())
+		result.Refused = append(result.Refused, e.diagnose(p, b))
 	}
 	if p.contractLost != "" {
 		result.Refused = append(result.Refused, typecheck.Diagnostic{File: contract.File, Message: p.contractLost})

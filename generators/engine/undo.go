@@ -13,7 +13,7 @@ import (
 )
 
 // Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
-// id means the last operation that is not undone; Undo refuses it directly after another undo.
+// id means the last operation that is not undone, so that repeated calls go back step by step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findUndo(history, id) })
 }
@@ -30,11 +30,11 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
 	action := actionUndo
+	var history []journal.Operation
 	var target journal.Operation  // the operation to revert
 	var later []journal.Operation // later operations that are not undone
-	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
-		history, err := j.History()
-		if err != nil {
+	result, err := e.transact(ctx, o, func(j *journal.Journal) (_ *plan, err error) {
+		if history, err = j.History(); err != nil {
 			return nil, err
 		}
 		at, err := find(history)
@@ -52,7 +52,6 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 			return nil, err
 		}
 		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
-		p.ignoreBroken = true
 		if err := e.useModules(p); err != nil {
 			return nil, err
 		}
@@ -61,10 +60,30 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		}
 		return p, e.derive(ctx, p, e.touched(p), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore {
+	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore && !refusal.aboutEvents {
 		refusal.nameOperations(action, target, later)
 	}
+	if err == nil && !o.DryRun {
+		history = append(history, journal.Operation{ID: result.Operation, Undoes: target.ID})
+		result.Next = append(e.afterRevert(history), result.Next...)
+	}
 	return result, err
+}
+
+// afterRevert says what the next undo and redo would do. The last operation of the history is the revert.
+func (e *Engine) afterRevert(history []journal.Operation) []string {
+	undo, redo := e.call("petrock undo", "undo"), e.call("petrock redo", "redo")
+	next := undo + " has nothing more to undo."
+	if at := lastNotUndone(history); at >= 0 {
+		next = fmt.Sprintf("%s would now undo %s, %s.", undo, history[at].ID, history[at].Title)
+	}
+	if at, err := findRedo(history, ""); err == nil {
+		undone, err := findOperation(history, history[at].Undoes)
+		if err == nil {
+			next += fmt.Sprintf(" %s would redo %s.", redo, history[undone].Title)
+		}
+	}
+	return []string{next}
 }
 
 // nameOperations adds the later operations that depend on the one to revert: those whose files would not compile.
@@ -87,27 +106,21 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 	if id != "" {
 		return findOperation(history, id)
 	}
+	at := lastNotUndone(history)
+	if at < 0 {
+		return 0, &Refusal{Reason: "nothing to undo in this clone of the project: no operation is left"}
+	}
+	return at, nil
+}
+
+// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1.
+func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	at := len(history) - 1
 	for at >= 0 && (history[at].Undoes != "" || undone[history[at].ID] != "") {
 		at--
 	}
-	if len(history) > 0 && isUndo(history, history[len(history)-1]) {
-		last := history[len(history)-1]
-		refusal := &Refusal{
-			Reason: fmt.Sprintf("the last operation, %s, is already an undo (%s)", last.ID, last.Title),
-			Remedy: "Nothing was changed. To redo what it undid: petrock redo (over MCP: redo).",
-		}
-		if at >= 0 {
-			refusal.Operations = []string{history[at].ID}
-			refusal.Remedy += fmt.Sprintf(" To also undo %s: petrock undo %s (over MCP: undo with this operation).", history[at].Title, history[at].ID)
-		}
-		return 0, refusal
-	}
-	if at < 0 {
-		return 0, &Refusal{Reason: "nothing to undo in this clone of the project; run petrock history (over MCP: history)"}
-	}
-	return at, nil
+	return at
 }
 
 // findRedo returns the index of the undo to revert.
@@ -203,7 +216,7 @@ func (e *Engine) planRevert(opened *journal.Journal, action string, target journ
 	p := newPlan(action)
 	edited := &Refusal{
 		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
-		Remedy: fmt.Sprintf("Nothing was changed. With %[2]skeep these files stay and the rest is %[1]sne; with %[2]sforce they are %[1]sne too.", action, e.OptionPrefix), // undone or redone
+		Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]sne; with %[3]s they are %[1]sne too.", action, e.option("keep"), e.option("force")), // undone or redone
 	}
 	restores := len(target.Added)+len(target.Removed) > 0
 	for _, record := range target.Files {

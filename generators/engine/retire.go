@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"path"
+	"strings"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A Removal is the decision about the stored events of a command, or of the commands of a feature, that is
+// removed. At most one of Retire, Skip and Map is set.
+type Removal struct {
+	Retire bool   `json:"retire,omitempty"`                  // Keep the type, to replay its events
+	Skip   bool   `json:"skip,omitempty"`                    // Ignore its events
+	Map    string `json:"map,omitempty"`                     // Read its events as this command
+	Body   string `json:"body,omitempty" schema:"format=go"` // With map: returns the command from old, an app.Record
+}
+
+// check refuses a decision that does not fit the component.
+func (r Removal) check(e *Engine, c derive.Component) error {
+	decisions := 0
+	for _, isSet := range []bool{r.Retire, r.Skip, r.Map != ""} {
+		if isSet {
+			decisions++
+		}
+	}
+	switch {
+	case decisions > 1:
+		return terminal.Usagef("%s, %s and %s cannot be combined; pass one of them", e.option("retire"), e.option("skip"), e.option("map"))
+	case r.Body != "" && r.Map == "":
+		return terminal.Usagef("%s needs %s, the command that it returns", e.option("body"), e.option("map"))
+	case decisions > 0 && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):
+		return terminal.Usagef("%s %s: only commands have stored events; for a feature, pass %s, or remove its commands first", c.Kind, c.Name, e.option("skip"))
+	}
+	return nil
+}
+
+// planRemoval plans the decision about the stored events of a component that is removed.
+func (e *Engine) planRemoval(ctx context.Context, p *plan, place derive.Place, c derive.Component, r Removal) error {
+	switch {
+	case r.Skip:
+		packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+		if err != nil {
+			return err
+		}
+		for _, other := range packages[0].Components {
+			if other.Kind == derive.Command && (c.Kind == derive.Feature || other.EventType == c.EventType) {
+				p.skips = append(p.skips, other.EventType)
+			}
+		}
+	case r.Retire:
+		return e.planRetired(ctx, p, c)
+	case r.Map != "":
+		return e.planMapped(ctx, p, c, r)
+	}
+	return nil
+}
+
+// planRetired keeps the type of a command, with //petrock:retired and without Check. It removes the other
+// directives that are about calls.
+func (e *Engine) planRetired(ctx context.Context, p *plan, c derive.Component) error {
+	edit, err := e.newRewrite(ctx, path.Dir(c.File))
+	if err != nil {
+		return err
+	}
+	file := e.before.File(c.File)
+	for _, decl := range file.Syntax.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Name.Name == "Check" && receiverName(decl) == c.Func {
+				edit.replace(file, startOf(decl), decl.End(), "")
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == c.Func {
+					edit.retire(file, spec)
+				}
+			}
+		}
+	}
+	for name, text := range edit.texts() {
+		p.texts[name] = text
+	}
+	return e.completeGo(ctx, p)
+}
+
+// retire adds //petrock:retired to the doc comment of a type.
+func (r *rewrite) retire(file *typecheck.File, spec *ast.TypeSpec) {
+	const directive = "//petrock:retired\n"
+	doc, at := docAt(file, spec.Name.Pos())
+	if doc == nil {
+		r.replace(file, at, at, directive)
+		return
+	}
+	for _, comment := range doc.List {
+		name, isDirective := strings.CutPrefix(comment.Text, "//petrock:")
+		name, _, _ = strings.Cut(name, " ")
+		if isDirective && name != "version" && name != "event" {
+			r.replace(file, comment.Pos(), comment.End(), "//")
+		}
+	}
+	r.replace(file, at, at, "//\n"+directive) // gofmt moves it to the end of the comment
+}
+
+// planMapped writes a function that reads the events of a removed command as another command.
+func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r Removal) error {
+	target, home, err := e.lookUp(ctx, derive.Command, r.Map)
+	switch {
+	case err != nil:
+		return err
+	case target.EventType == c.EventType:
+		return terminal.Usagef("map %s to %s: it is the command that is removed; name another one", c.EventType, r.Map)
+	}
+	body := r.Body
+	if body == "" {
+		stored := c.Stored()
+		if stored.Breaks(target.Stored()) {
+			return terminal.Usagef("map %s to %s: the fields differ (%s); pass %s, Go statements that return %s and an error from old, an app.Record: old.Decode(&fields) reads its data, and app.ErrDrop ignores the event",
+				c.EventType, target.EventType, contract.Describe(stored.Changes(target.Stored())), e.option("body"), target.Func)
+		}
+		body = fmt.Sprintf("var command %s\nerr := old.Decode(&command)\nreturn command, err", target.Func)
+	}
+	if err := checkBody("body", body); err != nil {
+		return generatorError("map", err)
+	}
+	name, err := gen.ParseName("map_" + strings.ReplaceAll(c.EventType, "/", "_"))
+	if err != nil {
+		return err
+	}
+	dir := home.Dir
+	text := fmt.Sprintf(`package %s
+
+// %s reads stored events of %s, which was removed, as %s commands.
+//
+//petrock:map %[3]s
+func %[2]s(old app.Record) (%[4]s, error) {
+%[5]s
+}
+`, path.Base(dir), name.Go(), c.EventType, target.Func, strings.Trim(body, "\n"))
+	file := path.Join(dir, name.File("command"))
+	if e.before.File(file) != nil {
+		p.conflicts = append(p.conflicts, file+" already exists")
+		return nil
+	}
+	if p.texts[file], err = e.addImports(ctx, p, gen.File{Path: file, Text: []byte(text)}); err != nil {
+		return err
+	}
+	p.texts[file], p.bodyFile = formatted(file, p.texts[file]), file
+	return nil
+}

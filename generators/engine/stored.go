@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/handover"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// ServerDir is the folder of the last built server, which engines ask for stored events. It is in the
+// project, so that the server uses the project's data: see project.Source.
+const ServerDir = ".petrock/bin"
+
+// storedTimeout is how long an operation waits for the data.
+const storedTimeout = 2 * time.Second
+
+// A StoredEvents is the result of looking at the events that the project's server has stored.
+type StoredEvents struct {
+	Looked bool   `json:"looked"`           // Whether the data was read
+	Why    string `json:"why,omitempty"`    // Why it was not
+	Where  string `json:"where,omitempty"`  // The data folder or database
+	Events int64  `json:"events,omitempty"` // Number of events of the commands that change
+
+	types   []storedType
+	decoded int // events that were decoded with the planned types
+}
+
+// A storedType is the stored events of one version of a command.
+type storedType struct {
+	Type    string `json:"type"`
+	Version int    `json:"version"`
+	Count   int64  `json:"count"`
+	First   int64  `json:"first"` // sequence number of the first one
+}
+
+// String says in one line whether stored events were looked at.
+func (s *StoredEvents) String() string {
+	switch {
+	case !s.Looked:
+		return "Stored events were not looked at: " + s.Why + ". contract.json alone decided."
+	case s.Events == 0:
+		return "No events of the changed commands are stored."
+	case s.decoded > 0:
+		return fmt.Sprintf("%s of the changed commands; %d were decoded with the new types.", count(int(s.Events), "stored event"), s.decoded)
+	}
+	return count(int(s.Events), "stored event") + " of the changed commands."
+}
+
+// of returns the stored events of a command, the oldest version first.
+func (s *StoredEvents) of(command string) []storedType {
+	return slices.DeleteFunc(slices.Clone(s.types), func(t storedType) bool { return t.Type != command })
+}
+
+// describe returns the number of stored events of a command and the first of them, or "".
+func (s *StoredEvents) describe(command string) string {
+	var events, first int64
+	for _, t := range s.of(command) {
+		if events += t.Count; first == 0 || t.First < first {
+			first = t.First
+		}
+	}
+	switch events {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 event is stored, event %d", first)
+	}
+	return fmt.Sprintf("%d events are stored, the first is event %d", events, first)
+}
+
+// looked reports whether the data was read.
+func (s *StoredEvents) looked() bool { return s != nil && s.Looked }
+
+// lookAtEvents asks the data that the project's server would use for the types of its events, once for each
+// plan. It creates nothing there. It asks the last built server; if there is none, or it fails, build decides
+// whether to build one.
+func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*StoredEvents, error) {
+	if p.stored != nil {
+		return p.stored, nil
+	}
+	p.stored = &StoredEvents{}
+	if e.options.NoData {
+		p.stored.Why = e.option("no-data") + " is set"
+		return p.stored, nil
+	}
+	if e.hasNoStore() {
+		p.stored.Looked = true
+		return p.stored, nil
+	}
+	if e.options.NoExec {
+		p.stored.Why = "no code of the project is run"
+		return p.stored, nil
+	}
+	e.step("looking at stored events")
+	err := e.askServer(ctx, build, func(ctx context.Context, server string) error {
+		out, err := e.runServer(ctx, server, "log", "types", "--json")
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Data  string
+			Types []storedType
+		}
+		if err := json.Unmarshal(out, &answer); err != nil {
+			return fmt.Errorf("read its answer: %w", err)
+		}
+		p.stored.Where, p.stored.types = answer.Data, answer.Types
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		p.stored.Why = err.Error()
+	default:
+		p.stored.Looked = true
+	}
+	return p.stored, nil
+}
+
+// hasNoStore reports whether the server would use a data folder that has no event log. Only the server knows
+// how to ask a database.
+func (e *Engine) hasNoStore() bool {
+	dir := os.Getenv(project.Variable(e.project.Name, "data"))
+	if strings.Contains(dir, "://") {
+		return false
+	}
+	if dir == "" {
+		dir = "data"
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.project.Root, dir)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "log.db*"))
+	return err == nil && len(found) == 0
+}
+
+// askServer calls ask with the last built server. If there is none, or it cannot answer, build makes askServer
+// build one from the source on disk and call ask again.
+func (e *Engine) askServer(ctx context.Context, build bool, ask func(ctx context.Context, server string) error) error {
+	server := filepath.Join(e.project.Root, filepath.FromSlash(ServerDir), e.project.Name)
+	if runtime.GOOS == "windows" {
+		server += ".exe"
+	}
+	_, err := e.root.Stat(path.Join(ServerDir, filepath.Base(server)))
+	if err == nil {
+		if err = ask(ctx, server); err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	} else {
+		err = errors.New("the server was not built yet")
+	}
+	if !build {
+		return err
+	}
+	e.step("building the server to look at stored events")
+	if err := e.root.MkdirAll(ServerDir, 0o755); err != nil {
+		return fmt.Errorf("create %s: %w", ServerDir, err)
+	}
+	if server, err = handover.BuildIn(ctx, e.project.Root, path.Join("cmd", e.project.Name), filepath.Dir(server)); err != nil {
+		return err
+	}
+	return ask(ctx, server)
+}
+
+// runServer runs a command of the built server, with the time limit for looking at stored events.
+func (e *Engine) runServer(ctx context.Context, server string, args ...string) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, storedTimeout)
+	defer cancel()
+	out, errOut, err := typecheck.RunCommand(limited, typecheck.CommandOptions{Dir: e.project.Root, Group: true}, server, args...)
+	name := e.project.Name + " " + strings.Join(args, " ")
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		return nil, fmt.Errorf("%s did not answer within %s: %w", name, storedTimeout, limited.Err())
+	case err != nil:
+		reason, _, _ := strings.Cut(strings.TrimSpace(string(errOut)), "\n")
+		return nil, fmt.Errorf("%s: %s", name, cmp.Or(strings.TrimPrefix(reason, "error: "), err.Error()))
+	}
+	return out, nil
+}
+
+// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the commands whose
+// events no type reads any more, and plans to decode those of changed types.
+func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *contract.Contract) error {
+	changed, isRecorded := u.changed(recorded)
+	if len(changed) == 0 || u.keepsCommands || u.contractOnly {
+		return nil
+	}
+	stored, err := e.lookAtEvents(ctx, u.plan, isRecorded)
+	if err != nil {
+		return err
+	}
+	isSkipped := func(command string) bool {
+		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped
+	}
+	for _, t := range stored.types {
+		if slices.Contains(changed, t.Type) {
+			stored.Events += t.Count
+		}
+		command, exists := u.now[t.Type]
+		switch isRead := t.isRead(u.now, u.mapped, u.hasMap); {
+		case isRead && exists && slices.Contains(changed, t.Type), u.mapped[t.Type] != "" && slices.Contains(changed, t.Type):
+			u.decode = append(u.decode, t)
+		case isRead || isSkipped(t.Type) && !exists || !t.isRead(u.was, u.wasMapped, u.hadMap):
+		case exists:
+			u.breaks(t.Type, brokenCommand{unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
+		case u.complete:
+			u.breaks(t.Type, brokenCommand{})
+		}
+	}
+	return nil
+}
+
+// changed returns the commands whose types, or functions that map them, a plan adds, changes or removes.
+// isRecorded reports whether the contract on disk has one of them.
+func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, isRecorded bool) {
+	all := map[string]bool{}
+	for _, commands := range []map[string]contract.Command{u.was, u.now, recorded.Commands} {
+		for command := range commands {
+			isUndecided := u.now[command].Versions == nil && !recorded.Commands[command].IsGone()
+			all[command] = isUndecided || !reflect.DeepEqual(u.was[command], u.now[command]) || u.wasMapped[command] != u.mapped[command]
+		}
+	}
+	for _, command := range slices.Concat(u.accepts, u.skips) {
+		all[command] = true
+	}
+	for _, command := range slices.Sorted(maps.Keys(all)) {
+		if all[command] {
+			changed = append(changed, command)
+			_, known := recorded.Commands[command]
+			isRecorded = isRecorded || known || u.was[command].Versions != nil
+		}
+	}
+	return changed, isRecorded
+}
+
+// isRead reports whether events are read by a command or a mapping.
+func (t storedType) isRead(commands map[string]contract.Command, mapped map[string]string, hasMap func(string) bool) bool {
+	command, exists := commands[t.Type]
+	if !exists {
+		return mapped[t.Type] != ""
+	}
+	_, isKnown := command.Versions[t.Version]
+	return isKnown || t.Version < command.Version && hasMap(t.Type)
+}
+
+// committedContract returns the contract of the last commit, which is empty if no commit has one. known is
+// false without git, and outside of a repository.
+func (e *Engine) committedContract(ctx context.Context) (committed *contract.Contract, known bool) {
+	git := func(args ...string) ([]byte, error) {
+		env := append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
+		out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "git", args...)
+		return out, err
+	}
+	text, err := git("cat-file", "blob", "HEAD:./"+contract.File) // runs no program that the repository's configuration names
+	if err != nil {
+		_, err = git("rev-parse", "--git-dir")
+		return contract.New(), err == nil
+	}
+	committed, err = contract.Parse(text)
+	return committed, err == nil
+}
