@@ -138,7 +138,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 		return err
 	}
 	p.packages, p.others = all[:len(places):len(places)], all[len(places):]
-	derive.CheckToolNames(p.packages, p.others)
+	derive.CheckNames(p.packages, p.others)
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
@@ -161,7 +161,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 	if len(unread) > 0 {
 		return nil // do not change the wiring and the contract
 	}
-	wired, err := e.deriver.Wire(e.before.With(p.texts))
+	wired, err := e.deriver.Wire(e.before.With(p.texts), nil)
 	if err != nil {
 		return err
 	}
