@@ -75,6 +75,10 @@ type Options struct {
 
 	NoSnapshot bool // replay from the first event instead of a snapshot
 
+	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
+	// [Feature.Map] reads them.
+	Skip []string
+
 	// Partial allows workers to follow commands of features that are not registered, as in tests.
 	Partial bool
 
@@ -88,6 +92,12 @@ type Options struct {
 	Backoff func(try int) time.Duration
 }
 
+// toReplay returns the options for an app that only replays the log, silently.
+func (o Options) toReplay() Options {
+	o.NoSnapshot, o.NoWorkers, o.Logger = true, true, slog.New(slog.DiscardHandler)
+	return o
+}
+
 // An App is a set of features on one log.
 type App struct {
 	store    Store
@@ -95,6 +105,7 @@ type App struct {
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
 	commands map[reflect.Type]*commandType // by the Go type
+	maps     map[string]*typeMap           // by the type of the events that they read
 	states   map[reflect.Type]*feature     // by the Go type of their state
 	process  string                        // name of this process, for leases
 	opened   atomic.Bool                   // startup has replayed the log
@@ -184,7 +195,7 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	}
 	a := &App{
 		store: store, o: o, process: processName(), stale: true,
-		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, states: map[reflect.Type]*feature{},
+		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown = make(chan struct{})
@@ -192,6 +203,9 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		if err := a.add(&feature{Feature: f}); err != nil {
 			return nil, fmt.Errorf("feature %s: %w", f.Name, err)
 		}
+	}
+	if err := a.checkMaps(); err != nil {
+		return nil, err
 	}
 	return a, a.checkWorkers()
 }
@@ -232,12 +246,32 @@ func (a *App) add(f *feature) error {
 		}
 		a.types[t.eventType], a.commands[c.kind] = t, t
 	}
+	for _, m := range f.Maps {
+		t := a.commands[m.kind]
+		switch {
+		case t == nil || t.feature != f:
+			return fmt.Errorf("map of %s returns %v, which is not a command of the feature", m.eventType, m.kind)
+		case a.maps[m.eventType] != nil:
+			return fmt.Errorf("map of %s: feature %s maps it too; remove one", m.eventType, a.maps[m.eventType].cmdType.feature.Name)
+		}
+		a.maps[m.eventType] = &typeMap{m, t}
+	}
 	for _, q := range f.Queries {
 		if q.state != f.State.kind {
 			return fmt.Errorf("query %s is for the state %v, not %v", q.name, q.state, f.State.kind)
 		}
 	}
 	a.features, a.states[f.State.kind] = append(a.features, f), f
+	return nil
+}
+
+// checkMaps returns an error if a [Mapping] is for events of a command that exists.
+func (a *App) checkMaps() error {
+	for eventType, m := range a.maps {
+		if a.types[eventType] != nil {
+			return fmt.Errorf("feature %s: map of %s: it is a command, and only events of removed commands are mapped", m.cmdType.feature.Name, eventType)
+		}
+	}
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -319,14 +318,13 @@ type Digest struct {
 }
 
 // NewDigest returns the digest of a view. It replays the log without snapshots.
-func NewDigest(ctx context.Context, v View, features ...Feature) (Digest, error) {
+func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Digest, error) {
 	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
 	if err != nil {
 		return Digest{}, err
 	}
 	d := Digest{Events: end.Events, content: end.SHA256}
-	o := Options{NoSnapshot: true, NoWorkers: true, Logger: slog.New(slog.DiscardHandler)}
-	a, err := Open(ctx, viewStore{v}, o, features...)
+	a, err := Open(ctx, viewStore{v}, o.toReplay(), features...)
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		d.Unreplayed = fmt.Sprintf("event %d cannot be applied", stuck.Record.Seq)
 		return d, nil
@@ -350,8 +348,8 @@ var ErrNotEmpty = errors.New("the log has events")
 // Copy copies the events and documents of a view, without snapshots, to a store that has no
 // events. It compares both by their digests, and commits only if they are equal. A failed Copy
 // changes nothing.
-func Copy(ctx context.Context, to Store, from View, features ...Feature) (Digest, error) {
-	want, err := NewDigest(ctx, from, features...)
+func Copy(ctx context.Context, to Store, from View, o Options, features ...Feature) (Digest, error) {
+	want, err := NewDigest(ctx, from, o, features...)
 	if err != nil {
 		return want, err
 	}
@@ -359,7 +357,7 @@ func Copy(ctx context.Context, to Store, from View, features ...Feature) (Digest
 		if err := copyView(ctx, tx, from); err != nil {
 			return err
 		}
-		got, err := NewDigest(ctx, tx, features...)
+		got, err := NewDigest(ctx, tx, o, features...)
 		if err == nil && got != want {
 			err = errors.New("the copy differs from its source; nothing was copied")
 		}

@@ -114,7 +114,7 @@ func TestBackup(t *testing.T) {
 	}
 	restored := app.NewMemory()
 	running := open(t, restored.Share(), mailing(world)) // on the empty log
-	digest, err := app.Copy(t.Context(), restored.Share(), b, mailing(world))
+	digest, err := app.Copy(t.Context(), restored.Share(), b, app.Options{}, mailing(world))
 	if err != nil || digest.Events != last(t, m) || digest.Unreplayed != "" {
 		t.Fatalf("%+v, %v", digest, err)
 	}
@@ -132,7 +132,7 @@ func TestBackup(t *testing.T) {
 	if n := last(t, restored); n != events || !strings.HasPrefix(world.list(), sent+" total=") {
 		t.Errorf("after %d events there are %d; sent %s", events, n, world.list())
 	}
-	if _, err := app.Copy(t.Context(), restored, b, items()); !errors.Is(err, app.ErrNotEmpty) {
+	if _, err := app.Copy(t.Context(), restored, b, app.Options{}, items()); !errors.Is(err, app.ErrNotEmpty) {
 		t.Errorf("over a log with events: %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestBackupStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := app.NewMemory()
-	digest, err := app.Copy(t.Context(), restored, b, items())
+	digest, err := app.Copy(t.Context(), restored, b, app.Options{}, items())
 	if err != nil || digest.Unreplayed != "event 2 cannot be applied" || whole(t, restored) != whole(t, m) {
 		t.Errorf("%+v, %v", digest, err)
 	}
@@ -215,7 +215,7 @@ func TestCopyFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			to := app.NewMemory()
 			err := m.View(t.Context(), func(v app.View) error {
-				_, err := app.Copy(test.ctx(), test.to(to), v, items())
+				_, err := app.Copy(test.ctx(), test.to(to), v, app.Options{}, items())
 				return err
 			})
 			if err == nil || whole(t, to) != "" {

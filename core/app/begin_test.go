@@ -77,11 +77,11 @@ func TestCheckAmendment(t *testing.T) {
 	execute(t, a, Count{1})
 	execute(t, a, Add{Name: "a"})
 	execute(t, a, Count{2})
-	fresh := newer(func(r app.Payload) (app.Payload, error) {
+	fresh := newer(func(r app.Record) (app.Payload, error) {
 		if r.Type == "items/count" {
 			return mapAll(r)
 		}
-		return r, nil // add, version 1, is not known
+		return r.Payload(), nil // add, version 1, is not known
 	})
 	for _, test := range []struct {
 		feature app.Feature
@@ -96,7 +96,7 @@ func TestCheckAmendment(t *testing.T) {
 		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "event 2"},
 		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "event 1"},
 	} {
-		err := app.CheckAmendment(t.Context(), m.Share(), test.am, test.feature)
+		err := app.CheckAmendment(t.Context(), m.Share(), test.am, app.Options{}, test.feature)
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: it says %v, want %q", test.am, err, test.says)
 		}

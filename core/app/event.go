@@ -41,6 +41,13 @@ type Payload struct {
 	Data    json.RawMessage
 }
 
+// Payload returns the command of the event.
+func (r Record) Payload() Payload { return Payload{r.Type, r.Version, r.Data} }
+
+// Decode stores the fields of the command in the value that v points to, as strictly as commands are
+// decoded.
+func (r Record) Decode(v any) error { return (&strictjson.Decoder{Exact: true}).Decode(r.Data, v) }
+
 // A decodedEvent is a record with its command.
 type decodedEvent struct {
 	Record
@@ -75,7 +82,7 @@ func (d *decodedEvent) decodeData(p Payload) {
 // resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload to
 // decode: that of the record, of its amendment, or of Map.
 func (a *App) resolve(d *decodedEvent) Payload {
-	p := Payload{d.Type, d.Version, d.Data}
+	p := d.Payload()
 	if strings.HasPrefix(d.Type, ownFeature+"/") {
 		return p
 	}
@@ -86,7 +93,7 @@ func (a *App) resolve(d *decodedEvent) Payload {
 	if amended {
 		p = Payload{amendment.Type, amendment.Version, amendment.Data}
 	}
-	if d.cmdType, d.err = a.findCommand(&p); d.err != nil {
+	if d.cmdType, d.err = a.findCommand(d.Event, &p); d.err != nil {
 		d.affected = a.affectedFeature(p.Type, d.err)
 		if d.affected == nil && !amended {
 			d.affected = a.affectedFeature(d.Type, d.err) // Map returned the type of another feature
@@ -97,7 +104,7 @@ func (a *App) resolve(d *decodedEvent) Payload {
 }
 
 // affectedFeature returns the feature of an event without a command: the feature of its type, or the
-// one whose Map failed.
+// one whose map function failed.
 func (a *App) affectedFeature(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {
@@ -111,7 +118,7 @@ func (a *App) affectedFeature(eventType string, err error) *feature {
 	return nil
 }
 
-// A mapError is the error of a feature's Map.
+// A mapError is the error of a map function of a feature.
 type mapError struct {
 	feature *feature
 	error
@@ -127,14 +134,14 @@ func mappedError(r Record, p Payload, err error) error {
 	}
 	return &unreadableError{
 		text:   fmt.Sprintf("was mapped to %s, version %d, and %s", p.Type, p.Version, unreadable.text),
-		remedy: "fix func Map, or the amendment of the event",
+		remedy: "fix the map function, or the amendment of the event",
 		err:    unreadable.err,
 	}
 }
 
-// findCommand finds the command that can read a payload. While no command can, it replaces the payload
-// with the result of Map. It returns nil if Map drops the event.
-func (a *App) findCommand(p *Payload) (*commandType, error) {
+// findCommand finds the command that can read the payload of an event. While no command can, it
+// replaces the payload with the result of a map function. It returns nil if the event is ignored.
+func (a *App) findCommand(e Event, p *Payload) (*commandType, error) {
 	const maxMaps = 100 // more means a cycle
 	original := *p
 	for range maxMaps {
@@ -149,10 +156,10 @@ func (a *App) findCommand(p *Payload) (*commandType, error) {
 			}
 		}
 		before := *p
-		if err := a.mapPayload(p); errors.Is(err, ErrDrop) {
+		if err := a.mapPayload(e, p); errors.Is(err, ErrDrop) {
 			return nil, nil
 		} else if err != nil {
-			return nil, &unreadableError{text: "is refused by func Map", err: err}
+			return nil, &unreadableError{text: "is refused by its map function", err: err}
 		}
 		switch {
 		case p.Type != before.Type || p.Version != before.Version:
@@ -161,20 +168,32 @@ func (a *App) findCommand(p *Payload) (*commandType, error) {
 				text:   fmt.Sprintf("cannot be read: %s is at version %d, and no type reads version %d", p.Type, t.version, p.Version),
 				remedy: fmt.Sprintf("read it in code:  a type with the fields of version %d and func Upgrade, or func Map in the package of the feature", p.Version),
 			}
+		case slices.Contains(a.o.Skip, p.Type):
+			return nil, nil
 		default:
 			return nil, &unreadableError{
-				text:   fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", p.Type),
-				remedy: "read it in code:  func Map in the package of the feature returns the event that replaces it, or app.ErrDrop",
+				text: fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", p.Type),
+				remedy: fmt.Sprintf(`keep the type:  restore it with its Apply, and put //petrock:retired into its doc comment
+map the type:   write a function with //petrock:map %s, which returns the command that replaces it
+skip the type:  record that in the contract; see petrock help evolving`, p.Type),
 			}
 		}
 	}
 	*p = original
-	return nil, &unreadableError{text: "is mapped in a cycle by func Map", remedy: "fix func Map: it must return an event that a command can read"}
+	return nil, &unreadableError{text: "is mapped in a cycle", remedy: "fix the map functions: one must return an event that a command can read"}
 }
 
-// mapPayload replaces a payload with the result of the first Map that changes its type or version. The
-// Map of its own feature is called first.
-func (a *App) mapPayload(p *Payload) error {
+// mapPayload replaces the payload of an event with the result of its [Mapping], or of the first Map that
+// changes its type or version. The Map of its own feature is called first.
+func (a *App) mapPayload(e Event, p *Payload) error {
+	old := Record{Event: e, Type: p.Type, Version: p.Version, Data: p.Data}
+	if m := a.maps[p.Type]; m != nil {
+		mapped, err := m.call(old)
+		if err == nil {
+			*p = mapped
+		}
+		return err
+	}
 	own, _, _ := strings.Cut(p.Type, "/")
 	order := slices.Clone(a.features)
 	slices.SortStableFunc(order, func(f, g *feature) int {
@@ -190,9 +209,9 @@ func (a *App) mapPayload(p *Payload) error {
 		if f.Map == nil {
 			continue
 		}
-		mapped, err := f.callMap(*p)
+		mapped, err := f.callMap(f.Map, old)
 		if err != nil {
-			return &mapError{f, err}
+			return err
 		}
 		if mapped.Type != p.Type || mapped.Version != p.Version {
 			*p = mapped
@@ -202,14 +221,35 @@ func (a *App) mapPayload(p *Payload) error {
 	return nil
 }
 
-// callMap calls Map and returns panics as errors.
-func (f *feature) callMap(p Payload) (mapped Payload, err error) {
+// callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
+func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mapped Payload, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = panicError(caught)
 		}
+		if err != nil {
+			err = &mapError{f, err}
+		}
 	}()
-	return f.Map(p)
+	return read(old)
+}
+
+// A typeMap is a registered [Mapping].
+type typeMap struct {
+	Mapping
+	cmdType *commandType // of the result
+}
+
+// call returns the payload of the command that replaces an event.
+func (m *typeMap) call(old Record) (Payload, error) {
+	return m.cmdType.feature.callMap(func(old Record) (Payload, error) {
+		value, err := m.read(old)
+		if err != nil {
+			return Payload{}, err
+		}
+		data, err := strictjson.Marshal(value)
+		return Payload{m.cmdType.eventType, m.cmdType.version, data}, err
+	}, old)
 }
 
 // Command decodes the command of a record, upgraded to the current version, without applying it. It

@@ -119,6 +119,9 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if t == nil {
 		return nil, fmt.Errorf("execute %v: not a command of any feature", kind)
 	}
+	if t.retired {
+		return nil, fmt.Errorf("execute %s: the command is retired", t.eventType)
+	}
 	in := scopeOf(ctx)
 	if in.holdsLock {
 		return nil, fmt.Errorf("execute %s: not allowed in a check or a query; execute it in a worker", t.eventType)

@@ -19,15 +19,18 @@ type Feature struct {
 	Queries  []Query
 	Workers  []Worker
 
-	// Map replaces events that no command can read: those of a removed command, or of a version
-	// without an [Older]. It returns the payload to read instead, which may be of an older version.
-	// For a payload that it does not know, it returns the payload unchanged. To ignore an event, it
+	// Maps read events of removed commands, of any feature, as commands of this feature.
+	Maps []Mapping
+
+	// Map replaces events that no command and none of Maps can read: those of a removed command, or of
+	// a version without an [Older]. It returns the payload to read instead, which may be of an older
+	// version. For an event that it does not know, it returns [Record.Payload]. To ignore an event, it
 	// returns [ErrDrop]. Map gets events of its own feature, and events that no other Map replaces.
 	// It may be nil.
-	Map func(Payload) (Payload, error)
+	Map func(Record) (Payload, error)
 }
 
-// ErrDrop is returned by [Feature.Map] to ignore an event.
+// ErrDrop is returned by [Feature.Map] and by the function of a [Mapping] to ignore an event.
 var ErrDrop = errors.New("the event is dropped")
 
 // A Commander is a command: a struct whose fields are its input, as JSON.
@@ -35,6 +38,11 @@ type Commander[S, Out any] interface {
 	// Check returns an error if the command cannot be executed now. It must not change the state.
 	Check(ctx context.Context, s *S) error
 
+	Applier[S, Out]
+}
+
+// An Applier is a command without Check, which can be replayed, but not executed. See [RetiredOf].
+type Applier[S, Out any] interface {
 	// Apply changes the state and returns the output of the command. It must depend only on the
 	// state, the command and the event, so that replay has the same result. It cannot fail: Check
 	// must refuse commands that cannot be applied.
@@ -70,6 +78,7 @@ type Command struct {
 	kind    reflect.Type
 	state   reflect.Type
 	older   []Older
+	retired bool
 	decode  func(data []byte) (command, error)
 	wrap    func(value any) command
 }
@@ -79,8 +88,18 @@ type Command struct {
 // can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
 // pointer, omitempty or omitzero) needs no new version.
 func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
+	return newCommand[C](name, version, older, false)
+}
+
+// RetiredOf is [CommandOf] for a command that is no longer executed. Its events are still replayed, and
+// workers still get them. C needs no Check, which is not called.
+func RetiredOf[C Applier[S, Out], S, Out any](name string, version int, older ...Older) Command {
+	return newCommand[C](name, version, older, true)
+}
+
+func newCommand[C Applier[S, Out], S, Out any](name string, version int, older []Older, retired bool) Command {
 	decoder := &strictjson.Decoder{Exact: true}
-	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older,
+	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older, retired,
 		func(data []byte) (command, error) {
 			t := &typedCommand[C, S, Out]{}
 			err := decoder.Decode(data, &t.c)
@@ -96,15 +115,30 @@ type command interface {
 	value() any
 }
 
-type typedCommand[C Commander[S, Out], S, Out any] struct{ c C }
+type typedCommand[C Applier[S, Out], S, Out any] struct{ c C }
 
+// check is not called for retired commands, which may have no Check.
 func (t *typedCommand[C, S, Out]) check(ctx context.Context, state any) error {
-	return t.c.Check(ctx, state.(*S))
+	return any(&t.c).(Commander[S, Out]).Check(ctx, state.(*S))
 }
 
 func (t *typedCommand[C, S, Out]) apply(state any, e Event) any { return t.c.Apply(state.(*S), e) }
 
 func (t *typedCommand[C, S, Out]) value() any { return t.c }
+
+// A Mapping reads the events of a removed command as another command. See [MapOf].
+type Mapping struct {
+	eventType string
+	kind      reflect.Type // of the result
+	read      func(Record) (any, error)
+}
+
+// MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command C
+// of the feature. read must be deterministic, like Apply. It returns [ErrDrop] to ignore an event. Its
+// result is encoded, and then decoded as strictly as an event of C.
+func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
+	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
+}
 
 // A Query describes a query type. See [QueryOf].
 type Query struct {

@@ -103,11 +103,11 @@ func TestMapToOlder(t *testing.T) {
 }
 
 func mappingBump(f app.Feature) app.Feature {
-	f.Map = func(r app.Payload) (app.Payload, error) {
+	f.Map = func(r app.Record) (app.Payload, error) {
 		if r.Type == "items/bump" {
 			r.Type = "items/count"
 		}
-		return r, nil
+		return r.Payload(), nil
 	}
 	return f
 }

@@ -21,7 +21,7 @@ func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
 // newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
-func newer(maps func(app.Payload) (app.Payload, error)) app.Feature {
+func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
@@ -31,16 +31,16 @@ func newer(maps func(app.Payload) (app.Payload, error)) app.Feature {
 	}
 }
 
-func mapAll(r app.Payload) (app.Payload, error) {
+func mapAll(r app.Record) (app.Payload, error) {
 	switch {
 	case r.Type == "items/count":
 		return app.Payload{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
 	case r.Type == "items/add" && r.Version == 1:
 		r.Version = 2
 	case r.Type == "items/break":
-		return r, app.ErrDrop
+		return r.Payload(), app.ErrDrop
 	}
-	return r, nil
+	return r.Payload(), nil
 }
 
 // Events of commands that were renamed, removed or changed are mapped, or are errors.
@@ -58,20 +58,20 @@ func TestMap(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		maps func(app.Payload) (app.Payload, error)
+		maps func(app.Record) (app.Payload, error)
 		says string
 	}{
 		{"no map", nil, "event 1 of the log (items/count, version 1, 20"},
-		{"map of less", func(r app.Payload) (app.Payload, error) {
+		{"map of less", func(r app.Record) (app.Payload, error) {
 			if r.Type == "items/count" {
 				return mapAll(r)
 			}
-			return r, nil
+			return r.Payload(), nil
 		}, "items/add is at version 2, and no type reads version 1"},
-		{"map in a cycle", func(r app.Payload) (app.Payload, error) { r.Type += "x"; return r, nil }, "is mapped in a cycle"},
-		{"map that fails", func(r app.Payload) (app.Payload, error) { return r, errors.New("what is this?") }, "is refused by func Map: what is this?"},
-		{"map that panics", func(r app.Payload) (app.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
-		{"map to rubbish", func(r app.Payload) (app.Payload, error) {
+		{"map in a cycle", func(r app.Record) (app.Payload, error) { r.Type += "x"; return r.Payload(), nil }, "is mapped in a cycle"},
+		{"map that fails", func(r app.Record) (app.Payload, error) { return r.Payload(), errors.New("what is this?") }, "is refused by its map function: what is this?"},
+		{"map that panics", func(r app.Record) (app.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
+		{"map to rubbish", func(r app.Record) (app.Payload, error) {
 			return app.Payload{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
 		}, "was mapped to items/tally, version 1, and does not fit app_test.Tally: amount: must be"},
 	} {
@@ -145,11 +145,11 @@ func TestPanicAtReplay(t *testing.T) {
 	execute(t, a, Count{1})
 	execute(t, a, Break{"later"})
 	changed := items()
-	changed.Map = func(r app.Payload) (app.Payload, error) {
+	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	changed.Commands = append(changed.Commands[:2:2], app.CommandOf[Break]("break", 2))
-	changed.Map = func(r app.Payload) (app.Payload, error) {
+	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)

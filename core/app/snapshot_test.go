@@ -108,7 +108,7 @@ func TestFingerprintOfFeature(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, mapping := app.NewMemory(), tags()
 			if test.hasMap {
-				mapping.Map = func(p app.Payload) (app.Payload, error) { return p, nil }
+				mapping.Map = func(r app.Record) (app.Payload, error) { return r.Payload(), nil }
 			}
 			openWith := func(fingerprints map[string]string) *app.App {
 				t.Helper()

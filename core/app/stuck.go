@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -173,8 +172,8 @@ func (am Amendment) put(ctx context.Context, tx Tx, last int64) error {
 
 // CheckAmendment tries an amendment without recording it. It returns an error if replay would get
 // stuck at the amended event, or earlier than without the amendment.
-func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feature) error {
-	without, err := findStuck(ctx, s, features)
+func CheckAmendment(ctx context.Context, s Store, am Amendment, o Options, features ...Feature) error {
+	without, err := findStuck(ctx, s, o, features)
 	if err != nil {
 		return err
 	}
@@ -189,7 +188,7 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 		am.Data = r.Data
 	}
 	am.Version = max(am.Version, 1)
-	with, err := findStuck(ctx, amendedStore{s, am}, features)
+	with, err := findStuck(ctx, amendedStore{s, am}, o, features)
 	switch {
 	case err != nil:
 		return err
@@ -201,8 +200,8 @@ func CheckAmendment(ctx context.Context, s Store, am Amendment, features ...Feat
 }
 
 // findStuck returns the error at which replay gets stuck; nil if replay succeeds.
-func findStuck(ctx context.Context, s Store, features []Feature) (*StuckError, error) {
-	_, err := Open(ctx, s, Options{NoSnapshot: true, NoWorkers: true, Logger: slog.New(slog.DiscardHandler)}, features...)
+func findStuck(ctx context.Context, s Store, o Options, features []Feature) (*StuckError, error) {
+	_, err := Open(ctx, s, o.toReplay(), features...)
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		return stuck, nil
 	}

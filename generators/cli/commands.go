@@ -287,7 +287,6 @@ the plan was edited, apply refuses and changes nothing.`,
 
 func newDestroy(env Env) *cobra.Command {
 	var c projectFlags
-	var removal engine.Removal
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
@@ -302,13 +301,13 @@ If events of a command are stored, or the last commit has the command, say what 
 reads them as another command.`,
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create --retire", "destroy feature posts --skip",
 			"destroy command posts/publish --map posts/update --body 'return Update{ID: old.ID}, nil'"),
-		Args:    mcpcli.ExactArgs("tool", "add"),
+		Args: mcpcli.ExactArgs("tool", "add"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if removal.Body, err = readText(cmd, "body", removal.Body); err != nil {
+			if c.Removal.Body, err = readText(cmd, "body", c.Removal.Body); err != nil {
 				return err
 			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-				return e.Destroy(ctx, args[0], args[1], removal, c.Options)
+				return e.Destroy(ctx, args[0], args[1], c.Options)
 			})
 		},
 		ValidArgsFunction: completeComponent(env, &c),
@@ -316,10 +315,10 @@ reads them as another command.`,
 	c.addFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Force, "force", false, "also remove edited files")
-	flags.BoolVar(&removal.Retire, "retire", false, "keep the type of a command, to replay its events")
-	flags.BoolVar(&removal.Skip, "skip", false, "ignore the stored events of a command, or of all commands of a feature")
-	flags.StringVar(&removal.Map, "map", "", "read the stored events of a command as this `COMMAND`, such as posts/create")
-	flags.StringVar(&removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an app.Record, or @FILE")
+	flags.BoolVar(&c.Removal.Retire, "retire", false, "keep the type of a command, to replay its events")
+	flags.BoolVar(&c.Removal.Skip, "skip", false, "ignore the stored events of a command, or of all commands of a feature")
+	flags.StringVar(&c.Removal.Map, "map", "", "read the stored events of a command as this `COMMAND`, such as posts/create")
+	flags.StringVar(&c.Removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an app.Record, or @FILE")
 	return cmd
 }
 

@@ -36,7 +36,7 @@ func Contract(packages []*Package) (*contract.Contract, error) {
 				for _, o := range c.oldVersions {
 					versions[o.version] = o.shape
 				}
-				all.Commands[c.EventType] = contract.Command{Version: c.version, Versions: versions}
+				all.Commands[c.EventType] = contract.Command{Version: c.version, Retired: c.Retired, Versions: versions}
 			}
 			c.addCapabilities(all.Capabilities)
 		}
@@ -128,6 +128,17 @@ func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 		command: parts[1], version: version, name: t.Obj().Name(), next: next.Obj().Name(),
 		shape: f.storedShape(t), file: file, line: line,
 	})
+}
+
+// OlderFiles returns the files, except that of the command, that declare its older versions.
+func (c Component) OlderFiles() []string {
+	var files []string
+	for _, o := range c.oldVersions {
+		if o.file != c.File && !slices.Contains(files, o.file) {
+			files = append(files, o.file)
+		}
+	}
+	return files
 }
 
 // linkOldVersions assigns older versions to their commands. It refuses those whose upgrades do not

@@ -52,6 +52,7 @@ type Component struct {
 	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
 	Aliases     []string        `json:"aliases,omitempty"`      // Deprecated names of a tool, which clients can still call
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
+	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is no tool and cannot be executed
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
 	arguments   []string // fields of the input of a prompt or resource
@@ -97,7 +98,10 @@ func (c Component) WithAliases() []Component {
 }
 
 // IsTool reports whether clients see the component as a tool.
-func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.Internal }
+func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.isHidden() }
+
+// isHidden reports whether clients do not see the component.
+func (c Component) isHidden() bool { return c.Internal || c.Retired }
 
 // Matches reports whether name is a name of the component: for clients, in Go, or in the event log.
 func (c Component) Matches(name string) bool {
@@ -129,7 +133,8 @@ type Package struct {
 
 	constructor constructor
 	completers  []completer
-	hasMap      bool         // the package has func Map
+	hasMap      bool // the package has func Map
+	mappers     []mapper
 	oldVersions []oldVersion // types that may be older versions of commands
 }
 
@@ -350,7 +355,7 @@ func (f *finder) checkClashes() {
 	slices.SortStableFunc(f.found.Components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	keys := map[string]Component{}
 	for _, c := range f.found.Components {
-		if c.Kind == Feature || c.Internal {
+		if c.Kind == Feature || c.isHidden() {
 			continue // clients do not see the name
 		}
 		reserved := []string{"app://log", "app://log{?}", "app://features", "app://workers"}

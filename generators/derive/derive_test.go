@@ -4,8 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +92,7 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	derive.CheckNames(packages, nil)
 	planned := map[string][]byte{}
 	var files []txtar.File
 	said := ""
@@ -116,7 +119,8 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 		}
 	}
 	view = view.With(planned)
-	wired, err := project.Wire(view)
+	skipped, _ := root.ReadFile("skipped") // optional
+	wired, err := project.Wire(view, strings.Fields(string(skipped)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +133,10 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 	}
 	for _, f := range wired {
 		files = append(files, txtar.File{Name: "want/" + f.Path, Data: f.Text})
+	}
+	mapped := derive.MappedTypes(packages)
+	for _, eventType := range slices.Sorted(maps.Keys(mapped)) {
+		said += fmt.Sprintf("%s is mapped by %s\n", eventType, mapped[eventType])
 	}
 	return append(files, txtar.File{Name: "want", Data: []byte(said)})
 }

@@ -42,6 +42,7 @@ func (f *finder) checkFeature() {
 	f.linkOldVersions()
 	f.checkState(name)
 	f.checkMap()
+	f.checkMappers()
 	for i, c := range f.found.Components {
 		if c.Kind == Worker {
 			f.found.Components[i].constructor = f.workerConstructor(c.Func)
@@ -219,6 +220,9 @@ const orIgnore = "or put //petrock:ignore into the doc comment of the type or of
 func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	good := true
 	for _, wanted := range []string{"Check", "Apply"} {
+		if c.Retired && wanted == "Check" {
+			continue // it is not called
+		}
 		m := method(t, wanted)
 		if m == nil {
 			f.problem(name.Pos(), "%s has no %s, and a command needs Check and Apply; write %s, %s", name.Name, wanted, wantedMethod(name.Name, wanted), orIgnore)
@@ -226,8 +230,13 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 		}
 		good = f.checkMethod(c, name, t, m) && good
 	}
+	warnings := len(f.found.Warnings)
 	if good && f.setSchemas(c, name, t, method(t, "Apply")) {
 		c.stored = f.storedShape(t)
+		if c.Retired { // no client calls it
+			c.Input, c.Output, f.found.Warnings = nil, nil, f.found.Warnings[:warnings]
+			return
+		}
 		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
 }
@@ -239,7 +248,7 @@ func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, metho
 		return false
 	}
 	f.setOutput(c, name, method.Signature().Results().At(0).Type())
-	if err := f.checkName(c.Name); err != nil && !c.Internal {
+	if err := f.checkName(c.Name); err != nil && !c.isHidden() {
 		f.problem(name.Pos(), "%v", err)
 	}
 	return true
@@ -326,8 +335,8 @@ func (f *finder) checkMap() {
 	if object == nil || f.ignores(object) {
 		return
 	}
-	if !ok || !f.hasSignature(function, f.pkg, signature{"app.Payload", "app.Payload error"}) {
-		f.problem(object.Pos(), "Map replaces or drops old events, so it must be func Map(p app.Payload) (app.Payload, error); change it, rename it, or put //petrock:ignore into its doc comment")
+	if !ok || !f.hasSignature(function, f.pkg, signature{"app.Record", "app.Payload error"}) {
+		f.problem(object.Pos(), "Map replaces or drops old events, so it must be func Map(old app.Record) (app.Payload, error); change it, rename it, or put //petrock:ignore into its doc comment")
 		return
 	}
 	f.found.hasMap = true

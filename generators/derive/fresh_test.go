@@ -91,7 +91,7 @@ func TestOursAreFresh(t *testing.T) {
 		}
 		if home.name == "server" {
 			project, view := openHome(t, dir, home, petrock+"/core")
-			wired, err := project.Wire(view)
+			wired, err := project.Wire(view, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

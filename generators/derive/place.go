@@ -125,9 +125,11 @@ func (p Place) receiver() string {
 	return map[Kind]string{Tool: "Tools", Resource: "Resources", Prompt: "Prompts"}[p.Kind]
 }
 
-// CheckToolNames adds a problem to each package that has a tool with the name of a tool in others
-// or in an earlier package. It ignores packages with problems.
-func CheckToolNames(packages, others []*Package) {
+// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in an
+// earlier package, or that maps events of a command, or of a type that another package maps. It ignores
+// packages with problems.
+func CheckNames(packages, others []*Package) {
+	checkMappedTypes(packages, others)
 	known := map[string]Component{}
 	for i, pkg := range slices.Concat(others, packages) {
 		for _, c := range pkg.tools() {

@@ -49,10 +49,10 @@ func (f *finder) render() ([]byte, error) {
 //	outputSchemaAdd = `{"type":"object",…}`
 func (c Component) schemas() string {
 	lines := ""
-	if c.hasInput() && !c.Internal {
+	if c.hasInput() && !c.isHidden() {
 		lines += c.constant("inputSchema") + " = " + gen.RawString(string(c.Input)) + "\n"
 	}
-	if c.Output != nil && !c.Internal {
+	if c.Output != nil && !c.isHidden() {
 		lines += c.constant("outputSchema") + " = " + gen.RawString(string(c.Output)) + "\n"
 	}
 	return lines
@@ -182,8 +182,8 @@ func (f *finder) renderFeature(file gen.GoFile) {
 			lists[c.Kind] += f.featureItem(file, c) + ",\n"
 		}
 		switch {
-		case c.Internal:
-			reason = "all commands and queries are internal"
+		case c.isHidden():
+			reason = "all commands and queries are internal or retired"
 		case c.Kind.IsTool():
 			tools = append(tools, c)
 		}
@@ -196,6 +196,9 @@ func (f *finder) renderFeature(file gen.GoFile) {
 		if lists[list.kind] != "" {
 			fields += list.field + ": []app." + list.item + "{\n" + lists[list.kind] + "},\n"
 		}
+	}
+	if maps := f.found.mapItems(); maps != "" {
+		fields += "Maps: []app.Mapping{\n" + maps + "},\n"
 	}
 	if f.found.hasMap {
 		fields += "Map: " + mapFunc + ",\n"
@@ -224,7 +227,11 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 		for _, o := range c.oldVersions {
 			arguments = append(arguments, fmt.Sprintf("app.OlderOf[%s](%d)", o.name, o.version))
 		}
-		return "app.CommandOf[" + c.Func + "](" + strings.Join(arguments, ", ") + ")"
+		function := "app.CommandOf["
+		if c.Retired {
+			function = "app.RetiredOf["
+		}
+		return function + c.Func + "](" + strings.Join(arguments, ", ") + ")"
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}

@@ -97,7 +97,7 @@ func allowedDirectives(kind Kind) []string {
 		Resource:  "ignore mime name scopes title uri",
 		Prompt:    "ignore name scopes title",
 		Query:     "alias ignore internal name scopes title",
-		Command:   "alias event hints ignore internal name scopes title version",
+		Command:   "alias event hints ignore internal name retired scopes title version",
 		Worker:    "from ignore name",
 		Generator: "ignore makes name",
 	}[kind])
@@ -112,9 +112,9 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			continue
 		case seen[d.name]:
 			f.problem(d.pos, duplicateDirective, d.name)
-		case d.name == "internal" && d.text != "":
-			f.problem(d.pos, "//petrock:internal takes no value; remove %q", d.text)
-		case d.text == "" && d.name != "ignore" && d.name != "internal":
+		case (d.name == "internal" || d.name == "retired") && d.text != "":
+			f.problem(d.pos, "//petrock:%s takes no value; remove %q", d.name, d.text)
+		case d.text == "" && d.name != "ignore" && d.name != "internal" && d.name != "retired":
 			f.problem(d.pos, "//petrock:%s needs a value", d.name)
 		}
 		seen[d.name] = true
@@ -138,6 +138,8 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			}
 		case "internal":
 			c.Internal = true
+		case "retired":
+			c.Retired = true
 		case "makes":
 			f.setMakes(c, d)
 		case "version":
@@ -159,7 +161,12 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			}
 		}
 	}
-	if c.Internal && len(c.scopes) > 0 {
+	for _, d := range found {
+		if c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes"}, d.name) {
+			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is no tool and cannot be executed; remove it", d.name)
+		}
+	}
+	if c.Internal && !c.Retired && len(c.scopes) > 0 {
 		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 	}
 }
@@ -194,7 +201,9 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		for _, decl := range file.Syntax.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
-				if f.place.Kind != Feature {
+				if f.place.Kind == Feature {
+					f.visitMapper(file, decl)
+				} else {
 					f.visitFunc(file, decl)
 				}
 			case *ast.GenDecl:

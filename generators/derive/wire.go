@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
@@ -22,11 +24,12 @@ type File struct {
 }
 
 // Wire derives the wiring of the server: its registrations and extensions. It reads the derived files of
-// the packages, so that a package with problems stays registered.
-func (p Project) Wire(view *typecheck.View) ([]File, error) {
+// the packages, so that a package with problems stays registered. The server ignores events of the
+// skipped types.
+func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
-		text, err := p.wire(view, dir)
+		text, err := p.wire(view, dir, skipped)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +54,7 @@ func (p Project) programs(view *typecheck.View) []string {
 
 // wire returns the wire_gen.go of a server. It imports the extension of a part only if the project has
 // the part.
-func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
+func (p Project) wire(view *typecheck.View, dir string, skipped []string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
 	refer := func(imported, pkg, name string) string {
@@ -99,6 +102,13 @@ func (p Project) wire(view *typecheck.View, dir string) ([]byte, error) {
 	if len(features) > 0 {
 		const appserve, postgres = "core/app/appserve", "core/app/postgres"
 		extend(appserve, features...)
+		if len(skipped) > 0 {
+			var types []string
+			for _, eventType := range slices.Sorted(slices.Values(skipped)) {
+				types = append(types, strconv.Quote(eventType))
+			}
+			extensions[0] += ".Skip(" + strings.Join(types, ", ") + ")"
+		}
 		if len(view.Files(postgres)) > 0 {
 			extensions[0] = refer(p.petrockPackage(appserve), "appserve", "WithPostgres") + "(" + extensions[0] + ", " + refer(p.petrockPackage(postgres), "postgres", "Open") + ")"
 		}

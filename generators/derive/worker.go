@@ -65,8 +65,12 @@ func (f *finder) isCommand(t types.Type) bool {
 	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || isIgnored(f.typeDocs(named.Obj().Pos())...) {
 		return false
 	}
-	check, apply := method(named, "Check"), method(named, "Apply")
-	return check != nil && apply != nil && f.hasSignature(check, named.Obj().Pkg(), methodSignature("Check")) && f.hasSignature(apply, named.Obj().Pkg(), methodSignature("Apply"))
+	isRetired := slices.ContainsFunc(directives(f.typeDocs(named.Obj().Pos())...), func(d directive) bool { return d.name == "retired" })
+	has := func(name string) bool {
+		m := method(named, name)
+		return m != nil && f.hasSignature(m, named.Obj().Pkg(), methodSignature(name))
+	}
+	return has("Apply") && (isRetired || has("Check"))
 }
 
 func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {

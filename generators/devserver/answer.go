@@ -24,8 +24,8 @@ type InDir struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// NoData makes an operation not look at stored events.
-type NoData struct {
+// DataOption makes an operation not look at stored events.
+type DataOption struct {
 	NoData bool `json:"no_data,omitempty"`
 }
 

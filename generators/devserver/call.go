@@ -156,7 +156,7 @@ type BuildInput struct {
 	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
 	Skip      []string `json:"skip,omitempty"`       // Removed commands whose stored events are ignored
 	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
-	NoData
+	DataOption
 	Common
 }
 
@@ -249,7 +249,7 @@ func (b *BuildOutput) String() string {
 // build updates derived files, and compiles the project's server or checks types. The result contains
 // errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
-	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Skip: in.Skip, Saved: in.NoCompile, NoData: in.NoData.NoData, NoExec: o.noExec})
+	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Skip: in.Skip, Saved: in.NoCompile, NoData: in.NoData, NoExec: o.noExec})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		synced, err = &engine.Result{Refused: append([]typecheck.Diagnostic{}, refusal.Diagnostics...)}, nil
 		for _, conflict := range refusal.Conflicts {

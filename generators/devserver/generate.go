@@ -168,7 +168,7 @@ func propertyNames(schema json.RawMessage) (names []string) {
 func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
 	var common struct {
 		Common
-		NoData
+		DataOption
 		Kind string `json:"kind"`
 	}
 	input := map[string]json.RawMessage{}
@@ -187,7 +187,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	o.NoExec, o.NoData = t.options.NoExec, common.NoData.NoData
+	o.NoExec, o.NoData = t.options.NoExec, common.NoData
 	return t.operate(ctx, common.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Generate(ctx, kind, rest, o)
@@ -208,7 +208,7 @@ func (t *Tools) flags(o engine.Options) (flags []string) {
 // ApplyInput is the input of apply.
 type ApplyInput struct {
 	Plan string `json:"plan"` // Id of a plan
-	NoData
+	DataOption
 	Common
 }
 
@@ -216,7 +216,7 @@ type ApplyInput struct {
 //
 //petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
-	o := engine.Options{NoExec: t.options.NoExec, NoData: in.NoData.NoData}
+	o := engine.Options{NoExec: t.options.NoExec, NoData: in.NoData}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		kind, err := p.engine.PlanKind(in.Plan)
 		if err != nil {
@@ -234,7 +234,7 @@ type DestroyComponentInput struct {
 	Name  string `json:"name"`            // Such as send_mail or posts/create
 	Force bool   `json:"force,omitempty"` // Also if edited since
 	engine.Removal
-	NoData
+	DataOption
 	Common
 }
 
@@ -243,7 +243,7 @@ type DestroyComponentInput struct {
 //petrock:hints closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Destroy(ctx, in.Kind, in.Name, in.Removal, engine.Options{Force: in.Force, NoData: in.NoData.NoData, NoExec: t.options.NoExec})
+		return p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force, Removal: in.Removal, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
@@ -283,7 +283,7 @@ type UndoInput struct {
 	Operation string `json:"operation,omitempty"` // Id, from a result or history
 	Keep      bool   `json:"keep,omitempty"`      // Keep files edited since, undo the rest
 	Force     bool   `json:"force,omitempty"`     // Also undo files edited since
-	NoData
+	DataOption
 	Common
 }
 
@@ -293,14 +293,14 @@ type UndoInput struct {
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, NoData: in.NoData.NoData, NoExec: t.options.NoExec})
+		return p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
 // RedoInput is the input of redo.
 type RedoInput struct {
 	Operation string `json:"operation,omitempty"` // Id; default: the one undone last
-	NoData
+	DataOption
 	Common
 }
 
@@ -309,7 +309,7 @@ type RedoInput struct {
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Redo(ctx, in.Operation, engine.Options{NoData: in.NoData.NoData, NoExec: t.options.NoExec})
+		return p.engine.Redo(ctx, in.Operation, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
@@ -318,7 +318,7 @@ type EditInput struct {
 	Edits  []engine.FileEdit `json:"edits"`            // In order
 	Test   bool              `json:"test,omitempty"`   // Only if the tests pass
 	Accept []string          `json:"accept,omitempty"` // As for build
-	NoData
+	DataOption
 	Common
 }
 
@@ -328,7 +328,7 @@ type EditInput struct {
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, Accept: in.Accept, NoData: in.NoData.NoData, NoExec: t.options.NoExec})
+		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, Accept: in.Accept, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
@@ -355,7 +355,7 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 // ChangeInput is the input of change.
 type ChangeInput struct {
 	engine.Change
-	NoData
+	DataOption
 	Common
 }
 
@@ -364,6 +364,6 @@ type ChangeInput struct {
 //petrock:hints open-world
 func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData.NoData, NoExec: t.options.NoExec})
+		return p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }

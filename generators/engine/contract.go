@@ -33,6 +33,7 @@ type brokenCommand struct {
 	line       int
 	beingAdded bool // whether the plan adds the command again after it was removed
 	onDisk     bool // whether the source on disk has the command
+	isOlder    bool // whether the source on disk breaks it too
 }
 
 // String describes the changes: links/create: field url was removed, href was added.
@@ -50,7 +51,7 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	if p.action == actionEdit {
 		accept = "if no stored data matters, edit again with " + e.call("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
 	}
-	version := e.call("petrock generate version "+b.command+contract.RenameFlag(b.changes), fmt.Sprintf(`change {"name":%q, …}`, b.command))
+	version := e.versionCall(b)
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
 	switch {
 	case slices.Contains(p.accepts, b.command):
@@ -68,6 +69,21 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
 	return fmt.Sprintf("keep old events readable with %s; or, %s", version, accept)
+}
+
+// versionCall returns the call that makes a new version of a command, and changes it unless the source on disk
+// has the change already.
+func (e *Engine) versionCall(b brokenCommand) string {
+	renamed := contract.Renamed(b.changes)
+	switch {
+	case b.isOlder && renamed != "":
+		return e.call("petrock generate version "+b.command+" --rename "+renamed, fmt.Sprintf(`generate_component {"kind":"version","name":%q,"rename":[%q]}`, b.command, renamed))
+	case b.isOlder:
+		return e.call("petrock generate version "+b.command, fmt.Sprintf(`generate_component {"kind":"version","name":%q}`, b.command))
+	case renamed != "":
+		return e.call("petrock change command "+b.command+" --rename-field "+renamed, fmt.Sprintf(`change {"name":%q,"rename_fields":[%q]}`, b.command, renamed))
+	}
+	return e.call("petrock change command "+b.command+" with --field, --rename-field or --remove-field", fmt.Sprintf(`change {"name":%q} with fields, rename_fields or remove_fields`, b.command))
 }
 
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
@@ -173,7 +189,6 @@ type commandUpdate struct {
 	now            map[string]contract.Command // commands of the source, with the plan
 	mapped         map[string]string           // functions that read events of removed commands
 	complete       bool                        // whether all packages could be read
-	was            map[string]contract.Command // commands of the source on disk
 	wasMapped      map[string]string
 	after          map[string]contract.Command // commands of the new contract
 	hasMap, hadMap func(command string) bool
@@ -193,10 +208,11 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	}
 	u := &commandUpdate{
 		plan: p, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
-		was: source.Commands, wasMapped: derive.MappedTypes(earlier), after: after.Commands,
+		wasMapped: derive.MappedTypes(earlier), after: after.Commands,
 		hasMap: func(command string) bool { return derive.HasMap(packages, command) },
 		hadMap: func(command string) bool { return derive.HasMap(earlier, command) },
 	}
+	p.was = source.Commands
 	for _, command := range slices.Sorted(maps.Keys(u.now)) {
 		recorded, known := before.Commands[command]
 		if !known || slices.Contains(p.accepts, command) {
@@ -246,8 +262,8 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 			}
 		}
 	}
-	isUnchanged := b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
-	if isUnchanged && (u.newVersionOf != "" || u.isRevert() || u.action == actionDestroy) {
+	b.isOlder = b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
+	if b.isOlder && (u.newVersionOf != "" || u.isRevert() || u.action == actionDestroy) {
 		u.brokenBefore = append(u.brokenBefore, command)
 	}
 	u.broken = append(u.broken, b)

@@ -20,9 +20,10 @@ import (
 
 // Destroy removes a component: its file and its test, or the folder of a feature, and other generated tests
 // that use it. It refuses to remove edited files, unless Force is set, and a command whose events may be
-// stored, unless r says what happens to them. It can be undone.
-func (e *Engine) Destroy(ctx context.Context, kind, name string, r Removal, o Options) (*Result, error) {
+// stored, unless o.Removal says what happens to them. It can be undone.
+func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	var component derive.Component // to remove
+	r := o.Removal
 	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionDestroy)
 		p.operation.Title = actionDestroy + " " + kind + " " + name
@@ -58,7 +59,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, r Removal, o Op
 			return p, err
 		}
 		places := e.touched(p)
-		if !slices.Contains(places, place) {
+		if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
 			places = append(places, place)
 		}
 		if err := e.derive(ctx, p, places, true); err != nil {
@@ -86,10 +87,13 @@ func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name strin
 		return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 	}
 	c, pkg, err := e.lookUp(ctx, kind, name)
-	if err != nil || stays {
-		return pkg.Place, c, err
+	if err != nil {
+		return derive.Place{}, c, err
 	}
-	return pkg.Place, c, checkAlone(pkg, c)
+	if !stays {
+		err = checkAlone(pkg, c)
+	}
+	return pkg.Place, c, err
 }
 
 func checkAlone(pkg *derive.Package, component derive.Component) error {

@@ -44,7 +44,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	for _, part := range parts.All() {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
 	}
-	derive.CheckToolNames(packages, nil)
+	derive.CheckNames(packages, nil)
 	made, err := e.madePackages(ctx)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -58,17 +59,18 @@ type plan struct {
 	tidied   bool                   // whether go mod tidy computed go.mod
 	savedID  string                 // id of the plan that a dry run has saved
 
-	contractLost  string          // error if the contract is missing
-	broken        []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore  []string        // those of them that a new version, an undo or a destroy ignores, because they were broken before
-	breaks        []string        // changes that break clients
-	accepts       []string        // commands whose recorded fields are replaced
-	skips         []string        // removed commands whose events are ignored from now on
-	keepsCommands bool            // the contract keeps its commands
-	contractOnly  bool            // the contract decides, without git and data
-	newVersionOf  string          // the command that gets a new version
-	stored        *StoredEvents   // the stored events; nil if the plan changes no commands
-	decode        []storedType    // stored events to decode with the planned types
+	contractLost  string                      // error if the contract is missing
+	broken        []brokenCommand             // commands whose stored events would no longer be readable
+	brokenBefore  []string                    // those of them that a new version, an undo or a destroy ignores, because they were broken before
+	breaks        []string                    // changes that break clients
+	accepts       []string                    // commands whose recorded fields are replaced
+	skips         []string                    // removed commands whose events are ignored from now on
+	keepsCommands bool                        // the contract keeps its commands
+	contractOnly  bool                        // the contract decides, without git and data
+	newVersionOf  string                      // the command that gets a new version
+	stored        *StoredEvents               // the stored events; nil if the plan changes no commands
+	decode        []storedType                // stored events to decode with the planned types
+	was           map[string]contract.Command // commands of the source on disk; nil if commands were not compared
 }
 
 func newPlan(action string) *plan {
@@ -143,7 +145,7 @@ func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, str
 		return err
 	}
 	p.packages, p.others = all[:len(places):len(places)], all[len(places):]
-	derive.CheckToolNames(p.packages, p.others)
+	derive.CheckNames(p.packages, p.others)
 	for _, pkg := range p.packages {
 		switch {
 		case len(pkg.Problems) > 0 && strict:
@@ -260,6 +262,9 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		return err
 	}
 	if err := p.verifySaved(); err != nil {
+		return err
+	}
+	if err := e.decodeStored(ctx, p); err != nil {
 		return err
 	}
 	if p.tried, err = e.try(ctx, p, o); err != nil || !o.Test {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,12 +14,16 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -259,6 +264,108 @@ func (t storedType) isRead(commands map[string]contract.Command, mapped map[stri
 	}
 	_, isKnown := command.Versions[t.Version]
 	return isKnown || t.Version < command.Version && hasMap(t.Type)
+}
+
+// decodeStored decodes stored events of changed commands with the planned types, in the program that runs
+// examples, and refuses the plan if one of them cannot be decoded.
+func (e *Engine) decodeStored(ctx context.Context, p *plan) error {
+	byDir := map[string][]storedType{}
+	for _, t := range p.decode {
+		if dir := p.readerOf(t.Type); dir != "" {
+			byDir[dir] = append(byDir[dir], t)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
+		events, err := e.sampleEvents(ctx, byDir[dir])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			p.stored.Looked, p.stored.Why = false, err.Error()
+			return nil
+		}
+		p.stored.decoded += bytes.Count(events, []byte("\n"))
+		if err := e.decodeWith(ctx, p, dir, events); err != nil {
+			return err
+		}
+	}
+	return e.refuseBroken(p)
+}
+
+// readerOf returns the folder of the feature that reads events of a type after a plan.
+func (p *plan) readerOf(eventType string) string {
+	packages := p.shippedPackages()
+	for _, pkg := range packages {
+		if slices.ContainsFunc(pkg.Components, func(c derive.Component) bool { return c.EventType == eventType }) {
+			return pkg.Dir
+		}
+	}
+	if feature, _, ok := strings.Cut(derive.MappedTypes(packages)[eventType], "."); ok {
+		return path.Join(derive.Features, feature)
+	}
+	return ""
+}
+
+// sampleEvents returns up to 1,000 stored events of each type, one a line.
+func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, error) {
+	var all []byte
+	for _, t := range types {
+		err := e.askServer(ctx, true, func(ctx context.Context, server string) error {
+			out, err := e.runServer(ctx, server, "log", "events", "--json", "--limit", "1000", "--type", t.Type, "--version", strconv.Itoa(t.Version))
+			all = append(all, out...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// decodeWith decodes events with the planned code of a feature. It notes the commands of those that cannot be
+// decoded as broken.
+func (e *Engine) decodeWith(ctx context.Context, p *plan, dir string, events []byte) error {
+	const test = "TestPetrockStoredEvents"
+	planned := maps.Clone(p.texts)
+	planned[path.Join(dir, "petrock_stored_events_test.go")] = fmt.Appendf(nil, `package %[1]s_test
+
+import (
+	"testing"
+
+	%[2]q
+	%[3]q
+)
+
+func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
+`, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
+	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
+	e.step("decoding stored events")
+	reports, err := trial.Tests(ctx, options, dir, []string{test}, e.Limits)
+	if err != nil {
+		return err
+	}
+	report := reports[0]
+	if len(report.Diagnostics) > 0 {
+		return &Refusal{Reason: wouldNotCompile, Diagnostics: report.Diagnostics, Remedy: p.compileRemedy()}
+	}
+	if report.Passed {
+		return nil
+	}
+	found := false
+	for _, c := range report.Cases {
+		for _, message := range c.Messages {
+			command, why, ok := strings.Cut(message, ": ")
+			if ok && slices.ContainsFunc(p.decode, func(t storedType) bool { return t.Type == command }) {
+				_, isRecorded := p.was[command]
+				found = true
+				p.broken = append(p.broken, brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isRecorded})
+			}
+		}
+	}
+	if !found {
+		return p.trialRefusal(report)
+	}
+	return nil
 }
 
 // committedContract returns the contract of the last commit, which is empty if no commit has one. known is

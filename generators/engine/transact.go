@@ -37,10 +37,11 @@ type Options struct {
 	NoExec bool // type-check only: build and run nothing
 	Test   bool // run the tests of changed packages and their importers before writing
 
-	NoData bool     // do not look at stored events
-	Accept []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
-	Skip   []string // for Sync: removed commands whose events are ignored from now on
-	Saved  bool     // for Sync: a file was saved, perhaps unfinished; do not record commands in the contract, nor the operation
+	NoData  bool     // do not look at stored events
+	Accept  []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
+	Removal Removal  // for Destroy: what happens to stored events
+	Skip    []string // for Sync: removed commands whose events are ignored from now on
+	Saved   bool     // for Sync: a file was saved, perhaps unfinished; do not record commands in the contract, nor the operation
 }
 
 // transact makes one change to the project under its lock. A dry run saves the plan instead of applying it.

@@ -113,11 +113,12 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 	return at, nil
 }
 
-// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1.
+// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It passes over
+// sync: the contract would follow the source again.
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	at := len(history) - 1
-	for at >= 0 && (history[at].Undoes != "" || undone[history[at].ID] != "") {
+	for at >= 0 && (history[at].Undoes != "" || history[at].Title == actionSync || undone[history[at].ID] != "") {
 		at--
 	}
 	return at

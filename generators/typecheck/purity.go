@@ -11,7 +11,8 @@ import (
 )
 
 // A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply of
-// commands, Upgrade of older versions, Map and NewState into all functions that they call.
+// commands, Upgrade of older versions, Map, functions with //petrock:map and NewState into all functions
+// that they call.
 type PurityCheck struct {
 	Core    string // the import path of core
 	Checker *Checker
@@ -130,7 +131,7 @@ func (f *finder) checkFeature(dir string) {
 		switch {
 		case decl.Recv != nil && f.isReplayMethod(object):
 			name = receiverType(object) + "." + name
-		case decl.Recv == nil && (name == "NewState" || name == "Map"):
+		case decl.Recv == nil && (name == "NewState" || name == "Map" || hasMapDirective(decl)):
 		default:
 			continue
 		}
@@ -201,6 +202,11 @@ func (f *finder) followBody(p *inspected, body ast.Node, name string) {
 	defer func() { f.chain = f.chain[:len(f.chain)-1] }()
 	w := walker{f, p.info, body}
 	ast.Inspect(body, w.visit)
+}
+
+// hasMapDirective reports whether a function has the directive //petrock:map.
+func hasMapDirective(decl *ast.FuncDecl) bool {
+	return decl.Doc != nil && slices.ContainsFunc(decl.Doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//petrock:map ") })
 }
 
 // isMarkedPure reports whether a function has the directive //petrock:pure with a reason.

@@ -30,6 +30,7 @@ import (
 type Data struct {
 	program  string
 	features []appmcp.Feature
+	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
 	postgres openPostgres
@@ -42,6 +43,13 @@ type openPostgres func(ctx context.Context, url, defaultSchema string, create bo
 // New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
+}
+
+// Skip makes d ignore events of the given types, such as scratch/poke, unless a feature reads them, and
+// returns d.
+func (d *Data) Skip(types ...string) *Data {
+	d.skipped = append(d.skipped, types...)
+	return d
 }
 
 // WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and returns d.
@@ -126,8 +134,13 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 
 // app opens the features on a store.
 func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
-	o.Program, o.Actor, o.Fingerprint = d.program, appmcp.Actor, d.fingerprint()
-	return app.Open(ctx, store, o, d.appFeatures()...)
+	return app.Open(ctx, store, d.with(o), d.appFeatures()...)
+}
+
+// with returns o with the options that all apps of the program have.
+func (d *Data) with(o app.Options) app.Options {
+	o.Program, o.Actor, o.Fingerprint, o.Skip = d.program, appmcp.Actor, d.fingerprint(), d.skipped
+	return o
 }
 
 // fingerprint returns [app.Options].Fingerprint from the environment variable that petrock dev

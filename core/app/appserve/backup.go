@@ -111,7 +111,7 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
 			return err
 		}
-		if digest, err = app.NewDigest(ctx, v, d.appFeatures()...); err != nil {
+		if digest, err = app.NewDigest(ctx, v, d.with(app.Options{}), d.appFeatures()...); err != nil {
 			return err
 		}
 		return d.compareBackup(ctx, temp.Name(), digest)
@@ -139,7 +139,7 @@ func (d *Data) compareBackup(ctx context.Context, file string, want app.Digest) 
 	if err != nil {
 		return err
 	}
-	got, err := app.NewDigest(ctx, backup, d.appFeatures()...)
+	got, err := app.NewDigest(ctx, backup, d.with(app.Options{}), d.appFeatures()...)
 	if err == nil && got != want {
 		err = errors.New("the backup differs from the data; check the disk, and retry")
 	}
@@ -218,7 +218,7 @@ func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.
 	if err != nil {
 		return digest, err
 	}
-	digest, err = app.Copy(ctx, store, from, d.appFeatures()...)
+	digest, err = app.Copy(ctx, store, from, d.with(app.Options{}), d.appFeatures()...)
 	return digest, errors.Join(err, store.Close())
 }
 
@@ -320,7 +320,7 @@ With --snapshot such a snapshot is replaced, and the exit code is 0.`,
 
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
-	a, checks, err := app.Replay(ctx, store, app.Options{Program: d.program, Fingerprint: d.fingerprint(), NoWorkers: true}, d.appFeatures()...)
+	a, checks, err := app.Replay(ctx, store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
 	if err != nil {
 		return replayReport{}, err
 	}

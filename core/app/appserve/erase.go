@@ -56,7 +56,7 @@ func (d *Data) erase(cmd *cobra.Command, store app.Store, seq int64, reason stri
 		return err
 	}
 	if !force {
-		if err := d.checkAmendment(ctx, store, app.Amendment{Seq: seq, Skip: true, Reason: reason}); err != nil {
+		if err := app.CheckAmendment(ctx, store, app.Amendment{Seq: seq, Skip: true, Reason: reason}, d.with(app.Options{}), d.appFeatures()...); err != nil {
 			return fmt.Errorf("%w\nnothing was erased; to erase the event anyway, add --force", err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -332,7 +331,7 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 			return err
 		}
 		if !force {
-			if err := d.checkAmendment(ctx, store, am); err != nil {
+			if err := app.CheckAmendment(ctx, store, am, d.with(app.Options{}), d.appFeatures()...); err != nil {
 				return fmt.Errorf("%w\nnothing was recorded; to record the change anyway, add --force", err)
 			}
 		}
@@ -342,17 +341,6 @@ func (d *Data) amend(cmd *cobra.Command, arg string, am app.Amendment, force boo
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d, %s, %s from now on.\n\nNext:\n  %s replay\n", am.Seq, record.Type, effect, d.program)
 		return err
 	})
-}
-
-// checkAmendment returns an error if an amendment breaks an event.
-func (d *Data) checkAmendment(ctx context.Context, store app.Store, am app.Amendment) error {
-	err := app.CheckAmendment(ctx, store, am, d.appFeatures()...)
-	var stuck *app.StuckError
-	if errors.As(err, &stuck) {
-		stuck.Program = d.program
-		return fmt.Errorf("with this amendment, %w", stuck)
-	}
-	return err
 }
 
 func (d *Data) newRestore() *cobra.Command {

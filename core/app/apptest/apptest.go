@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,6 +70,24 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 		return appmcp.Register(s, c.App, store, appmcp.Options{}, features...)
 	})
 	return c
+}
+
+// CheckStored fails the test for the first event of each type that the features cannot decode. events are
+// JSON of [app.Record], one a line. petrock calls it before it writes a change.
+func CheckStored(t testing.TB, events string, features ...appmcp.Feature) {
+	t.Helper()
+	a := Serve(t, features...).App
+	failed := map[string]bool{}
+	for line := range strings.Lines(events) {
+		var r app.Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Command(r); err != nil && !failed[r.Type] {
+			failed[r.Type] = true
+			t.Errorf("%s: event %d %v", r.Type, r.Seq, err)
+		}
+	}
 }
 
 // Register registers more on the server, such as tools that use the features:

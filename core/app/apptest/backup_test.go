@@ -81,7 +81,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		to := openPath(t, filepath.Join(dir, fmt.Sprint("restored", i), "log.db"))
-		digest, err := app.Copy(t.Context(), to, b, tally())
+		digest, err := app.Copy(t.Context(), to, b, app.Options{}, tally())
 		if err != nil || digest.Events < answered.Seq {
 			t.Errorf("after event %d was answered, a backup has %d events; %v", answered.Seq, digest.Events, err)
 		}
@@ -110,7 +110,7 @@ func restoreChild(ctx context.Context, _ *app.App) error {
 		return err
 	}
 	fmt.Println("begin")
-	_, err = app.Copy(ctx, s, b, tally())
+	_, err = app.Copy(ctx, s, b, app.Options{}, tally())
 	return errors.Join(err, s.Close())
 }
 

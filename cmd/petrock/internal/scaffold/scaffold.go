@@ -297,7 +297,7 @@ func wire(files map[string][]byte, a Answers) error {
 			}
 		}
 	}
-	derived, err := project.Wire(view)
+	derived, err := project.Wire(view, nil)
 	if err != nil {
 		return fmt.Errorf("derive wire_gen.go: %w", err)
 	}

@@ -1,0 +1,155 @@
+package derive
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A mapper is a function of a feature that reads events of removed commands:
+//
+//	//petrock:map scratch/poke
+//	func MapPoke(old app.Record) (Create, error)
+//
+// With the directive, func Map states which types it reads.
+type mapper struct {
+	function string
+	types    []string
+	pos      token.Pos
+	line     typecheck.Diagnostic // of the directive, without a message
+}
+
+// visitMapper adds a function with the directive map, or reports its errors. The function need not be
+// exported.
+func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
+	found := directives(decl.Doc)
+	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "map" })
+	if at < 0 || isIgnored(decl.Doc) {
+		return
+	}
+	name, pos := decl.Name.Name, found[at].pos
+	function := f.function(decl)
+	isOther := func(d directive) bool { return d.name != "map" && d.name != "pure" }
+	switch other := slices.IndexFunc(found, isOther); {
+	case other >= 0:
+		f.problem(found[other].pos, "%s has //petrock:map, which allows no other directive; remove this one", name)
+		return
+	case decl.Recv != nil:
+		f.problem(decl.Name.Pos(), "%s is a method; make it a function, or remove //petrock:map", name)
+		return
+	case function == nil:
+		f.problem(decl.Name.Pos(), "%s is declared more than once", name)
+		return
+	case isConstrained(file):
+		f.problem(decl.Name.Pos(), constrainedProblem, name, "map function")
+		return
+	}
+	m := mapper{function: name, pos: decl.Name.Pos(), line: f.diagnostic(pos, "")}
+	for _, d := range found {
+		if d.name != "map" {
+			continue
+		}
+		if d.text == "" {
+			f.problem(d.pos, "//petrock:map needs the event types of removed commands, such as scratch/poke")
+		}
+		for eventType := range strings.FieldsSeq(d.text) {
+			switch {
+			case !regexp.MustCompile(`^[a-z][a-z0-9]*/[a-z][a-z0-9_]*$`).MatchString(eventType):
+				f.problem(d.pos, "%q is not the type of an event; write the feature and the removed command, such as scratch/poke", eventType)
+			case slices.Contains(m.types, eventType):
+				f.problem(d.pos, "duplicate event type %s; remove one", eventType)
+			default:
+				m.types = append(m.types, eventType)
+			}
+		}
+	}
+	f.found.mappers = append(f.found.mappers, m)
+}
+
+// checkMappers checks the signatures of map functions. checkMap checks that of Map.
+func (f *finder) checkMappers() {
+	for _, m := range f.found.mappers {
+		if m.function == mapFunc {
+			continue
+		}
+		function := f.pkg.Scope().Lookup(m.function).(*types.Func)
+		result := ""
+		if f.hasSignature(function, f.pkg, signature{"app.Record", "T error"}) {
+			result = f.name(function.Signature().Results().At(0).Type())
+		}
+		if !slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Kind == Command && c.Func == result }) {
+			f.problem(m.pos, "%s reads old events as a command, so it must be func %[1]s(old app.Record) (T, error), where T is a command of this package; change it, or remove //petrock:map", m.function)
+		}
+	}
+}
+
+// mapItems returns the map functions in the list of func Feature.
+func (p *Package) mapItems() string {
+	list := ""
+	for _, m := range p.mappers {
+		for _, eventType := range m.types {
+			if m.function != mapFunc {
+				list += fmt.Sprintf("app.MapOf(%q, %s),\n", eventType, m.function)
+			}
+		}
+	}
+	return list
+}
+
+// MappedTypes returns the functions that read events of removed commands, such as scratch.MapPoke, by
+// the type of the events. It leaves out packages with problems.
+func MappedTypes(packages []*Package) map[string]string {
+	mapped := map[string]string{}
+	for _, p := range packages {
+		for _, m := range p.mappers {
+			for _, eventType := range m.types {
+				if len(p.Problems) == 0 {
+					mapped[eventType] = p.featureName() + "." + m.function
+				}
+			}
+		}
+	}
+	return mapped
+}
+
+// checkMappedTypes adds a problem to each package that maps events of a command, or of a type that
+// others or an earlier package map too.
+func checkMappedTypes(packages, others []*Package) {
+	commands, mapped := map[string]Component{}, MappedTypes(others)
+	for i, p := range slices.Concat(others, packages) {
+		for _, c := range p.Components {
+			if c.Kind != Command {
+				continue
+			}
+			commands[c.EventType] = c
+			if other, taken := mapped[c.EventType]; taken && i >= len(others) {
+				p.Problems = append(p.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is the command %s, and %s reads events of that type as those of a removed command; change its type with //petrock:event, or remove the map function", c.Func, c.EventType, other)})
+			}
+		}
+	}
+	for _, p := range packages {
+		if len(p.Problems) > 0 {
+			continue
+		}
+		for _, m := range p.mappers {
+			for _, eventType := range m.types {
+				d := m.line
+				if c, exists := commands[eventType]; exists {
+					d.Message = fmt.Sprintf("//petrock:map %s: it is the command %s in %s, and only events of removed commands are mapped; older versions need a type with Upgrade, or func Map without this directive", eventType, c.Func, c.File)
+				} else if other, taken := mapped[eventType]; taken {
+					d.Message = fmt.Sprintf("//petrock:map %s: %s maps it too; remove one", eventType, other)
+				}
+				if d.Message != "" {
+					p.Problems = append(p.Problems, d)
+				}
+				mapped[eventType] = p.featureName() + "." + m.function
+			}
+		}
+	}
+}
