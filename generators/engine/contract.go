@@ -284,7 +284,7 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	case recorded.Removed: // by an older petrock, which did not ask
 		gone.Removed = true
 		u.warn(fmt.Sprintf("%s: %s", command, e.remedy(u.plan, brokenCommand{command: command})))
-	case u.was[command].Versions == nil && u.action != actionSync: // removed by hand, before this plan
+	case u.was[command].Versions == nil && u.wasMapped[command] == "" && u.action != actionSync: // removed by hand, before this plan
 		u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
 		return nil
 	default:
