@@ -48,7 +48,7 @@ var mayImport = []struct {
 	{"generators/parts", []string{"generators/imports"}},
 	{"generators/trial", []string{"generators/typecheck", "core/process"}},
 	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
-	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
+	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/handover", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
 	{"generators/handover", nil},
 	{"generators/live", []string{"core/jsonrpc", "core/process", "core/project", "core/strictjson"}},

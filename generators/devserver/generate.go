@@ -208,7 +208,6 @@ func (t *Tools) flags(o engine.Options) (flags []string) {
 // ApplyInput is the input of apply.
 type ApplyInput struct {
 	Plan string `json:"plan"` // Id of a plan
-	DataOption
 	Common
 }
 
@@ -216,7 +215,7 @@ type ApplyInput struct {
 //
 //petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
-	o := engine.Options{NoExec: t.options.NoExec, NoData: in.NoData}
+	o := engine.Options{NoExec: t.options.NoExec}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		kind, err := p.engine.PlanKind(in.Plan)
 		if err != nil {
@@ -300,7 +299,6 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 // RedoInput is the input of redo.
 type RedoInput struct {
 	Operation string `json:"operation,omitempty"` // Id; default: the one undone last
-	DataOption
 	Common
 }
 
@@ -309,7 +307,7 @@ type RedoInput struct {
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Redo(ctx, in.Operation, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
+		return p.engine.Redo(ctx, in.Operation, engine.Options{NoExec: t.options.NoExec})
 	})
 }
 
