@@ -247,12 +247,18 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	store, err := d.postgres(ctx, address, d.program, create)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable())
+		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())
 	}
 	return store, nil
 }
+
+// A noDataError matches [fs.ErrNotExist].
+type noDataError string
+
+func (e noDataError) Error() string        { return string(e) }
+func (e noDataError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // redacted returns a folder, or a URL without its password.
 func redacted(data string) string {

@@ -45,7 +45,7 @@ it. The output is text, also in a file or a pipe, unless --json is given.
 
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
 restore. To remove the content of an event for good, use log erase.`,
-		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --actor local:ada", "log --json | jq .type", "log show 17"),
+		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --actor local:ada", "log --json | jq .type", "log show 17", "log types"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.after < 0 || v.limit < 0 {
 				return terminal.Usagef("--after and --limit must not be negative")
@@ -62,7 +62,7 @@ restore. To remove the content of an event for good, use log erase.`,
 	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
 	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
 	flags.StringVar(&v.actor, "actor", "", "show events of this actor, such as local:ada")
-	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore(), d.newErase(), d.newCopy())
+	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore(), d.newErase(), d.newCopy(), d.newTypes(), d.newSample())
 	return cmd
 }
 
@@ -266,7 +266,7 @@ The change is tried first. If the event still cannot be applied, or the change b
 nothing is recorded.
 
 If the fields of the command have changed, run petrock generate version instead: it covers all events of
-the old version. If the command was removed or renamed, write the function Map in the feature.`,
+the old version. If the command was removed or renamed, see petrock help evolving.`,
 		Example: d.examples(
 			"log map 17 --type posts/publish --reason 'renamed'",
 			`log map 17 --type posts/create --version 2 --input '{"title":"Hello"}' --reason 'had no title'`,

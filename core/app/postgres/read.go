@@ -23,6 +23,8 @@ type statements struct {
 	move, keep, put, remove, insert, insertAll, nothing string
 
 	update, vacuum string
+
+	typeIndex, types, next, previous string
 }
 
 // A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the
@@ -66,6 +68,11 @@ func newStatements(schema string) statements {
 
 		update: in("UPDATE {schema}.log SET (" + columns + ") = ($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE seq = $1"),
 		vacuum: in("VACUUM (FULL) {schema}.log, {schema}.documents"),
+
+		typeIndex: in("CREATE INDEX IF NOT EXISTS log_type ON {schema}.log (type, version, seq)"),
+		types:     in("SELECT type, version, count(*) FROM {schema}.log GROUP BY type, version"),
+		next:      in("SELECT coalesce(min(seq), 0) FROM {schema}.log WHERE type = $1 AND version = $2 AND seq >= $3"),
+		previous:  in("SELECT coalesce(max(seq), 0) FROM {schema}.log WHERE type = $1 AND version = $2 AND seq <= $3"),
 	}
 }
 
@@ -340,7 +347,7 @@ func (s *Store) documentNames(ctx context.Context, conn *pgx.Conn, prefix string
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// View implements [app.Store]. It uses a connection of its own.
+// View implements [app.Store]. The view is an [app.TypeView]. It uses a connection of its own.
 func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	if s.closed.Load() {
 		return errClosed
@@ -360,7 +367,7 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	return f(v)
 }
 
-// A view implements [app.View] on a connection within a transaction.
+// A view implements [app.TypeView] on a connection within a transaction.
 type view struct {
 	ctx  context.Context
 	s    *Store
@@ -382,4 +389,27 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 func (v view) Get(name string) ([]byte, error) { return v.s.document(v.ctx, v.conn, name) }
 func (v view) Names(prefix string) ([]string, error) {
 	return v.s.documentNames(v.ctx, v.conn, prefix)
+}
+
+func (v view) Types() ([]app.TypeCount, error) {
+	rows, err := v.conn.Query(v.ctx, v.s.sql.types)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (t app.TypeCount, err error) {
+		return t, row.Scan(&t.Type, &t.Version, &t.Count)
+	})
+}
+
+func (v view) Next(eventType string, version int, from int64) (int64, error) {
+	return v.find(v.s.sql.next, eventType, version, from)
+}
+
+func (v view) Previous(eventType string, version int, to int64) (int64, error) {
+	return v.find(v.s.sql.previous, eventType, version, to)
+}
+
+func (v view) find(sql, eventType string, version int, at int64) (seq int64, err error) {
+	err = v.conn.QueryRow(v.ctx, sql, eventType, version, at).Scan(&seq)
+	return seq, err
 }

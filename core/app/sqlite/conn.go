@@ -52,11 +52,16 @@ type stmt interface {
 
 // connect opens an existing file, and sets the pragmas of the connection.
 func connect(path string, pragmas ...string) (*conn, error) {
+	return connectWith(path, "mode=rw", pragmas...)
+}
+
+// connectWith is connect with parameters: see https://www.sqlite.org/uri.html.
+func connectWith(path, parameters string, pragmas ...string) (*conn, error) {
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") {
 		name = "/" + name // C:/…
 	}
-	raw, err := new(sqlite.Driver).Open((&url.URL{Scheme: "file", Path: name, RawQuery: "mode=rw"}).String())
+	raw, err := new(sqlite.Driver).Open((&url.URL{Scheme: "file", Path: name, RawQuery: parameters}).String())
 	if err != nil {
 		return nil, err
 	}

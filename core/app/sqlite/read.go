@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,6 +25,10 @@ const (
 	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
 	namesSQL = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
+
+	typesSQL    = "SELECT type, version, count(*) FROM log GROUP BY type, version"
+	nextSQL     = "SELECT min(seq) FROM log WHERE type = ? AND version = ? AND seq >= ?"
+	previousSQL = "SELECT max(seq) FROM log WHERE type = ? AND version = ? AND seq <= ?"
 )
 
 // A page of the log ends at either limit.
@@ -50,23 +56,30 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 	}
 }
 
-// View implements [app.Store]. Until f returns, checkpoints cannot truncate the WAL.
+// View implements [app.Store]. The view is an [app.TypeView]. Until f returns, checkpoints cannot
+// truncate the WAL.
 func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	var failed error // of f, whose errors are not those of a read
-	err := s.read(ctx, func(c *conn) error {
-		if err := c.exec("BEGIN"); err != nil {
-			return err
-		}
-		last, err := c.value(lastSQL) // the first read fixes the moment
-		if err == nil {
-			failed = f(view{ctx, c, last})
-		}
-		return errors.Join(err, c.exec("ROLLBACK"))
+	err := s.read(ctx, func(c *conn) (err error) {
+		failed, err = c.view(ctx, func(v app.TypeView) error { return f(v) })
+		return err
 	})
 	return errors.Join(failed, err)
 }
 
-// A view implements [app.View] on a connection within a transaction.
+// view calls f with the store as it is at one moment. failed is the error of f.
+func (c *conn) view(ctx context.Context, f func(app.TypeView) error) (failed, err error) {
+	if err := c.execContext(ctx, "BEGIN"); err != nil {
+		return nil, err
+	}
+	last, err := c.value(lastSQL) // the first read fixes the moment
+	if err == nil {
+		failed = f(view{ctx, c, last})
+	}
+	return failed, errors.Join(err, c.exec("ROLLBACK"))
+}
+
+// A view implements [app.TypeView] on a connection within a transaction.
 type view struct {
 	ctx  context.Context
 	c    *conn
@@ -85,6 +98,72 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 }
 func (v view) Get(name string) ([]byte, error)       { return v.c.document(name) }
 func (v view) Names(prefix string) ([]string, error) { return v.c.names(prefix) }
+
+func (v view) Types() (types []app.TypeCount, err error) {
+	err = v.c.query(typesSQL, nil, func(row []driver.Value) bool {
+		var t app.TypeCount
+		t.Type, _ = row[0].(string)
+		version, _ := row[1].(int64)
+		t.Version = int(version)
+		t.Count, _ = row[2].(int64)
+		types = append(types, t)
+		return v.ctx.Err() == nil
+	})
+	return types, errors.Join(err, v.ctx.Err())
+}
+
+func (v view) Next(eventType string, version int, from int64) (int64, error) {
+	return v.c.value(nextSQL, eventType, int64(version), from)
+}
+
+func (v view) Previous(eventType string, version int, to int64) (int64, error) {
+	return v.c.value(previousSQL, eventType, int64(version), to)
+}
+
+// ReadOnly calls f with the store in a file as it is at one moment. It does not wait for writers. It
+// creates and changes nothing, except that SQLite may create its -shm file next to a -wal file. f can be
+// called twice. If the store does not exist, the error matches [fs.ErrNotExist].
+func ReadOnly(ctx context.Context, path string, f func(app.TypeView) error) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return readOnly(ctx, path, "mode=ro", f)
+	}
+	// No process uses the store, so SQLite can read it without its other files.
+	err = readOnly(ctx, path, "mode=ro&immutable=1", f)
+	_, walErr := os.Stat(path + "-wal")
+	after, statErr := os.Stat(path)
+	if walErr == nil || statErr != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		return readOnly(ctx, path, "mode=ro", f) // a process has opened the store meanwhile
+	}
+	return err
+}
+
+func readOnly(ctx context.Context, path, parameters string, f func(app.TypeView) error) error {
+	c, err := connectWith(path, parameters, "query_only=1")
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer c.close()
+	id, err := c.value("PRAGMA application_id")
+	if err == nil && id != applicationID {
+		return fmt.Errorf("open %s: not an event log", path)
+	}
+	var failed error
+	if err == nil {
+		failed, err = c.view(ctx, f)
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", path, err)
+	}
+	return errors.Join(failed, err)
+}
 
 // Last implements [app.Store].
 func (s *Store) Last(ctx context.Context) (last int64, err error) {

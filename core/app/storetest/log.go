@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -310,4 +313,127 @@ func (s suite) many() {
 	s.write(s.first, func(tx app.Tx) error { return tx.Append(more...) })
 	s.check(1500)
 	s.count(1490, 10)
+}
+
+// typeView calls f with a view of the second handle. Stores in memory have no index on types.
+func (s suite) typeView(f func(v app.TypeView)) {
+	s.Helper()
+	err := s.second.View(s.Context(), func(v app.View) error {
+		typed, ok := v.(app.TypeView)
+		if !ok {
+			s.Skip("the store does not find records by type")
+		}
+		f(typed)
+		return nil
+	})
+	if err != nil {
+		s.Error("view:", err)
+	}
+}
+
+// addTyped appends a record for each type and version, such as "a/x 1".
+func (s suite) addTyped(all ...string) {
+	s.Helper()
+	s.write(s.first, func(tx app.Tx) error {
+		last, err := lastOf(tx)
+		for i, text := range all {
+			r := Record(last + int64(i) + 1)
+			if _, scanErr := fmt.Sscan(text, &r.Type, &r.Version); scanErr != nil {
+				return scanErr
+			}
+			err = errors.Join(err, tx.Append(r))
+		}
+		return err
+	})
+}
+
+// Types counts records by type and version. StoredTypes counts events as they are read.
+func (s suite) types() {
+	expect := func(want string) {
+		s.Helper()
+		s.typeView(func(v app.TypeView) {
+			types, err := app.StoredTypes(v)
+			if got := fmt.Sprint(types); err != nil || got != want {
+				s.Errorf("got types %s, want %s: %v", got, want, err)
+			}
+		})
+	}
+	expect("[]")
+	s.addTyped("a/x 1", "a/x 2", "b/y 1", "a/x 1", "a/x 1", "b/z 1", "a/X 1", "a/x 10")
+	s.typeView(func(v app.TypeView) {
+		types, err := v.Types()
+		slices.SortFunc(types, func(a, b app.TypeCount) int { return cmp.Or(strings.Compare(a.Type, b.Type), a.Version-b.Version) })
+		if got, want := fmt.Sprint(types), "[{a/X 1 1 0 0} {a/x 1 3 0 0} {a/x 2 1 0 0} {a/x 10 1 0 0} {b/y 1 1 0 0} {b/z 1 1 0 0}]"; err != nil || got != want {
+			s.Errorf("got types %s, want %s: %v", got, want, err)
+		}
+		for _, test := range []struct {
+			find func(string, int, int64) (int64, error)
+			at   int64
+			want int64
+		}{{v.Next, 0, 1}, {v.Next, 1, 1}, {v.Next, 2, 4}, {v.Next, 6, 0}, {v.Previous, 100, 5}, {v.Previous, 4, 4}, {v.Previous, 3, 1}, {v.Previous, 0, 0}} {
+			if got, err := test.find("a/x", 1, test.at); err != nil || got != test.want {
+				s.Errorf("at %d: got event %d, want %d: %v", test.at, got, test.want, err)
+			}
+		}
+	})
+	expect("[{a/X 1 1 7 7} {a/x 1 3 1 5} {a/x 2 1 2 2} {a/x 10 1 8 8} {b/y 1 1 3 3} {b/z 1 1 6 6}]")
+	err := errors.Join(
+		app.Amend(s.Context(), s.first, app.Amendment{Seq: 1, Skip: true, Reason: "skipped"}),
+		app.Amend(s.Context(), s.first, app.Amendment{Seq: 3, Type: "a/x", Version: 2, Reason: "renamed"}),
+		app.Amend(s.Context(), s.first, app.Amendment{Seq: 7, Type: "c/new", Reason: "renamed"}),
+		app.Amend(s.Context(), s.first, app.Amendment{Seq: 8, Type: "a/x", Version: 10, Reason: "restored"}),
+		app.Erase(s.Context(), s.first, 6, "a request"),
+	)
+	if err != nil {
+		s.Fatal(err)
+	}
+	expect("[{a/x 1 2 4 5} {a/x 2 2 2 3} {a/x 10 1 8 8} {c/new 1 1 7 7}]")
+}
+
+// A sample has the first and last event, and finds events wherever they are.
+func (s suite) sample() {
+	all := make([]string, 1000)
+	for i := range all {
+		all[i] = "a/rare 1"
+		if i < 40 || i == 900 { // events 1 to 40, and 901
+			all[i] = "a/old 1"
+		}
+	}
+	s.addTyped(all...)
+	if err := app.Amend(s.Context(), s.first, app.Amendment{Seq: 700, Type: "a/old", Version: 1, Data: []byte(`{"n":0}`), Reason: "renamed"}); err != nil {
+		s.Fatal(err)
+	}
+	for _, test := range []struct {
+		eventType string
+		limit     int
+		count     int
+		has       []int64
+	}{
+		{"a/old", 100, 42, []int64{1, 2, 39, 40, 700, 901}},
+		{"a/old", 20, 20, []int64{1, 700, 901}},
+		{"a/rare", 50, 50, []int64{41, 1000}},
+		{"a/old", 2, 2, []int64{1, 700}},
+		{"a/none", 10, 0, nil},
+	} {
+		s.typeView(func(v app.TypeView) {
+			var got []int64
+			for r, err := range app.Sample(v, test.eventType, 1, test.limit) {
+				if err != nil || r.Type != test.eventType || (r.Seq == 700) != (string(r.Data) == `{"n":0}`) {
+					s.Fatalf("got event %+v: %v", r, err)
+				}
+				got = append(got, r.Seq)
+			}
+			hasAll := !slices.ContainsFunc(test.has, func(seq int64) bool { return !slices.Contains(got, seq) })
+			if len(got) != test.count || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) || !hasAll {
+				s.Errorf("%s: got %d events %v, want %d with %v", test.eventType, len(got), got, test.count, test.has)
+			}
+			widest := int64(0)
+			for i := range len(got) - 1 {
+				widest = max(widest, got[i+1]-got[i])
+			}
+			if test.eventType == "a/rare" && widest > 2*960/50 {
+				s.Errorf("events %v are not spread over the log", got)
+			}
+		})
+	}
 }

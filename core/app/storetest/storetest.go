@@ -37,6 +37,8 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 		{"names", suite.names},
 		{"view", suite.view},
 		{"replace", suite.replace},
+		{"types", suite.types},
+		{"sample", suite.sample},
 		{"names in write", suite.namesInWrite},
 		{"shared memory", suite.sharedMemory},
 		{"big", suite.big},
