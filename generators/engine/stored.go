@@ -311,7 +311,7 @@ func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, 
 	var all []byte
 	for _, t := range types {
 		err := e.askServer(ctx, true, func(ctx context.Context, server string) error {
-			out, err := e.runServer(ctx, server, "log", "events", "--json", "--limit", "1000", "--type", t.Type, "--version", strconv.Itoa(t.Version))
+			out, err := e.runServer(ctx, server, "log", "sample", t.Type, "--version", strconv.Itoa(t.Version), "--limit", "1000")
 			all = append(all, out...)
 			return err
 		})
