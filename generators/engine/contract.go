@@ -51,6 +51,9 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	if p.action == actionEdit {
 		accept = "if no stored data matters, edit again with " + e.call("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
 	}
+	if p.isRevert() {
+		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
+	}
 	version := e.versionCall(b)
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
 	switch {

@@ -60,10 +60,8 @@ func (s *StoredEvents) String() string {
 		return "Stored events were not looked at: " + s.Why + ". contract.json alone decided."
 	case s.Events == 0:
 		return "No events of the changed commands are stored."
-	case s.decoded > 0:
-		return fmt.Sprintf("%s of the changed commands; %d were decoded with the new types.", count(int(s.Events), "stored event"), s.decoded)
 	}
-	return count(int(s.Events), "stored event") + " of the changed commands."
+	return fmt.Sprintf("Stored events of the changed commands: %d, of which %d were decoded with the new types.", s.Events, s.decoded)
 }
 
 // of returns the stored events of a command, the oldest version first.
