@@ -211,7 +211,7 @@ func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Limits, e.OverMCP = t.options.Limits, true
+	e.Limits, e.OverMCP, e.ToolPrefix = t.options.Limits, true, t.options.Prefix
 	o := &openProject{busy: make(chan struct{}, 1), engine: e, noExec: t.options.NoExec}
 	t.open[found.Root] = o
 	return o, nil

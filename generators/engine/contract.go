@@ -49,7 +49,7 @@ func (b brokenCommand) String() string {
 func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	accept := "if no stored data matters, " + e.call("petrock sync --accept "+b.command, fmt.Sprintf(`build {"accept":[%q]}`, b.command))
 	if p.action == actionEdit {
-		accept = "if no stored data matters, edit again with " + e.call("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
+		accept = "if no stored data matters, edit again with " + e.words("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
 	}
 	if p.isRevert() {
 		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
@@ -60,9 +60,12 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case slices.Contains(p.accepts, b.command):
 		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no-data"), e.project.Name)
 	case len(b.changes) == 0 && b.unreadable == "" && b.onDisk:
-		return "decide about its events: " + e.call("petrock destroy command "+b.command+" with --retire, --skip or --map FEATURE/COMMAND",
-			fmt.Sprintf(`destroy_component {"kind":"command","name":%q} with "retire":true, "skip":true or "map":"FEATURE/COMMAND"`, b.command)) +
-			" (replay them, ignore them, or read them as another command)"
+		remedy := "decide about its events: " + e.call("petrock destroy command "+b.command+" --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead",
+			fmt.Sprintf(`destroy_component {"kind":"command","name":%q,"retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`, b.command))
+		if p.action == actionEdit {
+			remedy += "; or add a function with //petrock:map " + b.command + " to this edit"
+		}
+		return remedy
 	case len(b.changes) == 0 && b.unreadable == "":
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; to ignore them, %s",
 			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
@@ -285,8 +288,9 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	case recorded.Skipped || slices.Contains(u.skips, command):
 		gone.Skipped = true
 	case recorded.Removed: // by an older petrock, which did not ask
-		gone.Removed = true
-		u.warn(fmt.Sprintf("%s: %s", command, e.remedy(u.plan, brokenCommand{command: command})))
+		if gone.Removed = true; u.action == actionSync {
+			u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
+		}
 	case u.was[command].Versions == nil && u.wasMapped[command] == "" && u.action != actionSync: // removed by hand, before this plan
 		u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
 		return nil

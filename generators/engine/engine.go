@@ -52,7 +52,9 @@ type Engine struct {
 	Step func(string)
 
 	// OverMCP makes messages name MCP tools and their arguments instead of commands and their flags.
-	OverMCP bool
+	// ToolPrefix precedes the names of the tools.
+	OverMCP    bool
+	ToolPrefix string
 }
 
 // NoProjectRemedy is the remedy for a command that is run outside a project.
@@ -116,17 +118,22 @@ func (e *Engine) CodeVersion() string {
 	return string(found[1])
 }
 
-// call returns a call as the caller would write it: on the command line or over MCP.
+// call returns a call as the caller would write it: a command line, or the name of a tool with arguments.
 func (e *Engine) call(commandLine, tool string) string {
-	if e.OverMCP {
-		return tool
-	}
-	return commandLine
+	return e.words(commandLine, e.ToolPrefix+tool)
 }
 
 // option returns the name of an option as the caller would write it.
 func (e *Engine) option(name string) string {
-	return e.call("--"+name, strings.ReplaceAll(name, "-", "_"))
+	return e.words("--"+name, strings.ReplaceAll(name, "-", "_"))
+}
+
+// words returns the words for the front end of the caller.
+func (e *Engine) words(commandLine, overMCP string) string {
+	if e.OverMCP {
+		return overMCP
+	}
+	return commandLine
 }
 
 func (e *Engine) step(what string) {

@@ -121,9 +121,9 @@ func TestRemovedCommands(t *testing.T) {
 			b.checkError(err, "posts/mark: the command was removed"+test.refused+"; decide about its events: ")
 			switch {
 			case way != "sync" && b.OverMCP:
-				b.checkError(err, `destroy_component {"kind":"command","name":"posts/mark"} with "retire":true, "skip":true or "map":"FEATURE/COMMAND"`)
+				b.checkError(err, `destroy_component {"kind":"command","name":"posts/mark","retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`)
 			case way != "sync":
-				b.checkError(err, "petrock destroy command posts/mark with --retire, --skip or --map FEATURE/COMMAND")
+				b.checkError(err, "petrock destroy command posts/mark --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead")
 			case b.OverMCP:
 				b.checkError(err, `to ignore them, build {"skip":["posts/mark"]}`)
 			default:
