@@ -175,7 +175,7 @@ func (a *App) findCommand(e Event, p *Payload) (*commandType, error) {
 				text: fmt.Sprintf("has no command: %s was removed or renamed, or is newer than this build", p.Type),
 				remedy: fmt.Sprintf(`keep the type:  restore it with its Apply, and put //petrock:retired into its doc comment
 map the type:   write a function with //petrock:map %s, which returns the command that replaces it
-skip the type:  record that in the contract; see petrock help evolving`, p.Type),
+skip the type:  petrock sync --skip %[1]s`, p.Type),
 			}
 		}
 	}

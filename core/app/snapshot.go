@@ -172,10 +172,12 @@ func (a *App) snapshotDue() bool {
 	})
 }
 
-// takeSnapshots takes snapshots when they are due.
+// takeSnapshots takes snapshots when they are due, and keeps the summary of types recent.
 func (a *App) takeSnapshots(ctx context.Context) {
+	summarized := int64(-summaryInterval)
 	for ctx.Err() == nil {
 		grown, _ := a.changes()
+		summarized = a.summarize(ctx, summarized)
 		if a.snapshotDue() {
 			if err := a.Snapshot(ctx); err != nil && ctx.Err() == nil {
 				a.o.Logger.Warn("take snapshot", "error", err)

@@ -38,7 +38,9 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	for _, f := range a.features {
 		status := FeatureStatus{Name: f.Name, Commands: []string{}, Queries: []string{}, Workers: []string{}, Snapshot: f.snapshot}
 		for _, c := range f.Commands {
-			status.Commands = append(status.Commands, c.name)
+			if !c.retired {
+				status.Commands = append(status.Commands, c.name)
+			}
 		}
 		for _, q := range f.Queries {
 			status.Queries = append(status.Queries, q.name)

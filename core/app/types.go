@@ -2,24 +2,30 @@ package app
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A TypeView is a [View] that finds records by type and version.
+// A TypeView is a [View] that finds records by type and version. Without an index, which would slow down
+// writers, both methods read the log.
 type TypeView interface {
 	View
 
-	// Types returns the types and versions of all records, without First and Last.
-	Types() ([]TypeCount, error)
+	// Types returns the types and versions of the records after a sequence number.
+	Types(after int64) ([]TypeCount, error)
 
-	// Next returns the number of the first record of a type and version that is at least from. Previous
-	// returns that of the last one that is at most to. Both return 0 if there is none.
-	Next(eventType string, version int, from int64) (int64, error)
-	Previous(eventType string, version int, to int64) (int64, error)
+	// OfType yields the numbers of the records of a type and version, in order. The view must not be
+	// used meanwhile.
+	OfType(eventType string, version int) iter.Seq2[int64, error]
+
+	// Record returns the record with a number.
+	Record(seq int64) (Record, error)
 }
 
 // A TypeCount is the number of events of a type and version.
@@ -31,82 +37,236 @@ type TypeCount struct {
 	Last    int64  `json:"last"`
 }
 
-// StoredTypes returns the types and versions of events that a build must be able to read, sorted. It
-// counts amended events by their amendments. It leaves out events that are skipped or erased, and the
-// log's own.
-func StoredTypes(v TypeView) ([]TypeCount, error) {
-	all, err := v.Types()
+// A typeKey identifies the events that have the same fields.
+type typeKey struct {
+	eventType string
+	version   int
+}
+
+// A typeSummary counts the events of a log up to one of them, so that few are left to read. It is stored
+// like a snapshot: builds that do not know it remove it when they erase an event.
+type typeSummary struct {
+	Through int64       `json:"through"` // sequence number
+	Types   []TypeCount `json:"types"`
+}
+
+// summaryDocument is the document with the summary. No feature has the name of the log's own.
+const summaryDocument = snapshotsPrefix + ownFeature + "/types"
+
+// summaryInterval is the number of events after which the summary is stored again.
+const summaryInterval = 10_000
+
+// storedSummary returns the summary in a store; the zero value if there is none.
+func storedSummary(v View) (s typeSummary, err error) {
+	document, err := v.Get(summaryDocument)
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &s)
+	}
 	if err != nil {
-		return nil, err
+		return s, fmt.Errorf("read the types of events: %w", err)
 	}
-	u, err := newUnamended(v)
+	return s, nil
+}
+
+// complete adds the events after the summary.
+func (s typeSummary) complete(v TypeView) (typeSummary, error) {
+	more, err := v.Types(s.Through)
 	if err != nil {
-		return nil, err
+		return s, fmt.Errorf("read the types of events: %w", err)
 	}
-	type key struct {
-		eventType string
-		version   int
+	counts := map[typeKey]*TypeCount{}
+	for _, t := range s.Types {
+		counts[typeKey{t.Type, t.Version}] = &t
 	}
-	counts := map[key]*TypeCount{}
-	for _, t := range all {
-		if strings.HasPrefix(t.Type, ownFeature+"/") {
-			continue
+	for _, t := range more {
+		if known := counts[typeKey{t.Type, t.Version}]; known != nil {
+			known.Count, known.Last = known.Count+t.Count, t.Last
+		} else {
+			counts[typeKey{t.Type, t.Version}] = &t
 		}
-		if t.First, err = u.Next(t.Type, t.Version, 1); err != nil {
-			return nil, err
-		}
-		if t.Last, err = u.Previous(t.Type, t.Version, lastSeq); err != nil {
-			return nil, err
-		}
-		counts[key{t.Type, t.Version}] = &t
+		s.Through = max(s.Through, t.Last)
 	}
-	for seq, am := range u.amendments {
-		r, err := findInView(v, seq)
-		if err != nil {
-			return nil, err
-		}
-		if t := counts[key{r.Type, r.Version}]; t != nil {
-			t.Count--
-		}
-		if am.Skip {
-			continue
-		}
-		t := counts[key{am.Type, am.Version}]
-		if t == nil {
-			t = &TypeCount{Type: am.Type, Version: am.Version}
-			counts[key{am.Type, am.Version}] = t
-		}
-		t.Count, t.First, t.Last = t.Count+1, min(cmp.Or(t.First, seq), seq), max(t.Last, seq)
-	}
+	s.Types = sortedTypes(counts)
+	return s, nil
+}
+
+func sortedTypes(counts map[typeKey]*TypeCount) []TypeCount {
 	types := []TypeCount{}
 	for _, t := range counts {
-		if t.Count > 0 {
-			types = append(types, *t)
-		}
+		types = append(types, *t)
 	}
 	slices.SortFunc(types, func(a, b TypeCount) int {
 		return cmp.Or(strings.Compare(a.Type, b.Type), cmp.Compare(a.Version, b.Version))
 	})
-	return types, nil
+	return types
 }
 
-// Sample yields up to limit events of a type and version, with their amendments, in order: those that
-// were amended to be of that type, the first, the last, and others that are spread over the log.
+// storeSummary stores a new summary if the store has many events after the old one, and returns the last
+// event that is in it.
+func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
+	var next typeSummary
+	var document []byte // nil if the summary is recent
+	var amended string
+	err = a.store.View(ctx, func(v View) error {
+		typed, ok := v.(TypeView)
+		if !ok {
+			next.Through = lastSeq
+			return nil
+		}
+		stored, err := storedSummary(v)
+		if err != nil {
+			stored = typeSummary{} // replace it
+		}
+		amendments, err := readAmendments(v)
+		if err != nil {
+			return err
+		}
+		if next, err = stored.complete(typed); err != nil {
+			return err
+		}
+		if next.Through-stored.Through < summaryInterval {
+			next.Through = stored.Through
+			return nil
+		}
+		amended = amendmentsHash(amendments, next.Through)
+		document, err = strictjson.Marshal(next)
+		return err
+	})
+	if err != nil || document == nil {
+		return next.Through, err
+	}
+	return next.Through, a.store.Write(ctx, func(tx Tx) error {
+		amendments, err := readAmendments(tx)
+		if err != nil || amended != amendmentsHash(amendments, next.Through) {
+			return err // an event was erased meanwhile
+		}
+		return tx.Put(summaryDocument, document)
+	})
+}
+
+// summarize stores a new summary if it is due. through is the last event in the last summary.
+func (a *App) summarize(ctx context.Context, through int64) int64 {
+	a.mu.RLock()
+	last := a.seq
+	a.mu.RUnlock()
+	if last-through < summaryInterval {
+		return through
+	}
+	stored, err := a.storeSummary(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.o.Logger.Warn("count the types of events", "error", err)
+		}
+		return last // retry later
+	}
+	return stored
+}
+
+// lastSeq is above all sequence numbers.
+const lastSeq = 1<<63 - 1
+
+// StoredTypes returns the types and versions of events that a build must be able to read, sorted. It
+// counts amended events by their amendments. It leaves out events that are skipped or erased, and the
+// log's own.
+func StoredTypes(v TypeView) ([]TypeCount, error) {
+	summary, err := storedSummary(v)
+	if err == nil {
+		summary, err = summary.complete(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	amendments, err := readAmendments(v)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[typeKey]*TypeCount{}
+	for _, t := range summary.Types {
+		if !strings.HasPrefix(t.Type, ownFeature+"/") {
+			counts[typeKey{t.Type, t.Version}] = &t
+		}
+	}
+	for seq := range amendments {
+		r, err := v.Record(seq)
+		if err != nil {
+			return nil, err
+		}
+		if t := counts[typeKey{r.Type, r.Version}]; t != nil {
+			t.Count--
+		}
+	}
+	for key, t := range counts {
+		if t.Count == 0 {
+			delete(counts, key)
+		} else if err := t.skipAmended(v, amendments); err != nil {
+			return nil, err
+		}
+	}
+	for seq, am := range amendments {
+		key := typeKey{am.Type, am.Version}
+		if am.Skip {
+			continue
+		}
+		if counts[key] == nil {
+			counts[key] = &TypeCount{Type: am.Type, Version: am.Version, First: seq}
+		}
+		t := counts[key]
+		t.Count, t.First, t.Last = t.Count+1, min(t.First, seq), max(t.Last, seq)
+	}
+	return sortedTypes(counts), nil
+}
+
+// skipAmended moves First and Last to events that are not amended.
+func (t *TypeCount) skipAmended(v TypeView, amendments map[int64]Amendment) error {
+	_, first := amendments[t.First]
+	_, last := amendments[t.Last]
+	if !first && !last {
+		return nil
+	}
+	t.First, t.Last = 0, 0
+	for seq, err := range v.OfType(t.Type, t.Version) {
+		if err != nil {
+			return err
+		}
+		if _, amended := amendments[seq]; !amended {
+			t.First, t.Last = cmp.Or(t.First, seq), seq
+		}
+	}
+	return nil
+}
+
+// Sample yields up to limit events of a type and version, with their amendments, in order: the first, the
+// last, and others at equal distances.
 func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		u, err := newUnamended(v)
+		amendments, err := readAmendments(v)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		found, err := u.sample(eventType, version, limit)
-		if err != nil {
-			yield(Record{}, err)
-			return
+		var all []int64
+		for seq, am := range amendments {
+			if !am.Skip && am.Type == eventType && am.Version == version {
+				all = append(all, seq)
+			}
 		}
-		for _, seq := range found {
-			r, err := findInView(v, seq)
-			if am, amended := u.amendments[seq]; amended {
+		for seq, err := range v.OfType(eventType, version) {
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if _, amended := amendments[seq]; !amended {
+				all = append(all, seq)
+			}
+		}
+		slices.Sort(all)
+		for i := range min(limit, len(all)) {
+			at := i
+			if limit < len(all) && limit > 1 {
+				at = i * (len(all) - 1) / (limit - 1)
+			}
+			r, err := v.Record(all[at])
+			if am, amended := amendments[all[at]]; amended {
 				r.Type, r.Version, r.Data = am.Type, am.Version, am.Data
 			}
 			if !yield(r, err) || err != nil {
@@ -114,96 +274,4 @@ func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, 
 			}
 		}
 	}
-}
-
-// findInView returns a record of a view.
-func findInView(v View, seq int64) (Record, error) {
-	for r, err := range v.Records(seq - 1) {
-		if err == nil && r.Seq != seq {
-			break
-		}
-		return r, err
-	}
-	return Record{}, fmt.Errorf("event %d does not exist", seq)
-}
-
-// lastSeq is above all sequence numbers.
-const lastSeq = 1<<63 - 1
-
-// An unamended view finds only records without amendments.
-type unamended struct {
-	TypeView
-	amendments map[int64]Amendment
-}
-
-func newUnamended(v TypeView) (unamended, error) {
-	amendments, err := readAmendments(v)
-	return unamended{v, amendments}, err
-}
-
-func (u unamended) Next(eventType string, version int, from int64) (int64, error) {
-	for {
-		seq, err := u.TypeView.Next(eventType, version, from)
-		if _, amended := u.amendments[seq]; err != nil || !amended {
-			return seq, err
-		}
-		from = seq + 1
-	}
-}
-
-func (u unamended) Previous(eventType string, version int, to int64) (int64, error) {
-	for {
-		seq, err := u.TypeView.Previous(eventType, version, to)
-		if _, amended := u.amendments[seq]; err != nil || !amended {
-			return seq, err
-		}
-		to = seq - 1
-	}
-}
-
-// sample returns the numbers of up to limit events, sorted. It halves the ranges between the events that
-// it has found, the widest first, so clusters are found wherever they are.
-func (u unamended) sample(eventType string, version, limit int) ([]int64, error) {
-	var found []int64
-	for _, seq := range slices.Sorted(maps.Keys(u.amendments)) {
-		if am := u.amendments[seq]; !am.Skip && am.Type == eventType && am.Version == version {
-			found = append(found, seq)
-		}
-	}
-	type between struct{ low, high int64 } // numbers that are known
-	open := []between{}
-	first, err := u.Next(eventType, version, 1)
-	if err != nil {
-		return nil, err
-	}
-	last, err := u.Previous(eventType, version, lastSeq)
-	if err != nil {
-		return nil, err
-	}
-	if first > 0 {
-		found = append(found, first)
-	}
-	if last > first {
-		found, open = append(found, last), append(open, between{first, last})
-	}
-	for len(open) > 0 && len(found) < limit {
-		b := open[0]
-		open = open[1:]
-		middle := b.low + (b.high-b.low)/2
-		seq, err := u.Next(eventType, version, max(middle, b.low+1))
-		if err != nil {
-			return nil, err
-		}
-		if seq < b.high {
-			open = append(open, between{seq, b.high})
-		} else if seq, err = u.Previous(eventType, version, middle); err != nil {
-			return nil, err
-		}
-		if seq > b.low && seq < b.high {
-			found, open = append(found, seq), append(open, between{b.low, seq})
-		}
-	}
-	found = found[:min(len(found), limit)]
-	slices.Sort(found)
-	return found, nil
 }

@@ -1,8 +1,10 @@
 package appserve
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -117,6 +119,31 @@ func TestSkip(t *testing.T) {
 		cmd.SetOut(&out)
 		if err := cmd.ExecuteContext(t.Context()); err != nil || strings.Contains(out.String(), "cannot be applied") {
 			t.Errorf("%s: got %s%v", line, out.String(), err)
+		}
+	}
+}
+
+// A database without the log has no events. The password is not printed.
+func TestTypesWithoutLog(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("no log: %w", fs.ErrNotExist), `"data": "postgres://me:xxxxx@db/x",`},
+		{errors.New("unreachable"), "unreachable"},
+	} {
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, create bool) (*app.Memory, error) {
+			if create {
+				t.Error("the log would be created")
+			}
+			return nil, test.err
+		})
+		cmd := command(d, "log", "types", "--json", "--data", "postgres://me:secret@db/x")
+		var out strings.Builder
+		cmd.SetOut(&out)
+		err := cmd.ExecuteContext(t.Context())
+		if got := fmt.Sprint(out.String(), err); !strings.Contains(got, test.want) || strings.Contains(got, "secret") || (err == nil) != errors.Is(test.err, fs.ErrNotExist) {
+			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
 }

@@ -50,7 +50,6 @@ CREATE TABLE {schema}.log (
 	actor   bytea
 );
 CREATE UNIQUE INDEX log_key ON {schema}.log (key) WHERE key IS NOT NULL;
-CREATE INDEX log_type ON {schema}.log (type, version, seq);
 CREATE TABLE {schema}.documents (name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL);
 CREATE TABLE {schema}.head (
 	version integer NOT NULL, -- of the tables
@@ -251,21 +250,8 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, crea
 		return err
 	case version > schemaVersion:
 		return fmt.Errorf("the log has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
-	case create:
-		s.addTypeIndex(ctx, conn, schema)
 	}
 	return nil
-}
-
-// addTypeIndex adds the index that [view.Types] needs to be fast to the log of an older build, which can
-// still use it. Writers wait, for about a second for each million events. It fails silently: without the
-// index, only [view.Types] is slower.
-func (s *Store) addTypeIndex(ctx context.Context, conn *pgx.Conn, schema string) {
-	var exists bool
-	err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_indexes WHERE schemaname = $1 AND tablename = 'log' AND indexname = 'log_type')", schema).Scan(&exists)
-	if err == nil && !exists { // CREATE INDEX IF NOT EXISTS would lock the table even if it exists
-		_, _ = conn.Exec(ctx, "SET lock_timeout = '1s'; "+s.sql.typeIndex)
-	}
 }
 
 func isMissing(err error) bool { return code(err) == noSchema || code(err) == noTable }

@@ -192,53 +192,6 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// The next server adds the index on types to the log of an older build. A program that only reads does
-// not, and a user without the privilege can still use the log.
-func TestAddTypeIndex(t *testing.T) {
-	address := newSchema(t)
-	schema, user := schemaOf(t, address), fmt.Sprintf("user%d", time.Now().UnixNano())
-	if _, err := more(open(t, address), 3); err != nil {
-		t.Fatal(err)
-	}
-	admin(t, address, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA "+schema+" TO "+user+
-		"; GRANT ALL ON ALL TABLES IN SCHEMA "+schema+" TO "+user+"; DROP INDEX "+schema+".log_type")
-	t.Cleanup(func() { admin(t, server(t), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user) })
-	for _, test := range []struct {
-		address string
-		create  bool
-		exists  bool
-	}{
-		{address, false, false},
-		{strings.Replace(address, "petrock@", user+"@", 1), true, false},
-		{address, true, true},
-		{address, true, true},
-	} {
-		s, err := Open(t.Context(), test.address, "unused", test.create)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.View(t.Context(), func(v app.View) error {
-			types, err := app.StoredTypes(v.(app.TypeView))
-			if got := fmt.Sprint(types); got != "[{things/make 1 3 1 3}]" {
-				t.Errorf("got types %s", got)
-			}
-			return err
-		})
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Error(err)
-		}
-		conn, err := pgx.Connect(t.Context(), address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var exists bool
-		err = conn.QueryRow(t.Context(), "SELECT to_regclass($1) IS NOT NULL", schema+".log_type").Scan(&exists)
-		if conn.Close(t.Context()); err != nil || exists != test.exists {
-			t.Errorf("got index %t, want %t: %v", exists, test.exists, err)
-		}
-	}
-}
-
 // A tracer counts the round trips of writes.
 type tracer struct{ trips atomic.Int64 }
 

@@ -24,7 +24,7 @@ type statements struct {
 
 	update, vacuum string
 
-	typeIndex, types, next, previous string
+	types, ofType string
 }
 
 // A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the
@@ -69,10 +69,8 @@ func newStatements(schema string) statements {
 		update: in("UPDATE {schema}.log SET (" + columns + ") = ($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE seq = $1"),
 		vacuum: in("VACUUM (FULL) {schema}.log, {schema}.documents"),
 
-		typeIndex: in("CREATE INDEX IF NOT EXISTS log_type ON {schema}.log (type, version, seq)"),
-		types:     in("SELECT type, version, count(*) FROM {schema}.log GROUP BY type, version"),
-		next:      in("SELECT coalesce(min(seq), 0) FROM {schema}.log WHERE type = $1 AND version = $2 AND seq >= $3"),
-		previous:  in("SELECT coalesce(max(seq), 0) FROM {schema}.log WHERE type = $1 AND version = $2 AND seq <= $3"),
+		types:  in("SELECT type, version, count(*), min(seq), max(seq) FROM {schema}.log WHERE seq > $1 GROUP BY type, version"),
+		ofType: in("SELECT seq FROM {schema}.log WHERE type = $1 AND version = $2 ORDER BY seq"),
 	}
 }
 
@@ -391,25 +389,41 @@ func (v view) Names(prefix string) ([]string, error) {
 	return v.s.documentNames(v.ctx, v.conn, prefix)
 }
 
-func (v view) Types() ([]app.TypeCount, error) {
-	rows, err := v.conn.Query(v.ctx, v.s.sql.types)
+func (v view) Types(after int64) ([]app.TypeCount, error) {
+	rows, err := v.conn.Query(v.ctx, v.s.sql.types, after)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (t app.TypeCount, err error) {
-		return t, row.Scan(&t.Type, &t.Version, &t.Count)
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[app.TypeCount])
 }
 
-func (v view) Next(eventType string, version int, from int64) (int64, error) {
-	return v.find(v.s.sql.next, eventType, version, from)
+func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		rows, err := v.conn.Query(v.ctx, v.s.sql.ofType, eventType, version)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			if err := rows.Scan(&seq); !yield(seq, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(0, err)
+		}
+	}
 }
 
-func (v view) Previous(eventType string, version int, to int64) (int64, error) {
-	return v.find(v.s.sql.previous, eventType, version, to)
-}
-
-func (v view) find(sql, eventType string, version int, at int64) (seq int64, err error) {
-	err = v.conn.QueryRow(v.ctx, sql, eventType, version, at).Scan(&seq)
-	return seq, err
+func (v view) Record(seq int64) (app.Record, error) {
+	page, err := v.s.page(v.ctx, v.conn, seq-1, seq, 1)
+	if err == nil && len(page) == 0 {
+		err = fmt.Errorf("event %d does not exist", seq)
+	}
+	if err != nil {
+		return app.Record{}, err
+	}
+	return page[0], nil
 }

@@ -26,9 +26,8 @@ const (
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
 	namesSQL = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
 
-	typesSQL    = "SELECT type, version, count(*) FROM log GROUP BY type, version"
-	nextSQL     = "SELECT min(seq) FROM log WHERE type = ? AND version = ? AND seq >= ?"
-	previousSQL = "SELECT max(seq) FROM log WHERE type = ? AND version = ? AND seq <= ?"
+	typesSQL  = "SELECT type, version, count(*), min(seq), max(seq) FROM log WHERE seq > ? GROUP BY type, version"
+	ofTypeSQL = "SELECT seq FROM log WHERE type = ? AND version = ? ORDER BY seq"
 )
 
 // A page of the log ends at either limit.
@@ -99,25 +98,44 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 func (v view) Get(name string) ([]byte, error)       { return v.c.document(name) }
 func (v view) Names(prefix string) ([]string, error) { return v.c.names(prefix) }
 
-func (v view) Types() (types []app.TypeCount, err error) {
-	err = v.c.query(typesSQL, nil, func(row []driver.Value) bool {
+func (v view) Types(after int64) (types []app.TypeCount, err error) {
+	err = v.c.query(typesSQL, []any{after}, func(row []driver.Value) bool {
 		var t app.TypeCount
 		t.Type, _ = row[0].(string)
 		version, _ := row[1].(int64)
 		t.Version = int(version)
 		t.Count, _ = row[2].(int64)
+		t.First, _ = row[3].(int64)
+		t.Last, _ = row[4].(int64)
 		types = append(types, t)
-		return v.ctx.Err() == nil
+		return true
 	})
-	return types, errors.Join(err, v.ctx.Err())
+	return types, err
 }
 
-func (v view) Next(eventType string, version int, from int64) (int64, error) {
-	return v.c.value(nextSQL, eventType, int64(version), from)
+func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		stopped := false
+		err := v.c.query(ofTypeSQL, []any{eventType, int64(version)}, func(row []driver.Value) bool {
+			seq, _ := row[0].(int64)
+			stopped = !yield(seq, v.ctx.Err())
+			return !stopped
+		})
+		if err != nil && !stopped {
+			yield(0, err)
+		}
+	}
 }
 
-func (v view) Previous(eventType string, version int, to int64) (int64, error) {
-	return v.c.value(previousSQL, eventType, int64(version), to)
+func (v view) Record(seq int64) (app.Record, error) {
+	page, err := v.c.page(nil, seq-1, seq)
+	if err == nil && len(page) == 0 {
+		err = fmt.Errorf("event %d does not exist", seq)
+	}
+	if err != nil {
+		return app.Record{}, err
+	}
+	return page[0], nil
 }
 
 // ReadOnly calls f with the store in a file as it is at one moment. It does not wait for writers. It

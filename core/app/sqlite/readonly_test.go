@@ -29,21 +29,6 @@ func readTypes(t *testing.T, path string) string {
 	return text
 }
 
-// hasTypeIndex reports whether a store has the index on types.
-func hasTypeIndex(t *testing.T, path string) bool {
-	t.Helper()
-	c, err := connect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	n, err := c.value("SELECT count(*) FROM sqlite_schema WHERE name = 'log_type'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n > 0
-}
-
 // A closed store is read without any other file, even in a folder that cannot be written.
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -130,7 +115,7 @@ func TestReadOnlyTwice(t *testing.T) {
 	}
 	counts := []int{}
 	err := ReadOnly(t.Context(), path, func(v app.TypeView) error {
-		types, err := v.Types()
+		types, err := v.Types(0)
 		counts = append(counts, len(types))
 		if len(counts) == 1 {
 			_, appendErr := storetest.Append(open(t, path), 1)
@@ -140,37 +125,5 @@ func TestReadOnlyTwice(t *testing.T) {
 	})
 	if err != nil || fmt.Sprint(counts) != "[0 1]" {
 		t.Errorf("got %v types: %v", counts, err)
-	}
-}
-
-// The store of an older build is read without the index, which the next Open adds. Open does not wait for
-// a writer to add it.
-func TestAddTypeIndex(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.db")
-	s := open(t, path)
-	if _, err := storetest.Append(s, 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.writer.exec("DROP INDEX log_type"), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if got := readTypes(t, path); got != "[{things/make 1 3 1 3}]" || hasTypeIndex(t, path) {
-		t.Errorf("got types %s", got)
-	}
-	writer, err := connect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writer.close()
-	if err := writer.exec("BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	open(t, path).Close()
-	if err := writer.exec("ROLLBACK"); err != nil || hasTypeIndex(t, path) {
-		t.Fatal("the index exists while another process writes", err)
-	}
-	open(t, path).Close()
-	if !hasTypeIndex(t, path) {
-		t.Error("the index does not exist")
 	}
 }

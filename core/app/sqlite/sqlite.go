@@ -37,10 +37,7 @@ CREATE TABLE IF NOT EXISTS log (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
-` + typeIndex
-
-// typeIndex creates the index that [view.Types] needs to be fast. Files of older builds get it in prepare.
-const typeIndex = "CREATE INDEX IF NOT EXISTS log_type ON log (type, version);"
+`
 
 // smallestPage is the size of the smallest SQLite file.
 const smallestPage = 512
@@ -212,11 +209,7 @@ func (s *Store) prepare() error {
 		return err
 	}
 	if !isNew {
-		if err := s.addActor(); err != nil {
-			return err
-		}
-		s.addTypeIndex()
-		return nil
+		return s.addActor()
 	}
 	script := fmt.Sprintf("BEGIN IMMEDIATE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT", schema, applicationID, schemaVersion)
 	if err := s.writer.exec(script); err != nil {
@@ -239,14 +232,6 @@ func (s *Store) addActor() error {
 		}
 	}
 	return err
-}
-
-// addTypeIndex adds the index to the log of an older build, which can still use the file. It does not
-// wait for other processes, and fails silently: without the index, only [view.Types] is slower.
-func (s *Store) addTypeIndex() {
-	once, cancel := context.WithCancel(context.Background())
-	cancel() // do not retry
-	_ = s.writer.execContext(once, typeIndex)
 }
 
 // errTimeout is the cause of a context that ended because a write waited too long.
