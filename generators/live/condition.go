@@ -22,7 +22,7 @@ const (
 func (s *Supervisor) readOnlyReason(err error, lines int) string {
 	reason := "it runs the last good build, because " + firstLines(err, lines)
 	if !s.o.NoPetrock {
-		reason += fmt.Sprintf("\nNext: mend the code with %[1]sedit or %[1]sundo, or stored events with %[1]slog. %[1]sproject_status has all errors, and %[1]sbuild starts the server again.", Prefix)
+		reason += fmt.Sprintf("\nNext: fix the code with %[1]sedit or %[1]sundo, or the stored events with %[1]slog. %[1]sproject_status has all errors, and %[1]sbuild restarts the server.", Prefix)
 	}
 	return reason
 }

@@ -292,7 +292,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	case isOwn && (isFirst || touchesPetrock(changed)):
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
 		err = errors.Join(err, petrockErr)
-	case !isOwn && !isFirst && touchesPetrock(changed):
+	case !isOwn && slices.ContainsFunc(changed, func(path string) bool { _, existed := before[path]; return existed && isPetrockCode(path) && strings.HasSuffix(path, ".go") }):
 		s.update(func() {
 			s.builds[petrockKind].err = errors.New("petrock's code has changed since petrock dev was started")
 		})
@@ -314,11 +314,15 @@ func (s *Supervisor) look(ctx context.Context) error {
 // touchesPetrock reports whether a change may affect the program with the dev server.
 func touchesPetrock(changed []string) bool {
 	for _, path := range changed {
-		if path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/") {
+		if path == "go.mod" || path == "go.sum" || isPetrockCode(path) {
 			return true
 		}
 	}
 	return false
+}
+
+func isPetrockCode(path string) bool {
+	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
 }
 
 // compile builds a server from the files in a snapshot. It reports whether the program is new. derived
