@@ -85,6 +85,10 @@ type Options struct {
 	// NoWorkers leaves the workers out, for programs that only read and do not call Run.
 	NoWorkers bool
 
+	// ReadOnly is the reason why commands are refused; empty means that they are executed. With a
+	// reason, the app writes nothing to the store, and workers do not run.
+	ReadOnly string
+
 	// A worker sets an event aside after Tries failures; 0 means 6. Backoff returns the delay after
 	// a failed try, counted from 1; nil means half a second, and four times as long after each
 	// further try.
@@ -166,7 +170,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.catchUp(ctx); err != nil {
 		return err
 	}
-	if !a.o.NoWorkers {
+	if !a.o.NoWorkers && a.o.ReadOnly == "" {
 		if err := a.checkFields(ctx); err != nil {
 			return err
 		}

@@ -55,6 +55,47 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// A read-only app answers queries and follows the log. It refuses commands, and writes nothing.
+func TestReadOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{}
+		writer := open(t, m.Share())
+		execute(t, writer, Count{2})
+		o := quiet()
+		o.ReadOnly = "the disk is on fire"
+		reader, err := app.Open(t.Context(), unwritable{m.Share()}, o, later("first", world))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { reader.Run(ctx); close(ended) }()
+		execute(t, writer, Add{Name: "a"})
+		execute(t, writer, Count{3})
+		time.Sleep(time.Minute)
+		if n := total(t, reader); n != 5 {
+			t.Errorf("the total is %d", n)
+		}
+		const want = "execute items/count: the server is read-only: the disk is on fire"
+		if _, err := app.Execute(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+		if err := reader.Snapshot(t.Context()); err == nil {
+			t.Error("it takes a snapshot")
+		}
+		end()
+		<-ended
+		if names, err := m.Names(t.Context(), ""); err != nil || len(names) > 0 || world.list() != "" {
+			t.Errorf("documents %v, %v; sent %q", names, err, world.list())
+		}
+	})
+}
+
+// An unwritable store panics if the app writes to it.
+type unwritable struct{ *app.Memory }
+
+func (unwritable) Write(context.Context, func(app.Tx) error) error { panic("the app writes") }
+
 // A refused command can be distinguished from a failed one.
 func TestRefused(t *testing.T) {
 	a := open(t, app.NewMemory())

@@ -126,6 +126,9 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if in.holdsLock {
 		return nil, fmt.Errorf("execute %s: not allowed in a check or a query; execute it in a worker", t.eventType)
 	}
+	if a.o.ReadOnly != "" {
+		return nil, fmt.Errorf("execute %s: the server is read-only: %s", t.eventType, a.o.ReadOnly)
+	}
 	data, err := strictjson.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)

@@ -198,6 +198,9 @@ func (a *App) takeSnapshots(ctx context.Context) {
 // Snapshot stores the current states, so that a program with the same fingerprints starts faster.
 // Commands wait while a state is encoded.
 func (a *App) Snapshot(ctx context.Context) error {
+	if a.o.ReadOnly != "" {
+		return fmt.Errorf("take snapshot: the server is read-only: %s", a.o.ReadOnly)
+	}
 	var errs []error
 	for _, f := range a.features {
 		if checkSnapshottable(f.State.kind) != nil {

@@ -222,9 +222,13 @@ func (a *App) Watch(f func()) {
 	a.watch.watchers = append(a.watch.watchers, f)
 }
 
-// Run follows the commits of other processes, takes snapshots, and runs the workers that no other
-// process runs. It returns when ctx ends.
+// Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
+// runs the workers that no other process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
+	if a.o.ReadOnly != "" {
+		a.pollStore(ctx)
+		return
+	}
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { a.takeSnapshots(ctx) })

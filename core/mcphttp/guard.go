@@ -29,7 +29,7 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	origins.authenticated = len(o.Gates) > 0
+	origins.authenticated, origins.sameOrigin = len(o.Gates) > 0, o.SameOrigin
 	return &guard{o, h, origins}, nil
 }
 

@@ -16,6 +16,7 @@ type originPolicy struct {
 	hosts         map[string]bool // names of this machine and listed ones, in lower case, with or without a port
 	listed        map[string]bool // origins, in lower case
 	all           bool            // allow all origins
+	sameOrigin    bool            // refuse other ports of this machine
 }
 
 func newOriginPolicy(origins, hosts []string, addr net.Addr) (*originPolicy, error) {
@@ -98,7 +99,7 @@ func (p *originPolicy) allowsOrigin(origin, host string) bool {
 	if !ok {
 		return false
 	}
-	if IsLoopback(p.addr) && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
+	if !p.sameOrigin && IsLoopback(p.addr) && (name == "localhost" || name == "127.0.0.1" || name == "[::1]") {
 		return true
 	}
 	if !p.authenticated && !p.knowsHost(host) {

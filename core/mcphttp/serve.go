@@ -116,7 +116,11 @@ type ServeOptions struct {
 	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
 
 	Origins []string // more origins whose pages may call, such as https://app.example.com; "*" for all
-	Hosts   []string // more host names, with a port or for any port; see the package documentation
+
+	// SameOrigin refuses the pages of other ports of this machine too, unless Origins has them.
+	SameOrigin bool
+
+	Hosts []string // more host names, with a port or for any port; see the package documentation
 
 	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one that
 	// waits for its client, idle ones before active ones. If none waits, requests over new connections

@@ -43,6 +43,7 @@ func (p *program) newServe() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, p.errOut) },
 	}
 	s.addServeFlags(cmd)
+	p.addReadOnly(cmd)
 	p.addFlags(cmd)
 	return cmd
 }

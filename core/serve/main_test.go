@@ -252,3 +252,29 @@ func TestVersion(t *testing.T) {
 		t.Errorf("without build information: got %s", got)
 	}
 }
+
+// mcp and serve accept --read-only with and without a reason, even if no extension stores data.
+func TestReadOnly(t *testing.T) {
+	for args, want := range map[string]string{
+		"mcp":                          "",
+		"mcp --read-only":              "it was started with --read-only",
+		"mcp --read-only=":             "it was started with --read-only",
+		"mcp --read-only=maintenance":  "maintenance",
+		"serve --read-only=on --addr ": "on",
+	} {
+		fake := fakeExtension{fail: errors.New("not opened"), did: new([]string)}
+		stores := &storing{fakeExtension: fake}
+		run(t.Context(), hello(fake, stores), strings.Split(args, " "), create(t), create(t))
+		if stores.readOnly != want {
+			t.Errorf("%s: got reason %q, want %q", args, stores.readOnly, want)
+		}
+	}
+}
+
+// storing is an extension that stores data.
+type storing struct {
+	fakeExtension
+	readOnly string
+}
+
+func (s *storing) SetReadOnly(reason string) { s.readOnly = reason }

@@ -83,6 +83,14 @@ type Extension interface {
 	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
+// A ReadOnlyExtension is an extension that stores data, and can serve without changing it.
+type ReadOnlyExtension interface {
+	Extension
+
+	// SetReadOnly makes the extension refuse changes with this reason. It is called before Open.
+	SetReadOnly(reason string)
+}
+
 // An Authenticator is an extension that authenticates the callers of serve.
 type Authenticator interface {
 	Extension
@@ -170,6 +178,20 @@ func (p *program) newRoot() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// addReadOnly adds --read-only to a command that serves clients.
+func (p *program) addReadOnly(cmd *cobra.Command) {
+	const reason = "it was started with --read-only"
+	cmd.Flags().Func("read-only", "refuse all commands of features with `REASON`, and run no workers; queries and other tools still work", func(given string) error {
+		for _, e := range p.extensions {
+			if e, ok := e.(ReadOnlyExtension); ok {
+				e.SetReadOnly(cmp.Or(given, reason))
+			}
+		}
+		return nil
+	})
+	cmd.Flags().Lookup("read-only").NoOptDefVal = reason
 }
 
 func (p *program) addFlags(cmd *cobra.Command) {
@@ -268,6 +290,7 @@ the project's source, in a folder that contains the working directory or this pr
 	}
 	flags.add(cmd, "warn")
 	cmd.Flags().BoolVar(&dev, "dev", false, "run the dev server instead")
+	p.addReadOnly(cmd)
 	p.addFlags(cmd)
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -34,14 +35,16 @@ petrock_, such as petrock_generate_tool. After each change of a file it derives 
 server and replaces it. Calls that are running finish on the old server. The client keeps its connection,
 and is notified that the lists have changed.
 
-If the project does not compile, the last server that did keeps running. The client gets a log message,
-and petrock_project_status returns the errors. If the server crashes, dev starts it again.
+If the source does not compile, or its server does not start, the last good build runs with --read-only:
+queries answer, commands are refused. Results of petrock's tools say so, with the reason. If the server
+crashes, dev starts it again.
 
 On the first start, dev answers while it still compiles. Calls wait until the server is built.
 
 With --http, dev serves streamable HTTP at /mcp until SIGINT or SIGTERM, to any number of clients on this
-machine. An address without a host, such as :8181, means 127.0.0.1:8181. Callers are not authenticated, so
-other addresses than loopback ones are refused.
+machine. An address without a host, such as :8181, means 127.0.0.1:8181; addresses that other machines
+can connect to are refused. Clients must send the token that dev prints, as Authorization: Bearer TOKEN,
+because petrock's tools run code. Set ` + livehttp.TokenVariable + ` to use the same token at each start.
 
 Arguments after -- are passed to the server's command mcp.`,
 		Example: examples(env, "dev", "dev --no-petrock", "dev --http :8181", "dev -- --data ./data"),
@@ -92,12 +95,9 @@ func serveDevHTTP(ctx context.Context, o live.Options, addr string) error {
 	if err != nil {
 		return err
 	}
-	err = livehttp.Serve(ctx, addr, supervisor.Serve, o.Log)
+	err = livehttp.Serve(ctx, addr, os.Getenv(livehttp.TokenVariable), supervisor.Serve, o.Log)
 	if invalid, ok := errors.AsType[*mcphttp.OptionError](err); ok {
 		err = terminal.Usagef("--http %s: %s", invalid.Value, invalid.Reason)
-	}
-	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
-		err = terminal.Usagef("%w; use a loopback address, such as :8181", err)
 	}
 	return errors.Join(err, supervisor.Close())
 }

@@ -59,6 +59,7 @@ func (c *session) initialize(m message) {
 		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
+	var server *peer // whose result it is
 	var result json.RawMessage
 	for k, sl := range c.slots {
 		p := sl.current.Load()
@@ -71,7 +72,7 @@ func (c *session) initialize(m message) {
 			return
 		}
 		if kind(k) == serverKind {
-			result = r
+			server, result = p, r
 		}
 	}
 	c.mu.Lock()
@@ -84,7 +85,16 @@ func (c *session) initialize(m message) {
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
 		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
 	}
-	c.reply(m.id, response(m.id, c.describe(result)))
+	c.replyOf(server, m.id, c.describe(result))
+}
+
+// replyOf sends a result that is based on that of a server, or of none.
+func (c *session) replyOf(p *peer, id []byte, result json.RawMessage) {
+	raw := response(id, result)
+	if answer, ok := parse(raw); ok && p != nil {
+		raw = p.stamp(answer)
+	}
+	c.reply(id, raw)
 }
 
 // discover answers server/discover.
@@ -95,7 +105,7 @@ func (c *session) discover(m message) {
 			c.reply(m.id, failure(m.id, err))
 			return
 		}
-		c.reply(m.id, response(m.id, c.describe(result)))
+		c.replyOf(p, m.id, c.describe(result))
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
@@ -168,8 +178,13 @@ func (c *session) list(m message, method string) {
 		first = complete()
 	}
 	var all []json.RawMessage
-	if p := c.firstServer(); p != nil {
-		rest, entries, err := listAll(c.ctx, p, method, m.params)
+	server := c.firstServer()
+	if server != nil {
+		rest, entries, err := listAll(c.ctx, server, method, m.params)
+		if err != nil && c.slots[serverKind].current.Load() != server && c.ctx.Err() == nil {
+			c.list(m, method) // the server was replaced
+			return
+		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
 			c.reply(m.id, failure(m.id, err))
 			return
@@ -189,7 +204,7 @@ func (c *session) list(m message, method string) {
 		}
 		all = append(all, entries...)
 	}
-	c.reply(m.id, response(m.id, first.with(key, array(all)).json()))
+	c.replyOf(server, m.id, first.with(key, array(all)).json())
 }
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first page.

@@ -4,13 +4,16 @@
 //
 // A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A slot
 // keeps one server running as a child process, and a peer is the connection to it. Messages are
-// forwarded byte for byte where possible.
+// forwarded byte for byte where possible; results get the build of their server in _meta.
+//
+// While the source on disk does not compile or its server does not start, the last good build runs
+// with --read-only, so that it writes no events that a mended build cannot read. Results of petrock's
+// tools say so.
 //
 // The package imports little, so that the first start, with an empty build cache, is quick.
 package live
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +64,7 @@ type Supervisor struct {
 	changed  chan struct{} // closed at the next change of the fields below
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
+	outdated bool     // files have changed since, or may have
 	sessions map[*session]struct{}
 	begun    int           // looks at the files so far
 	looked   chan struct{} // closed when the next look ends
@@ -78,6 +82,7 @@ type files struct {
 	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
 	release  func(program)                             // removes an executable
 	close    func() error
+	self     identity      // of this executable, if it is also the dev server
 	patience time.Duration // how long builds wait for a dev server that is busy
 
 	firstAnswer time.Duration // how long the first answers wait for the project's server
@@ -86,6 +91,7 @@ type files struct {
 // A buildResult is the last build of a server.
 type buildResult struct {
 	program program // the last one that was built; zero if none was
+	good    program // the last one that started; zero if none did. Only of the project's server
 	err     error   // of the last build
 }
 
@@ -105,7 +111,14 @@ func New(o Options) (*Supervisor, error) {
 		log.close()
 		return nil, errors.Join(err, b.close())
 	}
+	var self identity
+	if o.DevServer != nil {
+		if executable, err := os.Executable(); err == nil {
+			self, _ = b.identify(executable) // without it, the build has no id
+		}
+	}
 	return start(o, files{
+		self:     self,
 		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
 		changes:  w.changes(),
 		build:    b.build,
@@ -131,7 +144,7 @@ func start(o Options, f files) *Supervisor {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	}
 	if o.DevServer != nil {
-		s.builds[petrockKind].program.path = petrockFolder // it runs in this process
+		s.builds[petrockKind].program = program{path: petrockFolder, id: f.self} // it runs in this process
 	}
 	go s.run(ctx)
 	return s
@@ -216,11 +229,27 @@ func (s *Supervisor) run(ctx context.Context) {
 		}
 		select {
 		case <-s.files.changes:
+			s.setOutdated(true)
 		case <-s.kick:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+func (s *Supervisor) setOutdated(outdated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outdated = outdated
+}
+
+// isCurrent reports whether a program is built from the files on disk, as far as the watcher has
+// noticed.
+func (s *Supervisor) isCurrent(k kind, p program) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &s.builds[k]
+	return !s.outdated && b.err == nil && b.program == p
 }
 
 // look compares the files with those of the last build, and builds if they differ.
@@ -232,6 +261,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended = s.begun
+		s.outdated = len(s.files.changes) > 0
 		close(s.looked)
 		s.looked = make(chan struct{})
 	}()
@@ -247,26 +277,33 @@ func (s *Supervisor) look(ctx context.Context) error {
 	began := time.Now()
 	var derived error
 	if !isFirst && (mustDerive || len(now.changed(before)) > 0) {
-		if derived = s.derive(ctx); derived == nil {
-			if now, err = s.files.snapshot(); err != nil {
-				return err
-			}
+		derived = s.derive(ctx)
+		if now, err = s.files.snapshot(); err != nil {
+			return err
 		}
 	}
 	changed := now.changed(before)
 	if !isFirst && len(changed) == 0 {
 		return derived
 	}
-	isNew, err := s.compile(ctx, serverKind, now)
-	if s.o.DevServer == nil && (isFirst || touchesPetrock(changed)) {
-		_, petrockErr := s.compile(ctx, petrockKind, now)
+	s.setOutdated(true)
+	isNew, err := s.compile(ctx, serverKind, now, derived)
+	switch isOwn := s.o.DevServer == nil; {
+	case isOwn && (isFirst || touchesPetrock(changed)):
+		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
 		err = errors.Join(err, petrockErr)
+	case !isOwn && slices.ContainsFunc(changed, func(path string) bool { _, existed := before[path]; return existed && isPetrockCode(path) && strings.HasSuffix(path, ".go") }):
+		s.update(func() {
+			s.builds[petrockKind].err = errors.New("petrock's code has changed since petrock dev was started")
+		})
 	}
-	switch err = cmp.Or(err, derived); {
+	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		s.say("error", err.Error()+"\nThe last server that compiled still runs, if there is one.")
+		s.say("error", err.Error()+"\nThe last good build runs read-only, if there is one.")
+	case derived != nil:
+		s.say("error", derived.Error())
 	case isNew:
 		s.logf("built cmd/%s in %v", s.o.Name, time.Since(began).Round(time.Millisecond))
 	}
@@ -277,15 +314,20 @@ func (s *Supervisor) look(ctx context.Context) error {
 // touchesPetrock reports whether a change may affect the program with the dev server.
 func touchesPetrock(changed []string) bool {
 	for _, path := range changed {
-		if path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/") {
+		if path == "go.mod" || path == "go.sum" || isPetrockCode(path) {
 			return true
 		}
 	}
 	return false
 }
 
-// compile builds a server from the files in a snapshot. It reports whether the program is new.
-func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew bool, err error) {
+func isPetrockCode(path string) bool {
+	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
+}
+
+// compile builds a server from the files in a snapshot. It reports whether the program is new. derived
+// is why derived files could not be updated, which may be why the server does not compile.
+func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot, derived error) (isNew bool, err error) {
 	var built program
 	if k == serverKind {
 		built, err = s.buildServer(ctx, files)
@@ -295,18 +337,50 @@ func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot) (isNew
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	var before program
+	if err != nil {
+		err = errors.Join(derived, err)
+	}
+	var before, good program
 	s.update(func() {
 		b := &s.builds[k]
+		good = b.good
 		if b.err = err; err == nil {
 			before, b.program = b.program, built
 		}
 	})
 	isNew = err == nil && before.id != built.id
-	if isNew && before.path != "" {
+	if isNew && before.path != "" && before.path != good.path {
 		s.files.release(before) // servers that run it keep it until they end
 	}
 	return isNew, err
+}
+
+// started records that a program of the project's server has started.
+func (s *Supervisor) started(p program) {
+	var before program
+	s.update(func() {
+		if b := &s.builds[serverKind]; b.program == p {
+			before, b.good = b.good, p
+		}
+	})
+	if before.path != "" && before.path != p.path {
+		s.files.release(before)
+	}
+}
+
+// restart restarts the servers of all sessions, also those that did not start, and repeats a build that
+// failed.
+func (s *Supervisor) restart() {
+	s.mu.Lock()
+	if s.builds[serverKind].err != nil {
+		s.handled = snapshot{}
+	}
+	sessions := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	for _, session := range sessions {
+		sl := session.slots[serverKind]
+		sl.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
+	}
 }
 
 // buildServer builds the project's server from the files in a snapshot. If files have changed
@@ -368,7 +442,8 @@ func (s *Supervisor) derive(ctx context.Context) error {
 func (p *peer) derive(ctx context.Context) error {
 	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
-	if err == nil && string(member(result, "isError")) == "true" {
+	isRefused := string(member(result, "isError")) == "true" || len(elements(member(result, "structuredContent", "refused"))) > 0
+	if err == nil && isRefused {
 		err = errors.New(textOf(result))
 	}
 	return err

@@ -48,6 +48,17 @@ func TestMain(m *testing.M) {
 
 type none struct{}
 
+// An action is the input of petrock_log.
+type action struct {
+	Action string `json:"action"`
+}
+
+// A status is the output of tools of the dev server.
+type status struct {
+	OK   bool   `json:"ok"`
+	Text string `json:"text"`
+}
+
 // serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it is
 // the project's server, else the dev server.
 func serveTest() error {
@@ -72,6 +83,11 @@ func serveTest() error {
 				}
 				return "added", err
 			}),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_log"}, func(_ context.Context, in action) (status, error) {
+				return status{true, in.Action}, nil
+			}),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_project_status"}, func(context.Context, none) (status, error) { return status{true, "all is well"}, nil }),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_list_components"}, func(context.Context, none) (string, error) { return "components", nil }),
 			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
 			server.ServeStdio(context.Background(), os.Stdout),
 		)
@@ -80,10 +96,21 @@ func serveTest() error {
 	if err != nil {
 		return err
 	}
+	readOnly := ""
+	for _, arg := range os.Args {
+		if reason, ok := strings.CutPrefix(arg, "--read-only="); ok {
+			readOnly = reason
+		}
+	}
+	if stuck, err := os.ReadFile(".stuck"); err == nil && (readOnly == "" || string(stuck) == "all") {
+		return errors.New("hello: event 8 of the log cannot be read\nthe remedy\nshow it")
+	}
 	for _, name := range strings.Fields(string(listed)) {
 		switch name {
 		case "refuse":
-			return errors.New("this server does not start")
+			if readOnly == "" { // otherwise an earlier build, without this line
+				return errors.New("a log line\nhello: event 7 of the log cannot be read: this server does not start\nthe remedy\nshow it\nmap it\nskip it\nand more")
+			}
 		case "hang":
 			select {}
 		}
@@ -95,6 +122,12 @@ func serveTest() error {
 		mcp.AddTool(server, mcp.Tool{Name: "crash"}, func(context.Context, none) (string, error) {
 			go func() { panic("boom") }()
 			select {}
+		}),
+		mcp.AddTool(server, mcp.Tool{Name: "write"}, func(context.Context, none) (string, error) {
+			if readOnly != "" {
+				return "", errors.New(readOnly)
+			}
+			return "written", nil
 		}),
 		mcp.AddTool(server, mcp.Tool{Name: "panic"}, func(context.Context, none) (string, error) { panic("not so bad") }),
 		mcp.AddTool(server, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ none) (string, error) {

@@ -23,7 +23,8 @@ const MaxMessage = 256 << 20
 type peer struct {
 	s         *session
 	slot      *slot
-	program   program
+	launch    launch
+	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
 	process   *process.Process // nil if the server runs in this process
 	done      chan struct{}    // closed when the connection has ended and its calls have been answered
@@ -38,8 +39,8 @@ type peer struct {
 }
 
 // connect starts the server of a slot. Its messages go to the session.
-func (sl *slot) connect(ctx context.Context, prog program) (*peer, error) {
-	p := &peer{s: sl.s, slot: sl, program: prog, done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{}}
+func (sl *slot) connect(ctx context.Context, l launch) (*peer, error) {
+	p := &peer{s: sl.s, slot: sl, launch: l, meta: buildMeta(l), done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{}}
 	o := sl.s.sup.o
 	if sl.kind == petrockKind && o.DevServer != nil {
 		var err error
@@ -47,7 +48,7 @@ func (sl *slot) connect(ctx context.Context, prog program) (*peer, error) {
 			return nil, err
 		}
 	} else {
-		child, err := process.Start(process.Command{Program: prog.path, Args: sl.args(), Env: sl.env(prog), Dir: o.Root, Stderr: o.Log})
+		child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +65,8 @@ func (p *peer) read() {
 	for {
 		raw, err := p.transport.Receive()
 		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			p.answer(message{id: []byte(lost.ID.String())}, failure([]byte(lost.ID.String()), lost.Err))
+			m, _ := parse(failure([]byte(lost.ID.String()), lost.Err))
+			p.answer(m)
 			continue
 		}
 		if err != nil {
@@ -111,36 +113,35 @@ func (p *peer) take(id []byte) (m message, ok bool) {
 	return m, ok
 }
 
-// answer handles a response of the server, raw, whose id is that of m.
-func (p *peer) answer(m message, raw []byte) {
+// answer handles a response of the server.
+func (p *peer) answer(m message) {
 	p.mu.Lock()
 	own := p.own[string(m.id)]
 	delete(p.own, string(m.id))
 	p.mu.Unlock()
 	if own != nil {
-		m.raw = raw
 		own <- m
 		return
 	}
 	switch call, ok := p.take(m.id); {
 	case !ok:
 	case m.err != nil && p.process != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
-		go p.explain(call, raw)
+		go p.explain(call, m)
 	default:
-		p.s.answered(p, call, raw)
+		p.s.answered(p, call, m)
 	}
 }
 
 // explain answers a call that panicked, with the panic that the server logged.
-func (p *peer) explain(call message, raw []byte) {
+func (p *peer) explain(call, answer message) {
 	for range 20 { // the answer may arrive before the log
 		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
-			raw = failed(call, fmt.Errorf("internal error in %s: %s", call.name(), cause))
+			answer, _ = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.name(), cause)))
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	p.s.answered(p, call, raw)
+	p.s.answered(p, call, answer)
 }
 
 // call sends a request of the session and returns its result.
@@ -232,7 +233,8 @@ func (p *peer) end() {
 	}
 	p.s.ended(p)
 	for _, m := range calls {
-		p.s.answered(p, m, failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
+		answer, _ := parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
+		p.s.answered(p, m, answer)
 	}
 }
 
@@ -246,7 +248,9 @@ func (p *peer) whyEnded() error {
 		return fmt.Errorf("%s crashed: %s", p.slot.folder(), cause)
 	}
 	said := p.process.Stderr()
-	if lines := strings.Split(said, "\n"); len(lines) > 5 {
+	if prefix := p.s.sup.o.Name + ": "; strings.Contains("\n"+said, "\n"+prefix) { // the error of its command line
+		said = said[strings.LastIndex("\n"+said, "\n"+prefix)+len(prefix):]
+	} else if lines := strings.Split(said, "\n"); len(lines) > 5 {
 		said = strings.Join(lines[len(lines)-5:], "\n")
 	}
 	if said != "" {

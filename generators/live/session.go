@@ -394,7 +394,7 @@ func failed(m message, err error) []byte {
 func (c *session) fromPeer(p *peer, m message) {
 	switch {
 	case m.isResponse():
-		p.answer(m, m.raw)
+		p.answer(m)
 	case m.isRequest():
 		c.mu.Lock()
 		c.lastID++
@@ -433,16 +433,22 @@ func (c *session) notified(p *peer, m message) {
 
 // answered sends the answer of a server to the client. Changes that petrock's tools made are built first,
 // so that the next list has what a generator made.
-func (c *session) answered(p *peer, call message, raw []byte) {
+func (c *session) answered(p *peer, call, answer message) {
 	if p.slot.kind != petrockKind || call.name() != "tools/call" {
-		c.reply(call.id, raw)
+		c.reply(call.id, p.stamp(answer))
 		return
 	}
 	go func() {
-		if err := c.sup.settle(c.ctx); err == nil {
-			c.slots[serverKind].awaitProgram(c.ctx)
+		if restarts(call, answer) {
+			c.sup.restart()
 		}
-		c.reply(call.id, raw)
+		if err := c.sup.settle(c.ctx); err == nil {
+			c.slots[serverKind].awaitSettled(c.ctx)
+		}
+		if state, reason := c.slots[serverKind].condition(); state != "" {
+			answer = warn(call, answer, state, reason)
+		}
+		c.reply(call.id, p.stamp(answer))
 	}()
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,18 +22,37 @@ const (
 )
 
 // A slot keeps one server of a session running: it starts the newest build, replaces the server when
-// there is a newer one, and restarts it when it crashes.
+// there is a newer one, and restarts it when it crashes. If the newest build cannot run, the slot of the
+// project's server runs the last good one read-only, and the slot of the dev server keeps the one
+// before.
 type slot struct {
 	s       *session
 	kind    kind
 	current atomic.Pointer[peer] // nil while no server runs
 
-	mu      sync.Mutex
-	changed chan struct{} // closed at the next change of the fields below, or of current
-	down    error         // why no server runs; nil while the first one is being built
-	tried   program       // the last program that was started
-	old     []*peer       // replaced servers with calls in flight
+	mu       sync.Mutex
+	changed  chan struct{} // closed at the next change of the fields below, or of current
+	down     error         // why no server runs; nil while the first one is being built
+	failed   attempt       // the last launch that failed
+	late     attempt       // the last launch that takes long
+	restarts int           // how often a restart was asked for
+	old      []*peer       // replaced servers with calls in flight
 }
+
+// A launch is a program and how it is started.
+type launch struct {
+	program  program
+	readOnly string // why it is started with --read-only; empty if it is not
+	restarts int    // of the slot
+}
+
+// An attempt is a launch that did not lead to a server, or has not yet.
+type attempt struct {
+	launch launch
+	err    error // why; nil if there was no such launch
+}
+
+func (a attempt) is(l launch) bool { return a.err != nil && a.launch == l }
 
 // maxOld limits the replaced servers that still have calls in flight.
 const maxOld = 4
@@ -44,10 +64,14 @@ func (sl *slot) folder() string {
 	return "cmd/" + sl.s.sup.o.Name
 }
 
-func (sl *slot) args() []string {
+func (sl *slot) args(l launch) []string {
 	o := sl.s.sup.o
 	if sl.kind == serverKind {
-		return append([]string{"mcp"}, o.Args...)
+		args := []string{"mcp"}
+		if l.readOnly != "" {
+			args = append(args, "--read-only="+l.readOnly)
+		}
+		return append(args, o.Args...)
 	}
 	args := []string{"mcp", "--prefix", Prefix}
 	if o.NoNet {
@@ -97,21 +121,42 @@ func (sl *slot) await(ctx context.Context) (*peer, error) {
 	}
 }
 
-// awaitProgram waits until the slot has started the newest build, or has failed to.
-func (sl *slot) awaitProgram(ctx context.Context) {
+// awaitSettled waits until the slot runs the server that it wants, or has failed to.
+func (sl *slot) awaitSettled(ctx context.Context) {
 	for {
+		b, newer := sl.s.sup.build(sl.kind)
+		want := sl.wanted(b)
 		sl.mu.Lock()
-		tried, changed := sl.tried, sl.changed
+		p, down, late, changed := sl.current.Load(), sl.down, sl.late, sl.changed
 		sl.mu.Unlock()
-		if b, _ := sl.s.sup.build(sl.kind); b.err != nil || b.program.id == tried.id {
+		if p == nil && down != nil || p != nil && p.launch == want && !p.hasEnded() || late.is(want) {
 			return
 		}
 		select {
 		case <-changed:
+		case <-newer:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// wanted returns what to run, given the last build. Its program is zero if nothing can run.
+func (sl *slot) wanted(b buildResult) launch {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	want := launch{program: b.program, restarts: sl.restarts}
+	hasFailed := sl.failed.is(want)
+	switch p := sl.current.Load(); {
+	case sl.kind == petrockKind && hasFailed && p != nil:
+		return p.launch
+	case sl.kind == petrockKind:
+	case b.err != nil:
+		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(b.err, buildLines)
+	case hasFailed && b.good.path != "":
+		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(sl.failed.err, startLines)
+	}
+	return want
 }
 
 const (
@@ -120,29 +165,38 @@ const (
 	holdDelay  = time.Second      // calls wait for a restart that is so near
 	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
 	slowStart  = 10 * time.Second // calls do not wait longer for a server that has been started
+	againDelay = time.Minute      // while the last good build runs instead of one that did not start
 )
 
 // run keeps the server running until ctx ends.
 func (sl *slot) run(ctx context.Context) {
-	var retry <-chan time.Time
+	var retry <-chan time.Time // while no server runs
+	var again <-chan time.Time // while the last good build runs instead of a newer one
 	delay := firstDelay
 	var since time.Time
+	var last buildResult
+	restarts := 0
 	for ctx.Err() == nil {
+		sl.mu.Lock()
+		changed := sl.changed
+		sl.mu.Unlock()
 		b, newer := sl.s.sup.build(sl.kind)
+		want := sl.wanted(b)
 		p := sl.current.Load()
-		if sl.isNew(b) || p == nil && retry == nil && b.program.path != "" {
-			if sl.isNew(b) {
-				delay = firstDelay
-			}
+		if b.program != last.program || b.err != last.err || want.restarts != restarts {
+			delay, retry, again, last, restarts = firstDelay, nil, nil, b, want.restarts
+		}
+		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
-			err := sl.replace(ctx, b.program) // fails if there is a newer build
-			if latest, _ := sl.s.sup.build(sl.kind); err != nil && ctx.Err() == nil && latest.program == b.program {
-				retry = sl.crashed(err, &delay)
+			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
+			if err != nil && ctx.Err() == nil && !sl.isOutdated(want) {
+				retry, again = sl.notStarted(want, err, &delay)
 			}
 			continue
 		}
-		if b.err != nil && p == nil && b.program.path == "" {
+		if b.err != nil && p == nil && want.program.path == "" {
 			sl.update(func() { sl.down = b.err })
+			changed = nil // by this update
 		}
 		var done chan struct{}
 		if p != nil {
@@ -150,9 +204,13 @@ func (sl *slot) run(ctx context.Context) {
 		}
 		select {
 		case <-newer:
-			retry = nil
+		case <-changed:
 		case <-retry:
 			retry = nil
+			sl.update(func() { sl.failed = attempt{} })
+		case <-again:
+			again = nil
+			sl.update(func() { sl.failed = attempt{} })
 		case <-done:
 			if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
 				if time.Since(since) > stableTime {
@@ -170,21 +228,47 @@ func (sl *slot) run(ctx context.Context) {
 	ending.Wait()
 }
 
-// isNew reports whether a build has not been started yet.
-func (sl *slot) isNew(b buildResult) bool {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	return b.program.path != "" && b.program != sl.tried
+// isOutdated reports whether something else than a launch is wanted.
+func (sl *slot) isOutdated(l launch) bool {
+	b, _ := sl.s.sup.build(sl.kind)
+	return sl.wanted(b) != l
+}
+
+// notStarted records that a server did not start, and returns when to try again: retry if no server
+// runs meanwhile, and again if the last good build does. A server that must not write any more is
+// stopped, even if no other one can replace it.
+func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
+	b, _ := sl.s.sup.build(sl.kind)
+	p := sl.current.Load()
+	switch {
+	case sl.kind == petrockKind && p != nil:
+		sl.update(func() { sl.failed = attempt{l, err} })
+		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
+		return nil, nil
+	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
+		isKnown := false
+		sl.update(func() {
+			isKnown = p != nil && p.launch.readOnly == sl.s.sup.readOnlyReason(err, startLines)
+			sl.failed = attempt{l, err}
+		})
+		if !isKnown {
+			sl.s.say("error", fmt.Sprintf("%v. The last good build runs read-only.", err))
+		}
+		return nil, time.After(againDelay)
+	case p != nil:
+		sl.swap(nil)
+	}
+	if l.readOnly != "" {
+		cause := firstLines(cmp.Or(b.err, sl.failed.err), buildLines)
+		err = fmt.Errorf("%s\nThe last good build does not start either: %s", cause, firstLines(err, startLines))
+	}
+	return sl.crashed(err, delay), nil
 }
 
 // crashed records why the server does not run, and returns when to restart it.
 func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
 	wait := *delay
 	*delay = min(2*wait, maxDelay)
-	if sl.current.Load() != nil {
-		sl.s.say("warning", fmt.Sprintf("%v. The server from before the last change still runs.", err))
-		return nil
-	}
 	sl.s.say("error", fmt.Sprintf("%v. It is started again in %v.", err, wait))
 	sl.update(func() {
 		sl.down = fmt.Errorf("%w. Petrock starts it again in %v, or after the next change of a file", err, wait)
@@ -196,38 +280,44 @@ func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
 }
 
 // replace starts a program and makes it the server. Calls in flight finish on the old one. It fails
-// if there is a newer build before the server answers.
-func (sl *slot) replace(ctx context.Context, prog program) error {
+// if something else is wanted before the server answers.
+func (sl *slot) replace(ctx context.Context, l launch) error {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		sl.awaitNewer(ctx, prog)
+		sl.awaitOutdated(ctx, l)
 		cancel()
 	}()
-	late := time.AfterFunc(slowStart, func() { sl.late(prog) })
+	late := time.AfterFunc(slowStart, func() { sl.isLate(l) })
 	defer late.Stop()
-	p, err := sl.connect(ctx, prog)
+	p, err := sl.connect(ctx, l)
 	if err == nil {
 		if err = sl.s.install(ctx, sl, p); err != nil {
 			p.close()
 		}
 	}
-	sl.update(func() { sl.tried = prog })
 	if err == nil {
+		if sl.kind == serverKind && l.readOnly == "" {
+			sl.s.sup.started(l.program)
+		}
 		sl.s.sup.logf("%s runs, started in %v", sl.folder(), time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }
 
-// awaitNewer waits until there is another build than prog.
-func (sl *slot) awaitNewer(ctx context.Context, prog program) {
+// awaitOutdated waits until something else than a launch is wanted.
+func (sl *slot) awaitOutdated(ctx context.Context, l launch) {
 	for {
-		b, changed := sl.s.sup.build(sl.kind)
-		if b.program != prog {
+		sl.mu.Lock()
+		changed := sl.changed
+		sl.mu.Unlock()
+		b, newer := sl.s.sup.build(sl.kind)
+		if sl.wanted(b) != l {
 			return
 		}
 		select {
+		case <-newer:
 		case <-changed:
 		case <-ctx.Done():
 			return
@@ -235,14 +325,14 @@ func (sl *slot) awaitNewer(ctx context.Context, prog program) {
 	}
 }
 
-// late reports that a server takes long to start. Calls that wait for it fail.
-func (sl *slot) late(prog program) {
+// isLate reports that a server takes long to start. Calls that wait for it fail.
+func (sl *slot) isLate(l launch) {
 	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), slowStart)
 	sl.s.say("warning", err.Error()+". Calls are still answered by the server from before, if there is one.")
-	sl.update(func() { sl.tried, sl.down = prog, err })
+	sl.update(func() { sl.late, sl.down = attempt{l, err}, err })
 }
 
-// swap makes a server the current one and retires the one before.
+// swap makes a server, or none, the current one and retires the one before.
 func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
 	sl.update(func() {

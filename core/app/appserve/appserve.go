@@ -33,6 +33,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 }
 
@@ -64,6 +65,10 @@ func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defa
 	return d
 }
 
+// SetReadOnly implements serve.ReadOnlyExtension: commands are refused with this reason, workers do
+// not run, and nothing is written to the event log, which must exist.
+func (d *Data) SetReadOnly(reason string) { d.readOnly = reason }
+
 // Flags adds --data to a command and its subcommands, and --app-resources to serve.
 func (d *Data) Flags(cmd *cobra.Command) {
 	if cmd.Name() == "serve" {
@@ -88,13 +93,17 @@ func (d *Data) Commands() []*cobra.Command {
 }
 
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
-// workers. end stops the workers and closes the event log.
+// workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
 	}
-	store, err := d.create(ctx, dir)
+	open := d.create
+	if d.readOnly != "" {
+		open = d.existing
+	}
+	store, err := open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +126,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +138,9 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	log.Info("opened data", "folder", redacted(dir), "events", events)
+	if d.readOnly != "" {
+		log.Info("read-only: commands are refused, workers do not run", "reason", d.readOnly)
+	}
 	return a.Run, nil
 }
 

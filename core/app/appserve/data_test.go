@@ -238,3 +238,49 @@ func TestNothingThere(t *testing.T) {
 		}
 	}
 }
+
+// A read-only server answers queries and refuses commands. It needs data, and creates none.
+func TestReadOnly(t *testing.T) {
+	folder := filled(t, "a", "b")
+	none := filepath.Join(t.TempDir(), "none")
+	const database = "postgres://db.example.com/shop"
+	open := func(data string) (*mcp.Server, func() error, error) {
+		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, create bool) (app.Store, error) {
+			if create {
+				t.Error("it would create the log in the database")
+			}
+			return New("weather").existing(ctx, folder)
+		})
+		d.dir = data
+		d.SetReadOnly("the new build does not start")
+		server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+		end, err := d.Open(t.Context(), server, slog.New(slog.DiscardHandler))
+		return server, end, err
+	}
+	for _, data := range []string{folder, database} {
+		server, end, err := open(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := mcptest.Connect(t, server)
+		if got := client.CallTool("posts_list", list{}).Text(); !strings.Contains(got, "a, b") {
+			t.Errorf("the posts are %s", got)
+		}
+		result := client.CallTool("posts_create", create{"c"})
+		if want := "execute posts/create: the server is read-only: the new build does not start"; !result.IsError || result.Text() != want {
+			t.Errorf("got %q, want %q", result.Text(), want)
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if out := must(t, folder, "log"); strings.Count(out, "\n") != 2 {
+			t.Errorf("the log is\n%s", out)
+		}
+	}
+	if _, _, err := open(none); err == nil || !strings.Contains(err.Error(), "has not run with it yet") {
+		t.Errorf("without data: %v", err)
+	}
+	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was created: %v", err)
+	}
+}

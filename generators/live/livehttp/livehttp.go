@@ -14,6 +14,7 @@ package livehttp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
@@ -42,10 +44,23 @@ const (
 	maxBody     = 4 << 20 // the dev server accepts as much
 )
 
+// TokenVariable is the environment variable for the token that callers must send.
+const TokenVariable = "PETROCK_DEV_TOKEN"
+
 // Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have ended.
-// An address without a host, such as :8181, means 127.0.0.1. Callers are not authenticated, so Serve
-// refuses addresses that other machines can connect to. log gets lines for the person at the terminal.
-func Serve(ctx context.Context, addr string, connect Connect, log io.Writer) error {
+// An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that other
+// machines can connect to. Callers must send the token, because petrock's tools run code: other users
+// of this machine and web pages must not call them. Without a token, Serve makes one, and log gets it.
+func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writer) error {
+	shown := "$" + TokenVariable
+	if token == "" {
+		token = rand.Text()
+		shown = token
+	}
+	gate, err := auth.Keys("petrock dev", []string{token})
+	if err != nil {
+		return fmt.Errorf("%s: %w", TokenVariable, err)
+	}
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
 	}
@@ -57,11 +72,16 @@ func Serve(ctx context.Context, addr string, connect Connect, log io.Writer) err
 	}
 	// All clients are on this machine, so they count as one.
 	h := mcphttp.NewProxy(open, logger, mcphttp.Options{MaxBody: maxBody, MaxSessions: maxSessions, ClientShare: 100})
-	err := mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
-		Addr:   addr,
-		Logger: logger,
-		Grace:  2 * time.Second, // a person waits
-		Ready:  func(addr net.Addr) { fmt.Fprintf(log, "petrock: serving http://%s/mcp\n", addr) },
+	err = serveLoopback(ctx, h, mcphttp.ServeOptions{
+		Addr:       addr,
+		Gates:      []auth.Gate{gate},
+		SameOrigin: true,
+		Logger:     logger,
+		Grace:      2 * time.Second, // a person waits
+		Ready: func(addr net.Addr) {
+			fmt.Fprintf(log, "petrock: serving http://%s/mcp\npetrock: clients must send the header Authorization: Bearer %s\n"+
+				"petrock: try it:  petrock tools http://%[1]s/mcp --header \"Authorization: Bearer %[2]s\"\n", addr, shown)
+		},
 	})
 	if err != nil {
 		now, cancel := context.WithCancel(ctx)
@@ -70,6 +90,21 @@ func Serve(ctx context.Context, addr string, connect Connect, log io.Writer) err
 	}
 	sessions.Wait()
 	return err
+}
+
+// serveLoopback is [mcphttp.Serve] for an address that other machines cannot connect to.
+func serveLoopback(ctx context.Context, h mcphttp.Service, o mcphttp.ServeOptions) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.Listener, err = mcphttp.Listen(ctx, o.Addr); err != nil {
+		return err
+	}
+	if !mcphttp.IsLoopback(o.Listener.Addr()) {
+		o.Listener.Close()
+		return &mcphttp.OptionError{Option: "Addr", Value: o.Addr, Reason: "other machines could connect; use a loopback address, such as :8181"}
+	}
+	return mcphttp.Serve(ctx, h, o)
 }
 
 // A session forwards the messages of a client to its connection to the server, and back.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -66,14 +67,24 @@ func serve(t *testing.T, connect livehttp.Connect) (url string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	served, ready := make(chan error, 1), make(lineWriter, 1)
-	go func() { served <- livehttp.Serve(ctx, ":0", connect, ready) }()
-	url = strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
+	go func() { served <- livehttp.Serve(ctx, ":0", token, connect, ready) }()
+	url = readyURL(t, ready)
 	t.Cleanup(func() {
 		stop()
 		if err := receive(t, served, "Serve does not return"); err != nil {
 			t.Error(err)
 		}
 	})
+	return url
+}
+
+// token is what clients send.
+const token = "a-token-of-the-tests"
+
+// readyURL returns the URL that Serve logs when it is ready.
+func readyURL(t *testing.T, ready <-chan string) string {
+	t.Helper()
+	url, _, _ := strings.Cut(strings.TrimPrefix(receive(t, ready, "not ready"), "petrock: serving "), "\n")
 	return url
 }
 
@@ -94,7 +105,7 @@ func (b *backend) add(t *testing.T, name string, h mcp.ToolHandler) {
 
 func (b *backend) dial(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
-	c, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: b.url}, o)
+	c, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: b.url, Header: http.Header{"Authorization": {"Bearer " + token}}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

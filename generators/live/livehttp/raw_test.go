@@ -31,6 +31,7 @@ func post(ctx context.Context, t *testing.T, url, body string, headers ...string
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+token)
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		r.Header.Set(name, value)
@@ -169,14 +170,14 @@ func TestStandaloneStream(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served, ready := make(chan error, 1), make(chan string, 1)
 	go func() {
-		served <- livehttp.Serve(ctx, ":0", func(ctx context.Context, conn jsonrpc.Transport) error {
+		served <- livehttp.Serve(ctx, ":0", token, func(ctx context.Context, conn jsonrpc.Transport) error {
 			clients <- conn
 			<-ctx.Done()
 			close(done)
 			return nil
 		}, lineWriter(ready))
 	}()
-	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
+	url := readyURL(t, ready)
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Errorf("it serves %s", url)
 	}
@@ -210,6 +211,7 @@ func TestStandaloneStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	get.Header.Set("Mcp-Session-Id", r.Header.Get("Mcp-Session-Id"))
+	get.Header.Set("Authorization", "Bearer "+token)
 	opened, err := http.DefaultClient.Do(get)
 	if err != nil {
 		t.Fatal(err)
@@ -321,8 +323,8 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	server := fixture.New(t, mcp.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	served, ready := make(chan error, 1), make(chan string, 1)
-	go func() { served <- livehttp.Serve(ctx, "127.0.0.1:0", server.Serve, lineWriter(ready)) }()
-	url := strings.TrimPrefix(receive[string](t, ready, "not ready"), "petrock: serving ")
+	go func() { served <- livehttp.Serve(ctx, "127.0.0.1:0", token, server.Serve, lineWriter(ready)) }()
+	url := readyURL(t, ready)
 	r := post(t.Context(), t, url, `{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`,
 		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
 	stream := bufio.NewReader(r.Body)
@@ -337,11 +339,65 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	}
 }
 
+// Callers need the token, and pages of other origins, including other ports of this machine, cannot call.
+func TestAccess(t *testing.T) {
+	b := newBackend(t)
+	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
+	for _, test := range []struct {
+		header string
+		status int
+	}{
+		{"Accept: application/json, text/event-stream", 200},
+		{"Origin: " + strings.TrimSuffix(b.url, "/mcp"), 200},
+		{"Authorization: Bearer wrong-token-of-the-tests", 401},
+		{"Authorization: Bearer ", 401},
+		{"Authorization: Basic " + token, 401},
+		{"Origin: http://localhost:5173", 403},
+		{"Origin: http://127.0.0.1:5173", 403},
+		{"Origin: https://app.example.com", 403},
+		{"Origin: null", 403},
+	} {
+		r := post(t.Context(), t, b.url, discover, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: server/discover", test.header)
+		if r.StatusCode != test.status {
+			t.Errorf("%s: status %d, want %d", test.header, r.StatusCode, test.status)
+		}
+	}
+}
+
+// Without a token Serve makes one, which differs each time, and prints it. It does not print a token
+// that the user has set.
+func TestToken(t *testing.T) {
+	server := fixture.New(t, mcp.Options{})
+	start := func(token string) string {
+		t.Helper()
+		ctx, stop := context.WithCancel(t.Context())
+		served, ready := make(chan error, 1), make(lineWriter, 1)
+		go func() { served <- livehttp.Serve(ctx, ":0", token, server.Serve, ready) }()
+		printed := receive[string](t, ready, "not ready")
+		stop()
+		if err := receive(t, served, "Serve does not return"); err != nil {
+			t.Error(err)
+		}
+		_, printed, _ = strings.Cut(printed, "the header Authorization: Bearer ")
+		printed, _, _ = strings.Cut(printed, "\n")
+		return printed
+	}
+	if first, second := start(""), start(""); len(first) < 20 || first == second {
+		t.Errorf("the tokens are %s and %s", first, second)
+	}
+	if printed := start(token); printed != "$PETROCK_DEV_TOKEN" {
+		t.Errorf("it prints %s", printed)
+	}
+	if err := livehttp.Serve(t.Context(), ":0", "short", server.Serve, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "PETROCK_DEV_TOKEN: the key has 5 characters") {
+		t.Errorf("a short token: %v", err)
+	}
+}
+
 // Other machines cannot connect.
 func TestServeRefusesAddress(t *testing.T) {
 	server := fixture.New(t, mcp.Options{})
-	for addr, want := range map[string]string{"0.0.0.0:0": "without authentication", "8181": "must be host:port"} {
-		if err := livehttp.Serve(t.Context(), addr, server.Serve, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+	for addr, want := range map[string]string{"0.0.0.0:0": "other machines could connect", "8181": "must be host:port"} {
+		if err := livehttp.Serve(t.Context(), addr, token, server.Serve, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}

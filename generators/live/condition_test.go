@@ -1,0 +1,180 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/mcp"
+)
+
+// A built is the value of petrock/build in _meta.
+type built struct {
+	ID       string `json:"id"`
+	Current  bool   `json:"current"`
+	ReadOnly bool   `json:"readOnly"`
+}
+
+// An answer is the result of a call, with its build.
+type answer struct {
+	*mcp.ToolResult
+	marks marks
+}
+
+// marks are what petrock dev adds to results.
+type marks struct {
+	Meta struct {
+		Build built `json:"petrock/build"`
+	} `json:"_meta"`
+	Structured json.RawMessage `json:"structuredContent"`
+}
+
+// server returns the state and the reason in a result, and whether the result is ok.
+func (a *answer) server() (state, reason string, ok bool) {
+	var s struct {
+		OK     bool `json:"ok"`
+		Server struct {
+			State  string `json:"state"`
+			Reason string `json:"reason"`
+		} `json:"server"`
+	}
+	_ = json.Unmarshal(a.marks.Structured, &s) // before 2025-06-18, there is none
+	return s.Server.State, s.Server.Reason, s.OK
+}
+
+func ask(t *testing.T, c *client.Client, tool string, with arguments) *answer {
+	t.Helper()
+	a := &answer{ToolResult: &mcp.ToolResult{}}
+	var raw json.RawMessage
+	if err := c.Request(t.Context(), "tools/call", map[string]any{"name": tool, "arguments": with}, &raw); err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if err := errors.Join(json.Unmarshal(raw, a.ToolResult), json.Unmarshal(raw, &a.marks)); err != nil {
+		t.Fatalf("%s: %v in %s", tool, err, raw)
+	}
+	return a
+}
+
+// arguments are those of a call.
+type arguments = map[string]any
+
+// While the source does not compile or its server does not start, the last good build answers, and does
+// not write. Results of petrock's tools that write, and of project_status, begin with the reason.
+func TestReadOnly(t *testing.T) {
+	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t)
+		c := w.connect(client.Options{Revision: revision})
+		good := ask(t, c, "write", arguments{}).marks.Meta.Build
+		if good.ID == "" || !good.Current || good.ReadOnly {
+			t.Errorf("the first build is %+v", good)
+		}
+		add := func(name string) *answer { t.Helper(); return ask(t, c, Prefix+"add", arguments{"Name": name}) }
+		broken := func(what string, a *answer, reason string) {
+			t.Helper()
+			first := a.Content[0].(mcp.Text).Text
+			if a.IsError || !strings.HasPrefix(first, "Warning: the project's server is read-only: it runs the last good build, because ") || !strings.Contains(first, reason) {
+				t.Errorf("%s: the result is %q", what, a.Text())
+			}
+			status := ask(t, c, Prefix+"project_status", arguments{})
+			if state, why, ok := status.server(); revision >= mcp.Revision20250618 && (ok || state != "read-only" || !strings.Contains(why, reason)) {
+				t.Errorf("%s: the status is %s", what, status.marks.Structured)
+			}
+			if text := status.Text(); !strings.HasPrefix(text, "Warning: ") || !strings.Contains(text, "all is well") {
+				t.Errorf("%s: the status is %q", what, text)
+			}
+			if text := ask(t, c, Prefix+"list_components", arguments{}).Text(); text != "components" {
+				t.Errorf("%s: a result that only reads is %q", what, text)
+			}
+			if text := call(t, c, "one"); !strings.HasPrefix(text, "one of process") {
+				t.Errorf("%s: a tool that only reads: %q", what, text)
+			}
+			refused := ask(t, c, "write", arguments{})
+			if !refused.IsError || !strings.Contains(refused.Text(), reason) || refused.marks.Meta.Build != (built{good.ID, false, true}) {
+				t.Errorf("%s: a command: %q of %+v", what, refused.Text(), refused.marks.Meta.Build)
+			}
+		}
+		mended := func(what string, a *answer) {
+			t.Helper()
+			if text := a.Text(); strings.Contains(text, "Warning") {
+				t.Errorf("%s: the result is %q", what, text)
+			}
+			now := ask(t, c, "write", arguments{})
+			if now.IsError || !now.marks.Meta.Build.Current || now.marks.Meta.Build.ReadOnly {
+				t.Errorf("%s: a command: %q of %+v", what, now.Text(), now.marks.Meta.Build)
+			}
+			good = now.marks.Meta.Build
+		}
+
+		broken("does not start", add("refuse"), "event 7 of the log cannot be read: this server does not start\nthe remedy\nNext")
+		w.setFailure(&buildError{"cmd/hello", "tools/x.go:1:1: syntax error"})
+		broken("does not compile", add("two"), "cmd/hello does not compile:\ntools/x.go:1:1: syntax error")
+		w.setFailure(nil)
+		w.write("tools", "one\nthree\n")
+		mended("another build", ask(t, c, Prefix+"build", arguments{}))
+
+		// The same build, which did not start because of something else.
+		w.write(".stuck", "")
+		broken("same build", add("four"), "event 8")
+		if err := os.Remove(filepath.Join(w.root, ".stuck")); err != nil {
+			t.Fatal(err)
+		}
+		broken("no restart", ask(t, c, Prefix+"log", arguments{"action": "replay"}), "event 8")
+		mended("log", ask(t, c, Prefix+"log", arguments{"action": "skip"}))
+	})
+}
+
+// If the last good build does not start any more, no server runs, and results say so.
+func TestStopped(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(client.Options{})
+	call(t, c, "write")
+	w.write(".stuck", "all")
+	a := ask(t, c, Prefix+"log", arguments{"action": "map"})
+	if state, reason, _ := a.server(); state != "stopped" || !strings.Contains(reason, "event 8") || !strings.Contains(reason, "The last good build does not start either") {
+		t.Errorf("the result is %s", a.Text())
+	}
+	if refused := ask(t, c, "write", arguments{}); !refused.IsError || !strings.Contains(refused.Text(), "event 8") {
+		t.Errorf("a command: %s", refused.Text())
+	}
+	if err := os.Remove(filepath.Join(w.root, ".stuck")); err != nil {
+		t.Fatal(err)
+	}
+	if a := ask(t, c, Prefix+"build", arguments{}); strings.Contains(a.Text(), "Warning") {
+		t.Errorf("after build: %s", a.Text())
+	}
+	call(t, c, "write")
+}
+
+// Answers of all kinds name their build, except results without members.
+func TestBuildInMeta(t *testing.T) {
+	for _, test := range []struct{ raw, want string }{
+		{`{"id":1,"result":{}}`, `{"id":1,"result":{}}`},
+		{`{"id":1,"result":{ }}`, `{"id":1,"result":{ }}`},
+		{`{"id":1,"error":{"code":1}}`, `{"id":1,"error":{"code":1}}`},
+		{`{"result":{"a":[{}]},"id":1}`, `{"result":{"a":[{}],"_meta":{"b":1}},"id":1}`},
+		{`{"result":{"_meta":{},"a":1},"id":1}`, `{"result":{"_meta":{"b":1},"a":1},"id":1}`},
+		{`{"result":{"_meta":{"x":{}} },"id":1}`, `{"result":{"_meta":{"x":{},"b":1} },"id":1}`},
+	} {
+		m, ok := parse([]byte(test.raw))
+		if got := m.withMeta([]byte(`"b":1`)); !ok || string(got) != test.want {
+			t.Errorf("%s: got %s, want %s", test.raw, got, test.want)
+		}
+	}
+	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t)
+		c := w.connect(client.Options{Revision: revision})
+		call(t, c, "one")
+		for method, params := range map[string]arguments{
+			"tools/list": {}, "resources/list": {}, "resources/read": {"uri": "note://1"}, "tools/call": {"name": Prefix + "project_status"},
+		} {
+			var a marks
+			if err := c.Request(t.Context(), method, params, &a); err != nil || a.Meta.Build.ID == "" || !a.Meta.Build.Current {
+				t.Errorf("%s: %+v, %v", method, a.Meta.Build, err)
+			}
+		}
+	})
+}
