@@ -37,7 +37,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			found := storedTypes{Types: []app.TypeCount{}}
-			found.Data, err = d.readOnly(cmd.Context(), func(v app.TypeView) (err error) {
+			found.Data, err = d.look(cmd.Context(), func(v app.TypeView) (err error) {
 				found.Types, err = app.StoredTypes(v)
 				return err
 			})
@@ -82,7 +82,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 				return terminal.Usagef("--version and --limit must be above 0")
 			}
 			var lines bytes.Buffer
-			_, err := d.readOnly(cmd.Context(), func(v app.TypeView) error {
+			_, err := d.look(cmd.Context(), func(v app.TypeView) error {
 				lines.Reset()
 				write := logView{json: true}.writer(&lines, false)
 				for record, err := range app.Sample(v, args[0], version, limit) {
@@ -107,9 +107,9 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 	return cmd
 }
 
-// readOnly calls f with the data, unless it does not exist. It creates and changes nothing. f can be
+// look calls f with the data, unless it does not exist. It creates and changes nothing. f can be
 // called twice. dir is the folder or the URL, without its password.
-func (d *Data) readOnly(ctx context.Context, f func(app.TypeView) error) (dir string, err error) {
+func (d *Data) look(ctx context.Context, f func(app.TypeView) error) (dir string, err error) {
 	dir, err = d.folder()
 	if err != nil {
 		return "", err
