@@ -65,7 +65,7 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, err
 	}
 	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
-	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
+	args := append([]string{"test", "-buildvcs=false", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
 		if SeesPlanned() {

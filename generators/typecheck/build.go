@@ -91,6 +91,8 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
+	// Otherwise the go command runs git, and git runs programs that the folder's .git/config names.
+	o.Flags = append([]string{"-buildvcs=false"}, o.Flags...)
 	return o
 }
 

@@ -242,7 +242,7 @@ type listedExport struct {
 // askExports asks the go command for the export data of packages, which it compiles if needed. If an answer
 // differs from an earlier one, all packages that were read become invalid.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
-	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
+	args := append([]string{"list", "-buildvcs=false", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
 	if c.planned != nil {
 		dir, err := os.MkdirTemp("", "petrock")
 		if err != nil {
