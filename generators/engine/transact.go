@@ -37,6 +37,8 @@ type Options struct {
 	NoExec bool // type-check only: build and run nothing
 	Test   bool // run the tests of changed packages and their importers before writing
 
+	lenient bool // work even if the go command cannot load the project
+
 	Accept []string // for Sync: commands whose recorded fields are replaced by those of the source
 	Saved  bool     // for Sync: a file was saved, perhaps unfinished; do not record commands in the contract, nor the operation
 }
@@ -54,6 +56,8 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 		return nil, err
 	}
 	defer j.Close()
+	e.cache.Lenient = o.lenient
+	defer func() { e.cache.Lenient = false }()
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}

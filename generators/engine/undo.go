@@ -29,6 +29,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
+	o.lenient = true
 	action := actionUndo
 	var target journal.Operation  // the operation to revert
 	var later []journal.Operation // later operations that are not undone
@@ -53,9 +54,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		}
 		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
 		p.ignoreBroken = true
-		if err := e.useModules(p); err != nil {
-			return nil, err
-		}
+		e.useModules(p)
 		if err := e.revertParts(ctx, p, target); err != nil {
 			return nil, err
 		}

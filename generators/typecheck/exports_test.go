@@ -163,11 +163,11 @@ func TestPlannedModules(t *testing.T) {
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	goMod := plain + "\nrequire example.com/other v0.0.0\n\nreplace example.com/other => " + other + "\n"
 	c := typecheck.NewExportCache(root)
-	c.PlanModules([]byte(goMod), nil)
+	c.PlanModules(map[string][]byte{"go.mod": []byte(goMod)})
 	if !findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod does not count")
 	}
-	c.PlanModules(nil, nil)
+	c.PlanModules(nil)
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod still counts")
 	}

@@ -386,7 +386,7 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 const VetMark = "vet: "
 
 // Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It skips
-// packages that do not compile, and returns their folders. Calls of wrappers of fmt.Printf in other packages
+// packages that do not compile or use cgo, and returns their folders. Calls of wrappers of fmt.Printf in other packages
 // are not checked.
 func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{})
@@ -399,7 +399,7 @@ func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []D
 	}
 	for _, dir := range dirs {
 		for _, pkg := range pass.InspectTests(dir) {
-			if pkg.err != nil {
+			if pkg.err != nil || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
 				skipped = append(skipped, dir)
 				continue
 			}
