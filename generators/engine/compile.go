@@ -68,8 +68,9 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 	return refusal.orNil()
 }
 
-// goErrors returns what go build and go vet report about the packages in dirs and those that import them, or
-// about all packages. loads is false if the go command cannot load the project.
+// goErrors returns what go build reports about the packages in dirs and those that import them, or about all
+// packages, and if that is nothing, what go vet reports about the packages in dirs, or about all but petrock's.
+// loads is false if the go command cannot load the project.
 func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
@@ -77,6 +78,7 @@ func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []stri
 	}
 	if all {
 		o.Patterns = []string{"./..."}
+		dirs = slices.DeleteFunc(view.Dirs(), isPetrockPath)
 	}
 	result, err := typecheck.CheckPackages(ctx, o)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {

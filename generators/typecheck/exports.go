@@ -56,11 +56,14 @@ func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
 			s.Tags = strings.Split(tags, ",")
 		}
 		if flag == "-mod=mod" {
-			s.Flags = []string{"-mod=readonly"} // keeps the go command from writing go.mod
+			s.Flags = readOnly()
 		}
 	}
 	return s, nil
 }
+
+// readOnly returns the flag that keeps the go command from writing go.mod.
+func readOnly() []string { return []string{"-mod=readonly"} }
 
 func isExit(err error) bool {
 	_, ok := errors.AsType[*exec.ExitError](err)
@@ -286,7 +289,7 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 		files := map[string][]byte{"go.work": nil}
 		maps.Copy(files, c.known.Loaded)
 		maps.Copy(files, c.planned)
-		listed, err = c.list(ctx, files, []string{"-mod=readonly"}, []string{localToolchain, "GOWORK=off"}, paths)
+		listed, err = c.list(ctx, files, readOnly(), []string{localToolchain, "GOWORK=off"}, paths)
 		c.known.Key = "" // ask again next time
 	}
 	if err != nil {
@@ -361,6 +364,10 @@ func (c *ExportCache) load() *answers {
 	saved := &answers{missing: map[string]string{}}
 	text, err := c.root.ReadFile(cacheFile)
 	if err != nil || json.Unmarshal(text, saved) != nil || saved.Files == nil {
+		return nil
+	}
+	// Another flag may name a program to run, and the folder may come from someone else.
+	if flags := saved.System.Flags; len(flags) > 0 && !slices.Equal(flags, readOnly()) || len(saved.System.Env) > 0 {
 		return nil
 	}
 	return saved
