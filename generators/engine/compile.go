@@ -35,19 +35,20 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	removeFolders, err := typecheck.MakeFolders(e.project.Root, patterns(p.after, dirs))
+	removeFolders, err := typecheck.MakeFolders(e.project.Root, patterns(p.after, p.dirs()))
 	defer removeFolders()
 	if err != nil {
 		return err
 	}
-	after, _, err := e.goErrors(ctx, p.after, dirs, all, typecheck.BuildOptions{
+	after, _, err := e.goErrors(ctx, p.after, dirs, all, true, typecheck.BuildOptions{
 		Roots: []string{e.project.Root, filepath.Join(temp, "files")}, Flags: []string{"-overlay=" + overlay},
 	})
 	unseen := p.unseenByGo()
 	if err != nil || len(after)+len(unseen) == 0 {
 		return err
 	}
-	before, loads, err := e.goErrors(ctx, e.before, dirs, all, typecheck.BuildOptions{})
+	vetted := len(after) > 0 && strings.HasPrefix(after[0].Message, typecheck.VetMark)
+	before, loads, err := e.goErrors(ctx, e.before, dirs, all, vetted, typecheck.BuildOptions{})
 	switch {
 	case err != nil:
 		return err
@@ -69,9 +70,9 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 }
 
 // goErrors returns what go build reports about the packages in dirs and those that import them, or about all
-// packages, and if that is nothing, what go vet reports about the packages in dirs, or about all but petrock's.
-// loads is false if the go command cannot load the project.
-func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
+// packages. If that is nothing and vet is set, it returns what go vet reports about the packages in dirs, or
+// about all but petrock's. loads is false if the go command cannot load the project.
+func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
 		return nil, true, nil
@@ -87,7 +88,7 @@ func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []stri
 	if err != nil || len(result.Diagnostics) > 0 {
 		return result.Diagnostics, err == nil && len(result.Packages) > 0, err
 	}
-	if o.Patterns = patterns(view, dirs); len(o.Patterns) == 0 {
+	if o.Patterns = patterns(view, dirs); len(o.Patterns) == 0 || !vet {
 		return nil, true, nil
 	}
 	found, err = typecheck.Build(ctx, o, "vet", "-cgocall=false") // cgocall reads files without the overlay

@@ -55,7 +55,7 @@ func TestEditIsCompiled(t *testing.T) {
 	b.write("asm/asm_amd64.s", "TEXT ·One(SB), 4, $0-8\n\tMOVQ $1, ret+0(FP)\n\tRET\n")
 	b.write("asm/asm_arm64.s", "TEXT ·One(SB), 4, $0-8\n\tMOVD $1, R0\n\tMOVD R0, ret+0(FP)\n\tRET\n")
 	b.write("cgo/cgo.go", "package cgo\n\n// static int one(void) { return 1; }\nimport \"C\"\n\n// One returns 1.\nfunc One() int { return int(C.one()) }\n")
-	b.write("cmd/asm/main.go", "package main\n\nimport (\n\t\"hello/asm\"\n\t\"hello/embedded\"\n)\n\nfunc main() { println(asm.One(), embedded.A) }\n")
+	b.write("cmd/asm/main.go", "package main\n\nfunc main() {}\n")
 	if out, ok := b.goAccepts("list", "build"); !ok {
 		t.Fatalf("the project does not compile:\n%s", out)
 	}
@@ -106,6 +106,7 @@ func TestEditIsCompiled(t *testing.T) {
 		"cgo":                  one("cgo/two.go", "package cgo\n\n// static int two(void) { return 2; }\nimport \"C\"\n\n// Two returns 2.\nfunc Two() int { return int(C.two()) }\n"),
 		"cgo in a new folder":  one("cgo/deep/er.go", "package deep\n\n// static int two(void) { return 2; }\nimport \"C\"\n\n// Two returns 2.\nfunc Two() int { return int(C.two()) }\n"),
 		"cgo in tools":         one("tools/cg.go", "package tools\n\n// static int two(void) { return 2; }\nimport \"C\"\n\nfunc two() string { return fmt.Sprintf(\"%d\", int(C.two())) }\n"),
+		"cgo in a feature":     one("features/posts/cg.go", "package posts\n\n// static int two(void) { return 2; }\nimport \"C\"\n\nfunc two() map[int]C.int { return map[int]C.int{int(C.two()): C.two()} }\n\nfunc four() (n int) {\n\tfor _, c := range two() {\n\t\tn += int(c)\n\t}\n\treturn n\n}\n"),
 		"another system":       one("tools/b_plan9.go", "package tools\n\nvar b string = 1\n"),
 		"go.work":              one("go.work", "go 1.26.0\n\nuse .\n"),
 		"an unrelated package": one("money/half.go", "package money\n\nfunc half(cents int) int { return cents / 2 }\n"),
@@ -116,6 +117,15 @@ func TestEditIsCompiled(t *testing.T) {
 	}
 	if _, err := b.generate("features/posts/mark.go", command("Mark", "return e.Time")); err != nil {
 		t.Errorf("generate: %v", err)
+	}
+	if _, err := b.Change(t.Context(), engine.Change{Name: "add", Rename: "sum", Body: "return float64(four() + len(two())), nil"}, engine.Options{NoExec: true}); err == nil {
+		t.Error("a body that uses another package's functions compiles")
+	}
+	if _, err := b.Change(t.Context(), engine.Change{Name: "add", Rename: "sum"}, engine.Options{NoExec: true}); err != nil {
+		t.Errorf("change: %v", err)
+	}
+	if tested, err := b.Test(t.Context(), engine.TestOptions{}); err != nil || !tested.OK {
+		t.Errorf("test: %s (%v)", tested, err)
 	}
 	if out, ok := b.goAccepts("list", "build", "vet"); !ok {
 		t.Errorf("the project does not compile:\n%s", out)

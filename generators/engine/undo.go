@@ -75,7 +75,7 @@ func (r *Refusal) nameOperations(action string, target journal.Operation, later 
 			r.Operations = append(r.Operations, op.ID)
 		}
 	}
-	r.Reason = fmt.Sprintf("%s %s (%s): the project would not compile:", action, target.ID, target.Title)
+	r.Reason = fmt.Sprintf("%s %s (%s): %s", action, target.ID, target.Title, strings.Replace(r.Reason, "the change", "the project", 1))
 	if len(r.Operations) > 0 {
 		r.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}
