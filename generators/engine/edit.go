@@ -51,6 +51,7 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 	case o.Test && o.NoExec:
 		return nil, terminal.Usagef("tests are disabled by --no-exec; edit without test")
 	}
+	o.lenient = true
 	return e.transact(ctx, o, func(j *journal.Journal) (*plan, error) { return e.planEdit(ctx, j, edits, o) })
 }
 
@@ -254,6 +255,7 @@ func (e *Engine) completeGo(ctx context.Context, p *plan) error {
 func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	text, planned := p.texts["go.mod"]
 	if !planned {
+		e.useModules(p)
 		return nil
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
@@ -278,21 +280,14 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 		p.notices = append(p.notices, fmt.Sprintf("go mod tidy added modules to go.mod, or removed those that no package needs: %s. Edit go.mod together with the Go code that imports a module.", joinFew(changed)))
 	}
 	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
-	return e.useModules(p)
+	e.useModules(p)
+	return nil
 }
 
-// useModules makes verify use a planned go.mod, if there is one, and compile the whole project with it.
-func (e *Engine) useModules(p *plan) error {
-	if p.texts["go.mod"] == nil {
-		return nil
-	}
-	goSum, err := e.textOf(p, "go.sum")
-	if err != nil {
-		return err
-	}
-	p.tidied = true
-	e.cache.PlanModules(p.texts["go.mod"], goSum)
-	return nil
+// useModules makes verify use planned module files, and compile the whole project with a planned go.mod.
+func (e *Engine) useModules(p *plan) {
+	p.tidied = p.texts["go.mod"] != nil
+	e.cache.PlanModules(p.texts)
 }
 
 // placesAfter returns the places that have Go files before or after a plan.

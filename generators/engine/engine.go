@@ -14,10 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/version"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -142,6 +144,31 @@ func (e *Engine) step(what string) {
 	}
 }
 
+// readModule reads go.mod. If that fails, it also returns the module path of petrock.json.
+func (e *Engine) readModule() (typecheck.Module, error) {
+	module := typecheck.Module{Path: e.project.Module, Go: strings.TrimPrefix(version.Lang(runtime.Version()), "go")}
+	text, err := e.root.ReadFile("go.mod")
+	if err != nil {
+		return module, fmt.Errorf("read go.mod: %w", err)
+	}
+	goSum, _ := e.root.ReadFile("go.sum") // optional
+	if err := errors.Join(project.CheckMerged("go.mod", text), project.CheckMerged("go.sum", goSum)); err != nil {
+		return module, err
+	}
+	parsed, err := modfile.ParseLax("go.mod", text, nil)
+	if err != nil {
+		return module, fmt.Errorf("parse %w", err)
+	}
+	if parsed.Module == nil {
+		return module, errors.New("go.mod: no module directive; restore it from version control")
+	}
+	module = typecheck.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
+	if parsed.Go != nil {
+		module.Go = parsed.Go.Version
+	}
+	return module, nil
+}
+
 func (e *Engine) read(ctx context.Context) error {
 	e.step("reading the project")
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
@@ -150,25 +177,10 @@ func (e *Engine) read(ctx context.Context) error {
 			e.project.Manifest = now // may have changed
 		}
 	}
-	e.cache.PlanModules(nil, nil)
-	text, err := e.root.ReadFile("go.mod")
-	if err != nil {
-		return fmt.Errorf("read go.mod: %w", err)
-	}
-	goSum, _ := e.root.ReadFile("go.sum") // optional
-	if err := errors.Join(project.CheckMerged("go.mod", text), project.CheckMerged("go.sum", goSum)); err != nil {
+	e.cache.PlanModules(nil)
+	module, err := e.readModule()
+	if err != nil && !e.cache.Lenient {
 		return err
-	}
-	parsed, err := modfile.ParseLax("go.mod", text, nil)
-	if err != nil {
-		return fmt.Errorf("parse %w", err)
-	}
-	if parsed.Module == nil {
-		return errors.New("go.mod: no module directive; restore it from version control")
-	}
-	module := typecheck.Module{Path: parsed.Module.Mod.Path, Go: "1.16"}
-	if parsed.Go != nil {
-		module.Go = parsed.Go.Version
 	}
 	system, err := e.cache.System(ctx)
 	if err != nil {

@@ -277,7 +277,7 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	put("go.sum", newSum)
 	change.Modules = changedModules(goMod, newMod)
 	p.parts = append(p.parts, change)
-	e.cache.PlanModules(newMod, newSum)
+	e.cache.PlanModules(p.texts)
 	return nil
 }
 
@@ -367,14 +367,14 @@ func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, pres
 		return nil, nil, err
 	}
 	modFile, sumFile := filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")
-	overlay, err := e.overlay(p, dir)
+	overlay, err := typecheck.WriteOverlay(dir, e.project.Root, p.texts)
 	if err := errors.Join(err, os.WriteFile(modFile, copied, 0o644), os.WriteFile(sumFile, goSum, 0o644)); err != nil {
 		return nil, nil, err
 	}
 	flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(flag string) bool {
 		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
 	})
-	env := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.Join(flags, " "))
+	env := slices.Concat(os.Environ(), e.system.Env, []string{"GOWORK=off", "GOFLAGS=" + strings.Join(flags, " ")})
 	// With -e, tidy continues if the user imports a package that does not exist.
 	_, stderr, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
@@ -387,40 +387,6 @@ func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, pres
 	newMod, modErr := os.ReadFile(modFile)
 	newSum, sumErr := os.ReadFile(sumFile)
 	return newMod, newSum, errors.Join(modErr, sumErr)
-}
-
-// verifyModules refuses a plan whose changed modules break packages of the project.
-func (e *Engine) verifyModules(ctx context.Context, p *plan) error {
-	e.step("compiling the project with the changed modules")
-	dir, err := os.MkdirTemp("", "petrock")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	overlay, err := e.overlay(p, dir)
-	if err != nil {
-		return err
-	}
-	after, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root, Flags: []string{"-overlay=" + overlay}})
-	if err != nil || len(after.Diagnostics) == 0 {
-		return err
-	}
-	before, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: e.project.Root})
-	if err != nil {
-		return err
-	}
-	refusal := &Refusal{Reason: "the project would not compile with the new go.mod:", Remedy: "Nothing was changed."}
-	refusal.Diagnostics = withoutExisting(after.Diagnostics, before.Diagnostics)
-	return refusal.orNil()
-}
-
-// overlay writes an overlay with the planned Go files, go.mod and go.sum.
-func (e *Engine) overlay(p *plan, dir string) (file string, err error) {
-	files := maps.Clone(p.texts)
-	maps.DeleteFunc(files, func(name string, _ []byte) bool {
-		return !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum"
-	})
-	return typecheck.WriteOverlay(dir, e.project.Root, files)
 }
 
 // withParts adds the requirements of parts to a go.mod, or raises their versions.

@@ -245,11 +245,6 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 			Remedy:      p.compileRemedy(),
 		}
 	}
-	if p.tidied {
-		if err := e.verifyModules(ctx, p); err != nil {
-			return err
-		}
-	}
 	if err := e.vet(ctx, p); err != nil {
 		return err
 	}
@@ -259,6 +254,9 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 		}
 	}
 	if p.files, err = e.changes(p); err != nil {
+		return err
+	}
+	if err := e.compile(ctx, p); err != nil {
 		return err
 	}
 	if err := p.verifySaved(); err != nil {

@@ -37,6 +37,8 @@ type Options struct {
 	NoExec bool // type-check only: build and run nothing
 	Test   bool // run the tests of changed packages and their importers before writing
 
+	lenient bool // work even if the go command cannot load the project
+
 	NoData  bool     // do not look at stored events
 	Accept  []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
 	Removal Removal  // for Destroy: what happens to stored events
@@ -58,6 +60,8 @@ func (e *Engine) transact(ctx context.Context, o Options, makePlan func(*journal
 		return nil, err
 	}
 	defer j.Close()
+	e.cache.Lenient = o.lenient
+	defer func() { e.cache.Lenient = false }()
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}

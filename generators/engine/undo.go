@@ -29,6 +29,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
+	o.lenient = true
 	action := actionUndo
 	var history []journal.Operation
 	var target journal.Operation  // the operation to revert
@@ -52,9 +53,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 			return nil, err
 		}
 		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
-		if err := e.useModules(p); err != nil {
-			return nil, err
-		}
+		e.useModules(p)
 		if err := e.revertParts(ctx, p, target); err != nil {
 			return nil, err
 		}
@@ -95,7 +94,7 @@ func (r *Refusal) nameOperations(action string, target journal.Operation, later 
 			r.Operations = append(r.Operations, op.ID)
 		}
 	}
-	r.Reason = fmt.Sprintf("%s %s (%s): the project would not compile:", action, target.ID, target.Title)
+	r.Reason = fmt.Sprintf("%s %s (%s): %s", action, target.ID, target.Title, strings.Replace(r.Reason, "the change", "the project", 1))
 	if len(r.Operations) > 0 {
 		r.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
 	}

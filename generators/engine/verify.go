@@ -231,12 +231,9 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }
 
-// vet runs the checks of go vet that go test runs, on the packages whose code a generator, an edit or a change
-// writes, and refuses the plan if they find something new.
+// vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if they find
+// something new.
 func (e *Engine) vet(ctx context.Context, p *plan) error {
-	if !slices.Contains([]string{actionGenerate, actionEdit, actionChange}, p.action) {
-		return nil
-	}
 	dirs := map[string]bool{}
 	for file, text := range p.texts {
 		if text != nil && !p.recomputed[file] && !isPetrockPath(file) && p.after.File(file) != nil {
@@ -244,18 +241,18 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 		}
 	}
 	changed := slices.Sorted(maps.Keys(dirs))
-	after, _, err := e.checker.Vet(ctx, p.after, changed)
+	after, _, err := e.checker.VetAll(ctx, p.after, changed)
 	if err != nil || len(after) == 0 {
 		return err
 	}
-	before, broken, err := e.checker.Vet(ctx, e.before, changed)
+	before, broken, err := e.checker.VetAll(ctx, e.before, changed)
 	if err != nil {
 		return err
 	}
 	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
 		return !p.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
 	})
-	refusal := &Refusal{Reason: "the change would fail go vet, which go test runs:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: "the change would fail go vet:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
 	if p.bodyFile != "" {
 		refusal.Remedy += " Correct the body and retry."
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Code that go vet rejects when go test runs is refused, with its lines, unless it existed before.
+// Code that go vet rejects is refused, with its lines, unless it existed before.
 func TestVet(t *testing.T) {
 	b := open(t)
 	b.write("money/old.go", "package money\n\nimport \"fmt\"\n\nfunc old() string { return fmt.Sprintf(\"%d\", \"x\") }\n")
 	before := b.snapshot()
-	const found = "the change would fail go vet, which go test runs:\n  money/new.go:5:43: vet: fmt.Sprintf format %s has arg 1 of wrong type int\n" +
+	const found = "the change would fail go vet:\n  money/new.go:5:43: vet: fmt.Sprintf format %s has arg 1 of wrong type int\n" +
 		"      2 | \n      3 | import \"fmt\"\n      4 | \n    > 5 | func fresh() string { return fmt.Sprintf(\"%s\", 1) }\nNothing was changed."
 	const edits = `[{"path":"money/new.go","text":"package money\n\nfunc fresh() string { return fmt.Sprintf(\"%s\", 1) }\n"}]`
 	for _, o := range []engine.Options{{}, {NoExec: true}, {DryRun: true}} {
@@ -26,6 +26,10 @@ func TestVet(t *testing.T) {
 		`func fresh(n int) string { return string(n) }`:                                                 "vet: conversion from int to string yields a string of one rune",
 		`func fresh(n int) bool { return n != 1 || n != 2 }`:                                            "vet: suspect or: n != 1 || n != 2",
 		`func fresh(err error) bool { var e error; return errors.As(err, e) }`:                          "vet: second argument to errors.As must be a non-nil pointer",
+		`type fresh struct { A int ` + "`json:a`" + ` }`:                                                "vet: struct field tag `json:a` not compatible with reflect.StructTag.Get",
+		`func fresh() int { return 1; return 2 }`:                                                       "vet: unreachable code",
+		`func fresh(l sync.Mutex) {}`:                                                                   "vet: fresh passes lock by value: sync.Mutex",
+		`func fresh() { fmt.Sprint(1) }`:                                                                "vet: result of fmt.Sprint call not used",
 		`func logf(f string, a ...any) { fmt.Printf(f, a...) }; var _ = func() { logf(\"%d\", \"x\") }`: "vet: hello/money.logf format %d has arg \"x\" of wrong type string",
 	} {
 		_, err := b.edit(`[{"path":"money/new.go","text":"package money\n\n`+text+`\n"}]`, engine.Options{})
@@ -42,6 +46,13 @@ func TestVet(t *testing.T) {
 			t.Errorf("%s was changed:\n%s", file, text)
 		}
 	}
+	// An undo that brings a finding back is refused too.
+	b.write("money/fix.go", "package money\n\nfunc fix() int {\n\treturn 1\n\treturn 2\n}\n")
+	if _, err := b.edit(`[{"path":"money/fix.go","replace":[{"old":"\treturn 2\n","new":""}]}]`, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Undo(t.Context(), "", engine.Options{})
+	b.checkError(err, "(edit money/fix.go): the project would fail go vet:\n  money/fix.go:5:2: vet: unreachable code\n")
 	// A package that did not compile can be repaired in spite of findings in its other files.
 	b.write("money/broken.go", "package money\n\nfunc broken() { gone() }\n")
 	if _, err := b.edit(`[{"path":"money/broken.go","text":"package money\n\nfunc broken() {}\n"}]`, engine.Options{}); err != nil {

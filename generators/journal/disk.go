@@ -128,16 +128,17 @@ func checkPath(name string) error {
 	case path.Clean(name) != name || name == ".":
 		return fmt.Errorf("%q is not a clean path; write %q", name, path.Clean(name))
 	case isReserved(name):
-		return fmt.Errorf("%s is reserved: operations do not write to .git and %s", name, stateDir)
+		return fmt.Errorf("%s is reserved: operations do not write to %s and folders of version control", name, stateDir)
 	}
 	return nil
 }
 
-// isReserved reports whether a path is in .git or .petrock, under any name that a file system accepts for them.
+// isReserved reports whether a path is in .petrock, or in .git or the like, whose settings can name programs, under
+// any name that a file system accepts for them.
 func isReserved(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		part = fold(strings.TrimRight(part, ". "))
-		if slices.Contains([]string{fold(".git"), fold("git~1"), fold(stateDir)}, part) {
+		if slices.ContainsFunc([]string{".git", "git~1", ".hg", ".svn", ".bzr", ".fslckout", "_FOSSIL_", stateDir}, func(name string) bool { return fold(name) == part }) {
 			return true
 		}
 	}

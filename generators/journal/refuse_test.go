@@ -60,6 +60,8 @@ func TestPaths(t *testing.T) {
 		"GIT~1/x":                "is reserved",
 		"below/.git/config":      "is reserved",
 		".git":                   "is reserved",
+		".hg/hgrc":               "is reserved",
+		"tools/.SVN/x":           "is reserved",
 		".petrock/lock":          "is reserved",
 		".Petrock/x":             "is reserved",
 		"linked.go":              "linked.go is a link; move it away",

@@ -180,7 +180,7 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list packages: %w", err)
 	}
-	output, err := b.runGo(ctx, "list", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
+	output, err := b.runGo(ctx, "list", "-buildvcs=false", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
 	if err != nil {
 		return "", fmt.Errorf("list packages: %w: %s", err, shorten(string(output)))
 	}

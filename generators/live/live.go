@@ -292,7 +292,10 @@ func (s *Supervisor) look(ctx context.Context) error {
 	case isOwn && (isFirst || touchesPetrock(changed)):
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
 		err = errors.Join(err, petrockErr)
-	case !isOwn && slices.ContainsFunc(changed, func(path string) bool { _, existed := before[path]; return existed && isPetrockCode(path) && strings.HasSuffix(path, ".go") }):
+	case !isOwn && slices.ContainsFunc(changed, func(path string) bool {
+		_, existed := before[path]
+		return existed && isPetrockCode(path) && strings.HasSuffix(path, ".go")
+	}):
 		s.update(func() {
 			s.builds[petrockKind].err = errors.New("petrock's code has changed since petrock dev was started")
 		})

@@ -55,17 +55,13 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 		return nil, err
 	}
 	defer remove(b.dir)
-	made, err := b.makeFolders(slices.Collect(maps.Values(dirs)))
-	defer func() {
-		for _, dir := range slices.Backward(made) {
-			os.Remove(dir) // fails if it is in use
-		}
-	}()
+	removeFolders, err := typecheck.MakeFolders(b.root, slices.Collect(maps.Values(dirs)))
+	defer removeFolders()
 	if err != nil {
 		return nil, err
 	}
 	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
-	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
+	args := append([]string{"test", "-buildvcs=false", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
 		if SeesPlanned() {
@@ -341,21 +337,3 @@ func (b buildDir) mirror(planned map[string][]byte, tested []string) (script str
 }
 
 func quoteShell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
-// makeFolders creates the folders of planned packages in the project, because the go command starts vet and
-// tests in them. It returns the folders that it has created.
-func (b buildDir) makeFolders(dirs []string) (made []string, err error) {
-	for _, dir := range dirs {
-		at := b.root
-		for name := range strings.SplitSeq(dir, "/") {
-			at = filepath.Join(at, name)
-			switch err := os.Mkdir(at, 0o755); {
-			case err == nil:
-				made = append(made, at)
-			case !errors.Is(err, fs.ErrExist):
-				return made, fmt.Errorf("create a folder for tests: %w", err)
-			}
-		}
-	}
-	return made, nil
-}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,8 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
+	// Otherwise the go command runs git, and git runs programs that the folder's .git/config names.
+	o.Flags = append([]string{"-buildvcs=false"}, o.Flags...)
 	return o
 }
 
@@ -141,6 +144,30 @@ func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, er
 	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
 	overlay = filepath.Join(dir, "overlay.json")
 	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o600))
+}
+
+// MakeFolders creates the folders of planned packages in the project, because the go command starts the
+// assembler, cgo, vet and tests in them. It returns a function that removes those that it has created.
+func MakeFolders(root string, dirs []string) (remove func(), err error) {
+	var made []string
+	remove = func() {
+		for _, dir := range slices.Backward(made) {
+			os.Remove(dir) // fails if it is in use
+		}
+	}
+	for _, dir := range dirs {
+		at := root
+		for name := range strings.SplitSeq(dir, "/") {
+			at = filepath.Join(at, name)
+			switch err := os.Mkdir(at, 0o755); {
+			case err == nil:
+				made = append(made, at)
+			case !errors.Is(err, fs.ErrExist):
+				return remove, fmt.Errorf("create folder of a planned package: %w", err)
+			}
+		}
+	}
+	return remove, nil
 }
 
 // A listedPackage is what go list prints for a package.
@@ -331,7 +358,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
-			pkg, _, _ = strings.Cut(name, " ")
+			pkg, _, _ = strings.Cut(strings.Trim(name, "[]"), " ") // go vet prints brackets
 			continue
 		}
 		if strings.HasPrefix(line, "go: ") && strings.HasSuffix(line, ":") {

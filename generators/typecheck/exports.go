@@ -22,8 +22,20 @@ import (
 	"strings"
 )
 
-func askSystem(ctx context.Context, dir string) (System, error) {
-	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: dir}, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOWORK")
+// localToolchain makes the go command ignore the Go version that go.mod or go.work requires.
+const localToolchain = "GOTOOLCHAIN=local"
+
+func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
+	var s System
+	ask := func() (stdout, stderr []byte, err error) {
+		o := CommandOptions{Dir: c.root.Name(), Env: append(os.Environ(), s.Env...)}
+		return RunCommand(ctx, o, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOWORK")
+	}
+	out, errOut, err := ask()
+	if c.Lenient && isExit(err) {
+		s.Env = []string{localToolchain}
+		out, errOut, err = ask()
+	}
 	if err != nil {
 		return System{}, addOutput(err, errOut)
 	}
@@ -31,26 +43,35 @@ func askSystem(ctx context.Context, dir string) (System, error) {
 	if err := json.Unmarshal(out, &env); err != nil {
 		return System{}, fmt.Errorf("read output of go env: %w", err)
 	}
-	s := System{Root: env.GOROOT, GOOS: env.GOOS, GOARCH: env.GOARCH, Cgo: env.CGO_ENABLED == "1"}
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	s.Root, s.GOOS, s.GOARCH, s.Cgo = env.GOROOT, env.GOOS, env.GOARCH, env.CGO_ENABLED == "1"
+	mod, err := c.text("go.mod")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return System{}, fmt.Errorf("read go.mod: %w", err)
 	}
-	s.Local = env.GOWORK != "" && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
+	hasWork := env.GOWORK != "" || c.planned["go.work"] != nil
+	s.Local = hasWork && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
 	for _, flag := range strings.Fields(env.GOFLAGS) {
 		flag = "-" + strings.TrimLeft(flag, "-")
 		if tags, ok := strings.CutPrefix(flag, "-tags="); ok {
 			s.Tags = strings.Split(tags, ",")
 		}
 		if flag == "-mod=mod" {
-			s.Flags = []string{"-mod=readonly"} // keeps the go command from writing go.mod
+			s.Flags = readOnly()
 		}
 	}
 	return s, nil
 }
 
+// readOnly returns the flag that keeps the go command from writing go.mod.
+func readOnly() []string { return []string{"-mod=readonly"} }
+
+func isExit(err error) bool {
+	_, ok := errors.AsType[*exec.ExitError](err)
+	return ok
+}
+
 func addOutput(err error, stderr []byte) error {
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+	if isExit(err) {
 		return fmt.Errorf("%w: the go command failed:\n%s", err, bytes.TrimSpace(stderr))
 	}
 	return err
@@ -67,7 +88,11 @@ type ExportCache struct {
 	root    *os.Root
 	known   *answers          // nil before the first call
 	edition int               // increases when earlier answers become invalid
-	planned map[string][]byte // go.mod and go.sum to use instead of the files on disk, if not nil
+	planned map[string][]byte // module files to use instead of those on disk; nil deletes a file
+
+	// Lenient makes the cache work in a project that the go command cannot load. It then uses the go.mod and
+	// go.sum of the last time that the go command could, and neither go.work nor the folder vendor.
+	Lenient bool
 }
 
 // answers are answers of the go command. Those about packages in local folders are valid for one call, and
@@ -76,6 +101,8 @@ type answers struct {
 	Key     string // see ExportCache.state
 	System  System
 	Files   map[string]string // by import path, the file with its export data
+	Loaded  map[string][]byte // go.mod and go.sum when the go command last loaded the project
+	last    map[string]string // the files of the answers before these
 	missing map[string]string // by import path, why it cannot be imported
 	local   []string          // import paths of packages in local folders
 }
@@ -88,6 +115,7 @@ type System struct {
 	Tags         []string
 	Local        bool     // whether modules may be local folders, which may change at any time
 	Flags        []string // flags for the go command
+	Env          []string // further environment of the go command
 }
 
 // Equal reports whether two systems build the same files.
@@ -103,13 +131,23 @@ func (s System) Context() *build.Context {
 // NewExportCache returns a cache for the project in root.
 func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
 
-// PlanModules makes the cache use planned module files instead of those on disk. A nil goMod means
-// the files on disk. Answers stay valid when the planned files are written.
-func (c *ExportCache) PlanModules(goMod, goSum []byte) {
-	c.planned = nil
-	if goMod != nil {
-		c.planned = map[string][]byte{"go.mod": goMod, "go.sum": goSum}
+// PlanModules makes the cache use the module files among planned files instead of those on disk. A nil text
+// deletes a file. Answers stay valid when the planned files are written.
+func (c *ExportCache) PlanModules(files map[string][]byte) {
+	c.planned = map[string][]byte{}
+	for _, name := range []string{"go.mod", "go.sum", "go.work", "go.work.sum"} {
+		if text, ok := files[name]; ok {
+			c.planned[name] = text
+		}
 	}
+}
+
+// text returns the planned text of a module file, or else its text on disk.
+func (c *ExportCache) text(name string) ([]byte, error) {
+	if text, ok := c.planned[name]; ok {
+		return text, nil
+	}
+	return os.ReadFile(filepath.Join(c.root.Name(), name))
 }
 
 // System returns the target that the project is built for.
@@ -124,7 +162,7 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 // command, its environment, and the modules of the project. It starts no process.
 func (c *ExportCache) state() string {
 	hash := sha256.New()
-	fmt.Fprintln(hash, "format 5")
+	fmt.Fprintln(hash, "format 6")
 	program, err := exec.LookPath("go")
 	if err == nil {
 		program, _ = filepath.EvalSymlinks(program)
@@ -139,20 +177,19 @@ func (c *ExportCache) state() string {
 	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !relevant.MatchString(setting) })
 	slices.Sort(settings)
 	fmt.Fprintf(hash, "%q\n", settings)
-	files := []string{"go.mod", "go.sum", "vendor/modules.txt"}
+	for _, name := range []string{"go.mod", "go.sum", "go.work", "vendor/modules.txt"} {
+		text, _ := c.text(name)
+		fmt.Fprintf(hash, "%s %q\n", name, text)
+	}
+	var files []string
 	if file := os.Getenv("GOWORK"); file != "" {
 		files = append(files, file)
 	}
-	for at := c.root.Name(); at != filepath.Dir(at); at = filepath.Dir(at) {
+	for at := filepath.Dir(c.root.Name()); at != filepath.Dir(at); at = filepath.Dir(at) {
 		files = append(files, filepath.Join(at, "go.work"))
 	}
 	for _, name := range files {
-		text, isPlanned := c.planned[name]
-		if !isPlanned && filepath.IsAbs(name) {
-			text, _ = os.ReadFile(name)
-		} else if !isPlanned {
-			text, _ = os.ReadFile(filepath.Join(c.root.Name(), name))
-		}
+		text, _ := os.ReadFile(name)
 		fmt.Fprintf(hash, "%s %q\n", name, text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -211,11 +248,15 @@ func (c *ExportCache) refresh(ctx context.Context) error {
 	if c.known != nil && c.known.Key == key && c.known.filesExist() {
 		return nil
 	}
-	system, err := askSystem(ctx, c.root.Name())
+	system, err := c.askSystem(ctx)
 	if err != nil {
 		return err
 	}
-	c.known = &answers{Key: key, System: system, Files: map[string]string{}, missing: map[string]string{}}
+	known := &answers{Key: key, System: system, Files: map[string]string{}, missing: map[string]string{}}
+	if c.known != nil {
+		known.Loaded, known.last = c.known.Loaded, c.known.Files
+	}
+	c.known = known
 	c.edition++
 	return nil
 }
@@ -242,33 +283,33 @@ type listedExport struct {
 // askExports asks the go command for the export data of packages, which it compiles if needed. If an answer
 // differs from an earlier one, all packages that were read become invalid.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
-	args := append([]string{"list", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, c.known.System.Flags...)
-	if c.planned != nil {
-		dir, err := os.MkdirTemp("", "petrock")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		overlay, err := WriteOverlay(dir, c.root.Name(), c.planned)
-		if err != nil {
-			return err
-		}
-		args = append(args, "-overlay="+overlay)
+	listed, err := c.list(ctx, c.planned, c.known.System.Flags, c.known.System.Env, paths)
+	isStale := c.Lenient && isExit(err)
+	if isStale {
+		files := map[string][]byte{"go.work": nil}
+		maps.Copy(files, c.known.Loaded)
+		maps.Copy(files, c.planned)
+		listed, err = c.list(ctx, files, readOnly(), []string{localToolchain, "GOWORK=off"}, paths)
+		c.known.Key = "" // ask again next time
 	}
-	args = append(append(args, "--"), paths...)
-	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name()}, "go", args...)
-	if err != nil {
-		return addOutput(err, errOut)
-	}
-	listed, err := DecodeList[listedExport](out)
 	if err != nil {
 		return err
+	}
+	if !isStale {
+		c.known.Loaded = map[string][]byte{}
+		for _, name := range []string{"go.mod", "go.sum"} {
+			if text, err := c.text(name); err == nil {
+				c.known.Loaded[name] = text
+			}
+		}
 	}
 	c.known.local = nil
 	for _, l := range listed {
 		before := c.known.Files[l.ImportPath]
 		delete(c.known.Files, l.ImportPath)
 		switch {
+		case isStale && l.Export == "" && c.known.last[l.ImportPath] != "":
+			c.known.Files[l.ImportPath] = c.known.last[l.ImportPath]
 		case l.Export != "" && !c.owns(l):
 			c.known.Files[l.ImportPath] = l.Export
 			if c.known.System.Local && !l.Standard {
@@ -286,6 +327,29 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	return nil
 }
 
+// list runs go list with module files instead of those on disk.
+func (c *ExportCache) list(ctx context.Context, files map[string][]byte, flags, env, paths []string) ([]listedExport, error) {
+	args := append([]string{"list", "-buildvcs=false", "-e", "-export", "-json=ImportPath,Export,Standard,Module,Error"}, flags...)
+	if len(files) > 0 {
+		dir, err := os.MkdirTemp("", "petrock")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		overlay, err := WriteOverlay(dir, c.root.Name(), files)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-overlay="+overlay)
+	}
+	args = append(append(args, "--"), paths...)
+	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name(), Env: append(os.Environ(), env...)}, "go", args...)
+	if err != nil {
+		return nil, addOutput(err, errOut)
+	}
+	return DecodeList[listedExport](out)
+}
+
 // owns reports whether a package is in the project's module, whether it exists on disk or not.
 func (c *ExportCache) owns(l listedExport) bool {
 	if l.Module == nil {
@@ -300,6 +364,10 @@ func (c *ExportCache) load() *answers {
 	saved := &answers{missing: map[string]string{}}
 	text, err := c.root.ReadFile(cacheFile)
 	if err != nil || json.Unmarshal(text, saved) != nil || saved.Files == nil {
+		return nil
+	}
+	// Another flag may name a program to run, and the folder may come from someone else.
+	if flags := saved.System.Flags; len(flags) > 0 && !slices.Equal(flags, readOnly()) || len(saved.System.Env) > 0 {
 		return nil
 	}
 	return saved

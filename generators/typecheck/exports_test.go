@@ -163,11 +163,11 @@ func TestPlannedModules(t *testing.T) {
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	goMod := plain + "\nrequire example.com/other v0.0.0\n\nreplace example.com/other => " + other + "\n"
 	c := typecheck.NewExportCache(root)
-	c.PlanModules([]byte(goMod), nil)
+	c.PlanModules(map[string][]byte{"go.mod": []byte(goMod)})
 	if !findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod does not count")
 	}
-	c.PlanModules(nil, nil)
+	c.PlanModules(nil)
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
 		t.Error("the planned go.mod still counts")
 	}
@@ -244,5 +244,60 @@ func TestGoCommandFails(t *testing.T) {
 	root := exportRoot(t, "module\n")
 	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("with a go.mod that is none: %v", err)
+	}
+}
+
+// A saved answer cannot make the go command run a program.
+func TestSavedFlags(t *testing.T) {
+	root := exportRoot(t, plain)
+	findExports(t, typecheck.NewExportCache(root), "errors")
+	file := filepath.Join(root.Name(), ".petrock/cache/exports.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const old, evil = `"Flags":null`, `"Flags":["-toolexec=false"]`
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("the cache has no %s: %s", old, text)
+	}
+	writeText(t, file, strings.Replace(string(text), old, evil, 1))
+	system, err := typecheck.NewExportCache(root).System(t.Context())
+	if err != nil || len(system.Flags) > 0 {
+		t.Errorf("the flags are %q (%v), want none", system.Flags, err)
+	}
+}
+
+// A lenient cache finds packages even if the go command cannot load the project.
+func TestLenientExports(t *testing.T) {
+	for file, text := range map[string]string{
+		"go.mod":             "garbage\n",
+		"go.work":            "garbage\n",
+		"vendor/modules.txt": "# example.com/dep v1.0.0\n",
+	} {
+		root := exportRoot(t, plain+"\nrequire example.com/dep v1.0.0\n")
+		t.Setenv("GOWORK", "")
+		writeText(t, filepath.Join(root.Name(), "vendor/example.com/dep/a.go"), "package dep\n")
+		writeText(t, filepath.Join(root.Name(), "vendor/modules.txt"), "# example.com/dep v1.0.0\n## explicit\nexample.com/dep\n")
+		first := typecheck.NewExportCache(root)
+		if !findExports(t, first, "errors", "example.com/dep").Has("example.com/dep") {
+			t.Fatal("the vendored package is not found")
+		}
+		writeText(t, filepath.Join(root.Name(), file), text)
+		for _, c := range []*typecheck.ExportCache{first, typecheck.NewExportCache(root)} {
+			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
+				t.Errorf("%s: the go command loads the project", file)
+			}
+			c.Lenient = true
+			found := findExports(t, c, "errors", "sort", "example.com/dep")
+			for _, name := range []string{"errors", "sort", "example.com/dep"} {
+				if !found.Has(name) {
+					t.Errorf("%s: %s: %s", file, name, found.Reason(name))
+				}
+			}
+			c.Lenient = false
+			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
+				t.Errorf("%s: the lenient answers stay", file)
+			}
+		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -53,6 +55,35 @@ func (f *File) Dir() string { return path.Dir(f.Path) }
 
 // IsTest reports whether the file is a test file.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
+
+// UsesCgo reports whether the file uses cgo.
+func (f *File) UsesCgo() bool {
+	return slices.ContainsFunc(f.imports, func(i Import) bool { return i.Path == "C" })
+}
+
+// NeedsCompiler reports whether only the go command can tell if the file compiles: it uses cgo, has a
+// directive, a function without a body, or a test with an unusual signature.
+func (f *File) NeedsCompiler() bool {
+	directive := regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:(?:[^g\s]|g[^e\s]))|/\*line `) // except go:generate
+	return f.UsesCgo() || directive.Match(f.Text) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
+		function, ok := decl.(*ast.FuncDecl)
+		return ok && (function.Body == nil || f.IsTest() && isUnusualTest(function))
+	})
+}
+
+// isUnusualTest reports whether a function has the name of a test or a benchmark, but not its signature.
+func isUnusualTest(function *ast.FuncDecl) bool {
+	for prefix, parameter := range map[string]string{"Test": "*testing.T", "Benchmark": "*testing.B"} {
+		if function.Name.Name == "TestMain" {
+			parameter = "*testing.M"
+		}
+		if function.Recv == nil && strings.HasPrefix(function.Name.Name, prefix) {
+			list := function.Type.Params.List
+			return function.Type.Results != nil || len(list) != 1 || types.ExprString(list[0].Type) != parameter
+		}
+	}
+	return false
+}
 
 // Names returns the package-level names that the file declares, without methods. Callers must not change it.
 func (f *File) Names() []string { return f.names }

@@ -12,16 +12,36 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/appends"
+	"golang.org/x/tools/go/analysis/passes/assign"
 	"golang.org/x/tools/go/analysis/passes/atomic"
 	"golang.org/x/tools/go/analysis/passes/bools"
 	"golang.org/x/tools/go/analysis/passes/buildtag"
+	"golang.org/x/tools/go/analysis/passes/composite"
+	"golang.org/x/tools/go/analysis/passes/copylock"
+	"golang.org/x/tools/go/analysis/passes/defers"
 	"golang.org/x/tools/go/analysis/passes/directive"
 	"golang.org/x/tools/go/analysis/passes/errorsas"
+	"golang.org/x/tools/go/analysis/passes/hostport"
+	"golang.org/x/tools/go/analysis/passes/httpresponse"
 	"golang.org/x/tools/go/analysis/passes/ifaceassert"
+	"golang.org/x/tools/go/analysis/passes/loopclosure"
 	"golang.org/x/tools/go/analysis/passes/nilfunc"
 	"golang.org/x/tools/go/analysis/passes/printf"
+	"golang.org/x/tools/go/analysis/passes/shift"
+	"golang.org/x/tools/go/analysis/passes/sigchanyzer"
+	"golang.org/x/tools/go/analysis/passes/slog"
+	"golang.org/x/tools/go/analysis/passes/stdmethods"
 	"golang.org/x/tools/go/analysis/passes/stringintconv"
+	"golang.org/x/tools/go/analysis/passes/structtag"
+	"golang.org/x/tools/go/analysis/passes/testinggoroutine"
 	"golang.org/x/tools/go/analysis/passes/tests"
+	"golang.org/x/tools/go/analysis/passes/timeformat"
+	"golang.org/x/tools/go/analysis/passes/unmarshal"
+	"golang.org/x/tools/go/analysis/passes/unreachable"
+	"golang.org/x/tools/go/analysis/passes/unsafeptr"
+	"golang.org/x/tools/go/analysis/passes/unusedresult"
+	"golang.org/x/tools/go/analysis/passes/waitgroup"
 )
 
 // A Verdict is the errors of a project after a change.
@@ -386,20 +406,37 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 const VetMark = "vet: "
 
 // Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It skips
-// packages that do not compile, and returns their folders. Calls of wrappers of fmt.Printf in other packages
+// packages that do not compile or use cgo, and returns their folders. Calls of wrappers of fmt.Printf in other packages
 // are not checked.
 func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
+	return c.vet(ctx, view, dirs, vetInTests())
+}
+
+// VetAll is [Checker.Vet] with all checks of go vet, except lostcancel, which needs facts about other packages, and
+// those of assembly and cgo.
+func (c *Checker) VetAll(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
+	return c.vet(ctx, view, dirs, append(vetInTests(),
+		appends.Analyzer, assign.Analyzer, composite.Analyzer, copylock.Analyzer, defers.Analyzer, hostport.Analyzer, httpresponse.Analyzer, loopclosure.Analyzer, shift.Analyzer, sigchanyzer.Analyzer,
+		slog.Analyzer, stdmethods.Analyzer, structtag.Analyzer, testinggoroutine.Analyzer, timeformat.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer, unusedresult.Analyzer, waitgroup.Analyzer,
+	))
+}
+
+// vetInTests returns the analyzers that go test runs.
+func vetInTests() []*analysis.Analyzer {
+	return []*analysis.Analyzer{
+		atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, directive.Analyzer, errorsas.Analyzer,
+		ifaceassert.Analyzer, nilfunc.Analyzer, printf.Analyzer, stringintconv.Analyzer, tests.Analyzer,
+	}
+}
+
+func (c *Checker) vet(ctx context.Context, view *View, dirs []string, analyzers []*analysis.Analyzer) (found []Diagnostic, skipped []string, err error) {
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
-	analyzers := []*analysis.Analyzer{
-		atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, directive.Analyzer, errorsas.Analyzer,
-		ifaceassert.Analyzer, nilfunc.Analyzer, printf.Analyzer, stringintconv.Analyzer, tests.Analyzer,
-	}
 	for _, dir := range dirs {
 		for _, pkg := range pass.InspectTests(dir) {
-			if pkg.err != nil {
+			if pkg.err != nil || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
 				skipped = append(skipped, dir)
 				continue
 			}

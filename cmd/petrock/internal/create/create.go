@@ -137,7 +137,7 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 // standard library in its cache. Other machines may take half or twice as long.
 func estimate(ctx context.Context) string {
 	const whole, rest = 64, 9 // measured seconds of CPU, with and without the standard library
-	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-f", "{{.Stale}}", "net/http")
+	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-buildvcs=false", "-f", "{{.Stale}}", "net/http")
 	switch stale := strings.TrimSpace(string(out)); {
 	case err != nil:
 		return ""
@@ -236,7 +236,7 @@ func pretend(to *destination, files []scaffold.File, without []module.Version) (
 	if err := os.WriteFile(workFile, []byte(work), 0o644); err != nil {
 		return nil, nil, err
 	}
-	return []string{"-overlay=" + overlayFile, "-mod=readonly", "-buildvcs=false"}, []string{"GOWORK=" + workFile}, nil
+	return []string{"-overlay=" + overlayFile, "-mod=readonly"}, []string{"GOWORK=" + workFile}, nil
 }
 
 // workspace returns the go.work. In a workspace Go reads the go.mod of every module in the graph.
