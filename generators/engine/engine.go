@@ -1,7 +1,7 @@
 // Package engine changes a project in transactions:
 //
 //	plan    compute the changed files, derived files included; report all conflicts
-//	verify  type-check changed packages and their importers; run the examples
+//	verify  type-check changed packages and their importers, or compile them; run the examples
 //	apply   write all files or none
 //	record  add the operation to the history, for undo
 //

@@ -3,7 +3,8 @@
 // A [Store] parses the project's files and caches them. A [View] is the project's files, on disk or planned.
 // A [Checker] type-checks packages of a view in memory: packages of the project from source, all others from
 // the compiler's export data, which an [ExportCache] finds. go/types is not the compiler: cgo, embedded
-// files and the linker are not checked. [CheckPackages] and [Build] use the go command instead.
+// files and the linker are not checked, see [File.NeedsCompiler]. [CheckPackages] and [Build] use the go
+// command instead.
 //
 // A [PurityCheck] finds code that makes replaying the event log non-deterministic.
 package typecheck
