@@ -11,7 +11,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -331,7 +330,10 @@ func (ch *changer) finish(ctx context.Context) error {
 	if err := ch.engine.completeGo(ctx, p); err != nil {
 		return err
 	}
-	ch.planTests()
+	p.oldNames = map[string]string{}
+	for old, name := range ch.newNames {
+		p.oldNames[name] = old
+	}
 	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
 		if err := ch.addVersion(ctx); err != nil {
 			return err
@@ -343,37 +345,6 @@ func (ch *changer) finish(ctx context.Context) error {
 		}
 	}
 	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
-}
-
-// planTests plans to run the component's test, and all tests of its package whose files change.
-func (ch *changer) planTests() {
-	p := ch.plan
-	p.dir, p.oldTests = path.Dir(ch.c.File), map[string]string{}
-	view := ch.view.With(p.texts)
-	files := slices.Sorted(maps.Keys(p.texts))
-	if own := testPath(cmp.Or(ch.moves[ch.c.File], ch.c.File)); !p.plans(own) {
-		files = append(files, own)
-	}
-	for _, file := range files {
-		test := view.File(file)
-		if test == nil || !test.IsTest() || test.Dir() != p.dir {
-			continue
-		}
-		for _, name := range test.Names() {
-			if startsWithWord(name, "Test") && name != "TestMain" {
-				p.moreTests = append(p.moreTests, name)
-				p.oldTests[name] = name
-			}
-		}
-	}
-	for old, name := range ch.newNames {
-		if p.oldTests[name] != "" {
-			p.oldTests[name] = old
-		}
-	}
-	if len(p.moreTests) > 0 {
-		p.trial.Test, p.moreTests = p.moreTests[0], p.moreTests[1:]
-	}
 }
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
@@ -418,14 +389,11 @@ func (ch *changer) addVersion(ctx context.Context) error {
 		}
 		return err
 	}
-	component := ch.plan.trial
 	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
 		return err
 	}
 	ch.engine.findConflicts(ch.plan, draft)
-	if component.Test != "" {
-		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
-	}
+	ch.plan.trial = gen.Trial{} // its test runs with those of the package
 	ch.plan.next = append(ch.plan.next, draft.Next[0])
 	return nil
 }

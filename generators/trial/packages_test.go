@@ -136,7 +136,7 @@ func TestPackages(t *testing.T) {
 					dirs["weather/"+dir] = dir
 				}
 			}
-			s, err := trial.Packages(t.Context(), o, dirs, c.run, c.limits)
+			s, err := trial.Packages(t.Context(), o, trial.Selection{Dirs: dirs, Run: c.run}, c.limits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestPackagesAreCancelled(t *testing.T) {
 	root := tested(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := trial.Packages(ctx, trial.Options{Root: root}, map[string]string{"weather/sun": "sun"}, "", trial.Limits{}); err != context.Canceled {
+	if s, err := trial.Packages(ctx, trial.Options{Root: root}, trial.Selection{Dirs: map[string]string{"weather/sun": "sun"}}, trial.Limits{}); err != context.Canceled {
 		t.Errorf("%v %v", s, err)
 	}
 }
