@@ -18,6 +18,7 @@ type Feature struct {
 	Commands []Command
 	Queries  []Query
 	Workers  []Worker
+	Uses     []Feature // features that its code may use; a test of this feature needs them too
 
 	// Map replaces events that no command can read: those of a removed command, or of a version
 	// without an [Older]. It returns the payload to read instead, which may be of an older version.

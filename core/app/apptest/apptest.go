@@ -43,7 +43,7 @@ type Client struct {
 }
 
 // Serve returns a client of a server with the features, on an empty log in memory. Features that they
-// depend on may be left out.
+// use are part of the app too, without their tools and workers.
 //
 // Events have the ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each
 // further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor]; for
@@ -59,6 +59,7 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	for _, f := range features {
 		c.features = append(c.features, f.Feature)
 	}
+	c.addUsed(c.features)
 	var err error
 	if c.App, err = app.Open(t.Context(), store, c.options, c.features...); err != nil {
 		t.Fatal(err)
@@ -69,6 +70,19 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 		return appmcp.Register(s, c.App, store, appmcp.Options{}, features...)
 	})
 	return c
+}
+
+// addUsed adds the features that others use, directly or indirectly.
+func (c *Client) addUsed(features []app.Feature) {
+	for _, f := range features {
+		for _, used := range f.Uses {
+			if !slices.ContainsFunc(c.features, func(f app.Feature) bool { return f.Name == used.Name }) {
+				used.Workers = nil
+				c.features = append(c.features, used)
+				c.addUsed([]app.Feature{used})
+			}
+		}
+	}
 }
 
 // Register registers more on the server, such as tools that use the features:
