@@ -249,7 +249,7 @@ func (t *testEvents) endPackage(name string) {
 	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
 		reports, err := t.readReports()
 		if err != nil || slices.ContainsFunc(reports, func(r *Report) bool { return !r.Passed }) {
-			t.stop(&limitError{"", "examples failed"})
+			t.stop(&limitError{"", "have failed examples"})
 		}
 	}
 	isOpen := func(first string) bool {
