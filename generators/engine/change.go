@@ -377,7 +377,7 @@ func (ch *changer) finish(ctx context.Context) error {
 	if err := ch.engine.completeGo(ctx, p); err != nil {
 		return err
 	}
-	p.oldNames = map[string]string{}
+	p.dir, p.oldNames = path.Dir(ch.c.File), map[string]string{}
 	for old, name := range ch.newNames {
 		p.oldNames[name] = old
 	}

@@ -35,7 +35,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 			return nil, err
 		}
 		component = found
-		p.kind, p.name = kind, component.Name
+		p.kind, p.name, p.dir = kind, component.Name, place.Dir
 		history, err := j.History()
 		if err != nil {
 			return nil, err

@@ -43,7 +43,8 @@ type Engine struct {
 	resolver   *imports.Resolver
 	before     *typecheck.View // the project on disk
 
-	// Limits apply to examples; Limits.Time also to generators. The zero value means the defaults.
+	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
+	// means the defaults.
 	Limits trial.Limits
 
 	// Step reports progress. It may be nil.

@@ -38,7 +38,7 @@ type plan struct {
 	packages   []*derive.Package      // packages that were derived from
 	others     []*derive.Package      // the other packages that the server includes
 	trial      gen.Trial              // the examples to run
-	dir        string                 // folder of the trial's test
+	dir        string                 // folder of the component and of the trial's test; empty for other plans
 	oldNames   map[string]string      // old names of declarations that a change renames, by their new names
 	generator  string                 // the generator that returned the files; empty if none
 	bodyFile   string                 // the file with the body that the caller sent; empty if none

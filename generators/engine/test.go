@@ -186,8 +186,8 @@ func (r *TestResult) String() string {
 	return failed.Error() + "\n"
 }
 
-// importersTime limits the tests of all packages that import changed ones, once the changed ones are tested.
-const importersTime = time.Minute
+// laterTime limits the tests of a plan, all together, once the packages that are tested first have ended.
+const laterTime = time.Minute
 
 // testPlan runs the examples of a plan, and the tests of the packages that it changes and of those that import
 // them, with the planned files. It refuses the plan if an example fails, or a test that passes without the plan.
@@ -196,13 +196,16 @@ func (e *Engine) testPlan(ctx context.Context, p *plan, o Options) error {
 	if !o.Test && !p.needsTests() {
 		return nil
 	}
-	dirs, changed := e.packagesToTest(p)
-	selected := trial.Selection{First: changed, LaterTime: importersTime}
+	dirs, first := e.packagesToTest(p)
+	selected := trial.Selection{First: first, LaterTime: laterTime}
 	if p.trial.Test != "" {
 		selected.Examples = trial.Examples{Dir: p.dir, Tests: []string{p.trial.Test}}
 	}
 	if o.NoExec {
-		if p.tests = (&TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}); p.trial.Test != "" {
+		if len(dirs) > 0 {
+			p.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
+		}
+		if p.trial.Test != "" {
 			p.tried = &Trial{Passed: []string{}}
 		}
 		return nil
@@ -276,11 +279,9 @@ func (e *Engine) testRemedy(p *plan) string {
 }
 
 // packagesToTest returns the folders with tests of packages that a plan changes and of those that import them,
-// without petrock's, and the changed ones among them.
-func (e *Engine) packagesToTest(p *plan) (all, changed []string) {
-	isTested := func(dir string) bool {
-		return !isPetrockPath(dir) && dir != ownPetrock && hasTests(p.after, dir)
-	}
+// without petrock's. The first are to be tested first: the package of the component, or all that an edit changes.
+func (e *Engine) packagesToTest(p *plan) (all, first []string) {
+	var changed []string
 	for _, f := range p.files {
 		if isPetrockPath(f.Path) {
 			continue
@@ -289,13 +290,17 @@ func (e *Engine) packagesToTest(p *plan) (all, changed []string) {
 		for len(p.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
 			dir = path.Dir(dir) // a file in testdata belongs to the package above it
 		}
-		if isTested(dir) {
-			changed = append(changed, dir)
-		}
-		all = append(all, e.checker.Importers(p.after, dir)...)
+		changed = append(changed, dir)
 	}
-	slices.Sort(all)
-	return slices.DeleteFunc(slices.Compact(all), func(dir string) bool { return !isTested(dir) }), changed
+	all = slices.DeleteFunc(e.checker.Importers(p.after, changed...), func(dir string) bool {
+		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(p.after, dir)
+	})
+	for _, dir := range all {
+		if dir == p.dir || p.dir == "" && slices.Contains(changed, dir) {
+			first = append(first, dir)
+		}
+	}
+	return all, first
 }
 
 // ownPetrock is the folder of the project's own petrock. Its test compares derived files on disk.

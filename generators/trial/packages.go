@@ -96,7 +96,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
-	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
+	o.step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
 	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
@@ -135,7 +135,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
-		limits: l, stop: stop, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
+		limits: l, stop: stop, step: o.step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
 		frame: regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`),
 	}
 	var errOut bytes.Buffer
@@ -174,6 +174,7 @@ func (e *limitError) Error() string { return e.pkg + " " + e.message }
 type testEvents struct {
 	limits Limits
 	stop   context.CancelCauseFunc
+	step   func(string)
 	buildDir
 	selected Selection
 	frame    *regexp.Regexp // lines of the testing package or the go command, not of a test
@@ -246,6 +247,7 @@ func (t *testEvents) read(line []byte) {
 // endPackage kills all tests if a package has ended whose examples failed. Once all packages that are tested
 // first have ended, it limits the time of the others.
 func (t *testEvents) endPackage(name string) {
+	t.step("tested " + t.selected.Dirs[name])
 	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
 		reports, err := t.readReports()
 		if err != nil || slices.ContainsFunc(reports, func(r *Report) bool { return !r.Passed }) {

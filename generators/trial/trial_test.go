@@ -25,7 +25,7 @@ func TestWhole(t *testing.T) {
 	if err != nil || !r.Passed || summary(r) != "one and two: true\nnone: true\n" {
 		t.Errorf("%+v %v", r, err)
 	}
-	if want := []string{"testing 1 packages"}; !slices.Equal(steps, want) {
+	if want := []string{"testing tools, 1 in all", "tested tools"}; !slices.Equal(steps, want) {
 		t.Errorf("steps: %q", steps)
 	}
 
