@@ -106,7 +106,7 @@ func (n component) parseStep(p gen.Project, i int, given Step) (s step, err erro
 			return fail("later %q is not a duration; write 30m or 336h", given.Later)
 		}
 	}
-	used := n.body.features(p)
+	used := n.body.features(p, n.dir)
 	if n.body == nil { // it calls a function of the project, which may use any feature
 		used = addFeature(n.servedFeatures(p), featureOf(p, s.tool))
 	}

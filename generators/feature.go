@@ -196,11 +196,11 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 }
 
 // servedFeatures returns the features that the component's test needs: its own or those that the body
-// uses, and those of the tools that the test calls.
+// uses, and those of the tools that the test calls. A feature serves the features that it uses.
 func (n component) servedFeatures(p gen.Project) []string {
 	all := addFeature(nil, n.feature)
 	if n.feature == "" {
-		all = n.body.features(p)
+		all = n.body.features(p, n.dir)
 	}
 	for _, s := range slices.Concat(n.given, n.steps) {
 		all = addFeature(all, featureOf(p, s.tool))
@@ -228,16 +228,33 @@ func featureOf(p gen.Project, tool string) string {
 	return feature
 }
 
-// features returns the features whose packages a body uses, sorted. The body may be nil.
-func (b *body) features(p gen.Project) []string {
+// features returns the features that a body uses, sorted: those that it names, those of other packages that it
+// names and, if it has the context that calls need, those of its own package in dir. The body may be nil.
+func (b *body) features(p gen.Project, dir string) []string {
 	var all []string
 	if b == nil {
 		return nil
 	}
+	addUsed := func(dir string) {
+		if p.Uses != nil {
+			for _, feature := range p.Uses(dir) {
+				all = addFeature(all, feature)
+			}
+		}
+	}
 	for _, name := range regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`).FindAllStringSubmatch(b.text, -1) {
 		if p.Packages[featureDir(name[1])] != "" {
 			all = addFeature(all, name[1])
+			continue
 		}
+		for other, pkg := range p.Packages {
+			if first, _, _ := strings.Cut(other, "/"); pkg == name[1] && first != "core" && first != "generators" {
+				addUsed(other)
+			}
+		}
+	}
+	if regexp.MustCompile(`\bctx\b`).MatchString(b.text) {
+		addUsed(dir)
 	}
 	slices.Sort(all)
 	return all

@@ -33,6 +33,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
+	n.others = functionFeatures(p, f)
 	if err := n.setImplementation(p, in.Implementation, true); err != nil {
 		return gen.Draft{}, err
 	}
@@ -51,6 +52,22 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	draft, err := n.draft(p, w.file, test, err)
 	draft.Next = w.next()
 	return draft, err
+}
+
+// functionFeatures returns the features that a function may use. It needs a context for that.
+func functionFeatures(p gen.Project, f *gen.Function) []string {
+	takesContext := false
+	for v := range f.Signature.Params().Variables() {
+		takesContext = takesContext || derive.IsContext(v.Type())
+	}
+	if !takesContext || p.Uses == nil {
+		return nil
+	}
+	dir := strings.TrimPrefix(f.Path, p.Module+"/")
+	if path.Dir(dir) == derive.Features {
+		return []string{path.Base(dir)}
+	}
+	return p.Uses(dir)
 }
 
 // A wrapper is a tool that calls a function of the project.

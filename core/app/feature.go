@@ -18,6 +18,7 @@ type Feature struct {
 	Commands []Command
 	Queries  []Query
 	Workers  []Worker
+	Uses     []Feature // features that its code may use; a test of this feature needs them too
 
 	// Maps read events of removed commands, of any feature, as commands of this feature.
 	Maps []Mapping

@@ -203,6 +203,19 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	if f.found.hasMap {
 		fields += "Map: " + mapFunc + ",\n"
 	}
+	used := ""
+	for _, other := range f.UsedFeatures(f.view, f.place.Dir) {
+		imported := f.Checker.ImportPath(path.Join(Features, other))
+		if f.pkg.Scope().Lookup(other) != nil {
+			file.ImportAlias(imported, other+"feature")
+		} else {
+			file.ImportName(imported, other)
+		}
+		used += file.Ref(imported, "Feature") + "().Feature,\n"
+	}
+	if used != "" {
+		fields += "Uses: []app.Feature{\n" + used + "},\n"
+	}
 	file.Text(`// Feature returns the state, commands, queries, workers and tools of `+name+`.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{

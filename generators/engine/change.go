@@ -11,7 +11,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -86,6 +85,8 @@ type changer struct {
 	input, output *types.Named // structs with the fields; nil if there are none
 	inputEdit     *fieldEdit
 	outputEdit    *fieldEdit
+	tools         map[string]toolType    // by name, if fields change
+	typed         map[token.Pos]toolType // tools whose input type no other has, by its position
 
 	oldGo, newGo string            // of the function or type; equal without rename
 	newWire      string            // the new name that clients see
@@ -116,53 +117,95 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	if err := ch.resolve(); err != nil {
 		return nil, err
 	}
-	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
-		if t != nil {
-			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
-		}
+	structs := map[*types.Named]bool{}
+	ch.addStructs(structs, ch.input, ch.output)
+	for t := range structs { // may be of another package
+		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
 	}
 	slices.Sort(ch.dirs)
 	ch.dirs = slices.Compact(ch.dirs)
-	ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{})
-	return ch, err
+	if ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{}); err != nil {
+		return nil, err
+	}
+	if len(in.Fields)+len(in.Output)+len(in.RenameFields)+len(in.RemoveFields) == 0 {
+		return ch, nil
+	}
+	return ch, ch.readTools(ctx)
+}
+
+// addStructs adds structs of the project, and those that their fields have, point to or contain.
+func (ch *changer) addStructs(found map[*types.Named]bool, list ...*types.Named) {
+	for _, t := range list {
+		if t == nil || found[t] {
+			continue
+		}
+		found[t] = true
+		for field := range t.Underlying().(*types.Struct).Fields() {
+			inner := field.Type()
+			for container, ok := inner.Underlying().(interface{ Elem() types.Type }); ok; container, ok = inner.Underlying().(interface{ Elem() types.Type }) {
+				inner = container.Elem()
+			}
+			ch.addStructs(found, ch.structOf(inner))
+		}
+	}
 }
 
 // resolve finds the declarations of the component.
 func (ch *changer) resolve() error {
-	receiver, name, isMethod := strings.Cut(ch.c.Func, ".")
-	ch.object = ch.pkg.Scope().Lookup(receiver)
-	if isMethod && ch.object != nil {
-		ch.object, _, _ = types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, name)
-	}
-	if ch.object == nil {
+	if ch.object, ch.method = declared(ch.pkg, ch.c); ch.object == nil {
 		return fmt.Errorf("%s does not declare %s", path.Dir(ch.c.File), ch.c.Func)
 	}
 	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
-	t := ch.object.Type()
-	switch ch.c.Kind {
-	case derive.Command:
+	if ch.c.Kind == derive.Command {
 		ch.command = ch.oldGo
-		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
+	}
+	t := typesOf(ch.pkg, ch.c, ch.method)
+	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
+	return nil
+}
+
+// declared returns the function or type of a component, or nil, and the function itself or the method that does
+// the work; nil if there are several.
+func declared(pkg *types.Package, c derive.Component) (object, method types.Object) {
+	receiver, name, isMethod := strings.Cut(c.Func, ".")
+	object = pkg.Scope().Lookup(receiver)
+	if isMethod && object != nil {
+		object, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, name)
+	}
+	if object == nil {
+		return nil, nil
+	}
+	switch c.Kind {
+	case derive.Command:
+		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Apply")
 	case derive.Query:
-		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
+		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Answer")
 	case derive.Worker:
-		ch.method = trigger(t)
+		method = trigger(object.Type())
 	case derive.Feature:
 	default:
-		ch.method = ch.object
+		method = object
 	}
-	if _, isType := ch.object.(*types.TypeName); isType {
-		ch.input = ch.structOf(t)
+	return object, method
+}
+
+// typesOf returns the types of a component: the input is the type itself, or the last parameter of the function.
+func typesOf(pkg *types.Package, c derive.Component, method types.Object) (t toolType) {
+	if object, ok := pkg.Scope().Lookup(c.Func).(*types.TypeName); ok {
+		t.input = object.Type()
 	}
-	if ch.method == nil || ch.c.Kind == derive.Worker || ch.c.Kind == derive.Feature {
-		return nil
+	function, ok := method.(*types.Func)
+	if !ok || c.Kind == derive.Worker || c.Kind == derive.Feature {
+		return t
 	}
-	signature := ch.method.(*types.Func).Signature()
-	if n := signature.Params().Len(); ch.input == nil && n > 0 {
-		ch.input = ch.structOf(signature.Params().At(n - 1).Type())
+	signature := function.Signature()
+	if n := signature.Params().Len(); t.input == nil && n > 0 {
+		t.input = signature.Params().At(n - 1).Type()
 	}
-	ch.output = ch.structOf(signature.Results().At(0).Type())
-	return nil
+	if signature.Results().Len() > 0 {
+		t.output = signature.Results().At(0).Type()
+	}
+	return t
 }
 
 // trigger returns the method of a worker that does the work, or nil if it has several.
@@ -184,6 +227,9 @@ func trigger(t types.Type) (found types.Object) {
 
 // structOf returns a struct type of the project that a type is or points to, or nil.
 func (ch *changer) structOf(t types.Type) *types.Named {
+	if t == nil {
+		return nil
+	}
 	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = pointer.Elem()
 	}
@@ -331,7 +377,10 @@ func (ch *changer) finish(ctx context.Context) error {
 	if err := ch.engine.completeGo(ctx, p); err != nil {
 		return err
 	}
-	ch.planTests()
+	p.dir, p.oldNames = path.Dir(ch.c.File), map[string]string{}
+	for old, name := range ch.newNames {
+		p.oldNames[name] = old
+	}
 	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
 		if err := ch.addVersion(ctx); err != nil {
 			return err
@@ -343,37 +392,6 @@ func (ch *changer) finish(ctx context.Context) error {
 		}
 	}
 	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
-}
-
-// planTests plans to run the component's test, and all tests of its package whose files change.
-func (ch *changer) planTests() {
-	p := ch.plan
-	p.dir, p.oldTests = path.Dir(ch.c.File), map[string]string{}
-	view := ch.view.With(p.texts)
-	files := slices.Sorted(maps.Keys(p.texts))
-	if own := testPath(cmp.Or(ch.moves[ch.c.File], ch.c.File)); !p.plans(own) {
-		files = append(files, own)
-	}
-	for _, file := range files {
-		test := view.File(file)
-		if test == nil || !test.IsTest() || test.Dir() != p.dir {
-			continue
-		}
-		for _, name := range test.Names() {
-			if startsWithWord(name, "Test") && name != "TestMain" {
-				p.moreTests = append(p.moreTests, name)
-				p.oldTests[name] = name
-			}
-		}
-	}
-	for old, name := range ch.newNames {
-		if p.oldTests[name] != "" {
-			p.oldTests[name] = old
-		}
-	}
-	if len(p.moreTests) > 0 {
-		p.trial.Test, p.moreTests = p.moreTests[0], p.moreTests[1:]
-	}
 }
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
@@ -418,14 +436,11 @@ func (ch *changer) addVersion(ctx context.Context) error {
 		}
 		return err
 	}
-	component := ch.plan.trial
 	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
 		return err
 	}
 	ch.engine.findConflicts(ch.plan, draft)
-	if component.Test != "" {
-		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
-	}
+	ch.plan.trial = gen.Trial{} // its test runs with those of the package
 	ch.plan.next = append(ch.plan.next, draft.Next[0])
 	return nil
 }

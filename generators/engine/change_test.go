@@ -341,6 +341,92 @@ func NAME() any {
 	}
 }
 
+// testCalls is a test that calls tools in many ways: NAME is the tool to change, and other has the same fields.
+// INPUT and MAP are inputs, OUTPUT is an output.
+const testCalls = `package tools
+
+import "testing"
+
+type Example struct {
+	Name          string
+	Input, Output any
+}
+
+type client struct{}
+
+func (client) CheckTool(t *testing.T, tool string, e ...Example) {}
+func (client) CallTool(tool string, input any) client            { return client{} }
+func (client) Text() string                                      { return "" }
+
+const tool = "NAME"
+
+var examples = []Example{{Input: INPUT, Output: OUTPUT}, {Input: MAP}}
+
+func TestTools(t *testing.T) {
+	var c client
+	c.CheckTool(t, "NAME", Example{Input: INPUT, Output: OUTPUT}, Example{Input: MAP})
+	c.CheckTool(t, tool, examples...)
+	c.CallTool("NAME", MAP)
+	single := Example{Input: INPUT}
+	c.CheckTool(t, "NAME", single)
+	for _, e := range []Example{{Name: "one", Input: INPUT}, {"two", INPUT, OUTPUT}} {
+		t.Run(e.Name, func(t *testing.T) { c.CheckTool(t, "NAME", e) })
+	}
+	for _, step := range []struct {
+		tool string
+		Example
+	}{{"NAME", Example{Input: INPUT}}, {tool: "NAME", Example: Example{Input: MAP}}} {
+		c.CheckTool(t, step.tool, step.Example)
+	}
+	for name, e := range map[string]Example{"NAME": {Input: INPUT}} {
+		c.CheckTool(t, name, e)
+	}
+	for _, test := range []struct{ in, want string }{{INPUT, OUTPUT}} {
+		if got := c.CallTool("NAME", test.in).Text(); got == test.want {
+			t.Error(got)
+		}
+	}
+}
+`
+
+// Inputs and outputs of other tools stay, even in the test of the tool that changes.
+func TestChangeEditsOnlyItsTests(t *testing.T) {
+	calls := func(name, input, fields, output string) string {
+		return strings.NewReplacer("NAME", name, "INPUT", "`"+input+"`", "MAP", fields, "OUTPUT", "`"+output+"`").Replace(testCalls)
+	}
+	// Both tools are called in one function.
+	both := func(own, other string) string {
+		start := strings.Index(other, "\tc.CheckTool")
+		return strings.Replace(own, "\tvar c client\n", "\tvar c client\n"+strings.ReplaceAll(other[start:len(other)-2], "examples", "others"), 1) + "\n" +
+			strings.Replace(other[strings.Index(other, "var examples"):strings.Index(other, "\nfunc Test")], "examples", "others", 1)
+	}
+	const tool = "package tools\n\nimport \"context\"\n\n// NAMEInput is an input.\ntype NAMEInput struct {\n\tA int `json:\"a\"`\n\tZ int `json:\"z\"`\n}\n\n// NAMEOutput is an output.\ntype NAMEOutput struct {\n\tSum int `json:\"sum\"`\n}\n\n// NAME is a tool.\nfunc NAME(context.Context, NAMEInput) (NAMEOutput, error) { return NAMEOutput{}, nil }\n"
+	before, unchanged := calls("near", `{"a":1,"z":2}`, `map[string]any{"a": 1, "z": 2}`, `{"sum":1}`), calls("far", `{"a":1,"z":2}`, `map[string]any{"a": 1, "z": 2}`, `{"sum":1}`)
+	unchanged = strings.Replace(strings.ReplaceAll(unchanged, "t, tool,", `t, "far",`), "single", "alone", 2)
+	for _, test := range []struct {
+		change engine.Change
+		after  string
+	}{
+		{engine.Change{RenameFields: []string{"a=b", "output.sum=total"}}, calls("near", `{"b":1,"z":2}`, `map[string]any{"b": 1, "z": 2}`, `{"total":1}`)},
+		{engine.Change{Fields: []string{"c:int"}}, calls("near", `{"a":1,"z":2,"c":1}`, `map[string]any{"a": 1, "z": 2, "c": 1}`, `{"sum":1}`)},
+		{engine.Change{RemoveFields: []string{"z"}, Fields: []string{"a:string"}}, calls("near", `{"a":"example"}`, `map[string]any{"a": "example"}`, `{"sum":1}`)},
+	} {
+		b := open(t)
+		for _, name := range []string{"Near", "Far"} {
+			b.write("tools/"+strings.ToLower(name)+".go", strings.ReplaceAll(tool, "NAME", name))
+		}
+		b.write("tools/near_test.go", both(before, unchanged))
+		test.change.Name = "near"
+		if _, err := b.Change(t.Context(), test.change, engine.Options{}); err != nil {
+			t.Errorf("%+v: %v", test.change, err)
+			continue
+		}
+		if got, want := b.read("tools/near_test.go"), both(test.after, unchanged); got != want {
+			t.Errorf("%+v: got\n%s\nwant\n%s", test.change, got, want)
+		}
+	}
+}
+
 // A rename warns of files that use an old name but are not built on this system.
 func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
 	b := open(t)

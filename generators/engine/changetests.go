@@ -3,9 +3,11 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"math"
@@ -16,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -244,55 +247,210 @@ func (ch *changer) removeElement(file *typecheck.File, element *ast.KeyValueExpr
 	ch.replace(file, element.Pos(), end, "")
 }
 
-// editTests plans the changes to maps and JSON in tests: arguments of calls of the tool, and inputs and outputs
-// of its examples.
+// A toolType is the types of a tool's input and output.
+type toolType struct{ input, output types.Type }
+
+// A testEditor plans the changes to maps and JSON in the tests of one package.
+type testEditor struct {
+	*changer
+	*testReader
+	claimed map[ast.Expr]bool // inputs and outputs of calls
+}
+
+// editTests plans the changes to maps and JSON in tests: inputs and outputs of tools that have edited types. A
+// call names the tool, or the input has its type.
 func (ch *changer) editTests() {
-	for _, dir := range ch.dirs {
-		for _, file := range ch.view.Files(dir) {
-			for _, decl := range file.Syntax.Decls {
-				if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && file.IsTest() {
-					ch.editTest(file, function)
+	for _, inspected := range ch.packages() {
+		t := testEditor{ch, newTestReader(inspected), map[ast.Expr]bool{}}
+		for _, file := range inspected.Files {
+			if file.IsTest() {
+				t.walk(file.Syntax, row{}, t.visit)
+			}
+		}
+		for _, file := range inspected.Files {
+			for literal := range nodesOf[*ast.BasicLit](file.Syntax) {
+				if file.Path == testPath(ch.c.File) && !t.claimed[literal] && ch.isOutput(literal) {
+					t.edit(literal, ch.output, false)
 				}
 			}
 		}
 	}
 }
 
-func (ch *changer) editTest(file *typecheck.File, test *ast.FuncDecl) {
-	isName := func(e ast.Expr) bool {
-		text, ok := unquote(e)
-		return ok && text == ch.c.Name
-	}
-	inputs := map[ast.Expr]bool{}
-	editInput := func(e ast.Expr) {
-		inputs[e] = true
-		ch.editArguments(file, e)
-	}
-	checksTool := false // client.CheckTool(t, NAME, example)
-	for call := range nodesOf[*ast.CallExpr](test.Body) {
-		if at := slices.IndexFunc(call.Args, isName); at >= 0 && at+1 < len(call.Args) {
-			editInput(call.Args[at+1])
-			selector, isMethod := call.Fun.(*ast.SelectorExpr)
-			checksTool = checksTool || isMethod && strings.HasPrefix(selector.Sel.Name, "Check")
+func (t testEditor) visit(node ast.Node, in row) {
+	switch node := node.(type) {
+	case *ast.CallExpr:
+		t.visitCall(node, in)
+	case *ast.CompositeLit:
+		t.visitLiteral(node, in)
+	case *ast.BinaryExpr: // client.CallTool(NAME, …).Text() != `{…}`
+		for _, sides := range [][2]ast.Expr{{node.X, node.Y}, {node.Y, node.X}} {
+			if tool, ok := t.called(sides[0], in, map[ast.Expr]bool{}); ok && (node.Op == token.EQL || node.Op == token.NEQ) {
+				t.editAll(t.values(sides[1], in), tool.output, false)
+			}
 		}
 	}
-	for row := range nodesOf[*ast.CompositeLit](test.Body) {
-		example, ok := row, checksTool
-		if len(row.Elts) == 2 && isName(row.Elts[0]) { // {"posts_create", mcptest.Example{…}}
-			example, ok = row.Elts[1].(*ast.CompositeLit)
+}
+
+// visitCall edits the input, or the examples, that follow the name of a tool in a call.
+func (t testEditor) visitCall(call *ast.CallExpr, in row) {
+	for i, argument := range call.Args {
+		name, _ := t.text(argument, in)
+		tool, isTool := t.tools[name]
+		if !isTool {
+			continue
 		}
-		if isName(member(row, "name")) { // {"name": NAME, "arguments": {…}}
-			editInput(member(row, "arguments"))
-		} else if ok {
-			editInput(member(example, "Input"))
-			ch.editJSON(file, member(example, "Output"), ch.outputEdit)
+		for j, next := range call.Args[i+1:] {
+			for _, value := range t.values(next, in) {
+				if isExample := t.editExamples(value, tool, in); j == 0 && !isExample {
+					t.edit(value, tool.input, true)
+				}
+			}
+		}
+		return
+	}
+}
+
+// editExamples edits an example, or a list of them. It reports whether the expression is one.
+func (t testEditor) editExamples(e ast.Expr, tool toolType, in row) bool {
+	inputs, outputs, ok := t.example(e, in)
+	literal, isLiteral := e.(*ast.CompositeLit)
+	switch {
+	case ok:
+		t.editAll(inputs, tool.input, true)
+		t.editAll(outputs, tool.output, false)
+	case isLiteral && t.structType(literal) == nil:
+		for _, element := range elements(literal) {
+			for _, value := range t.values(element, in) {
+				ok = t.editExamples(value, tool, in) || ok
+			}
 		}
 	}
-	for literal := range nodesOf[*ast.BasicLit](test.Body) {
-		if file.Path == testPath(ch.c.File) && !inputs[literal] && ch.isOutput(literal) {
-			ch.editJSON(file, literal, ch.outputEdit)
+	return ok
+}
+
+// visitLiteral edits a request or a row of a table that names a tool, and an example whose input has the type of
+// one.
+func (t testEditor) visitLiteral(literal *ast.CompositeLit, in row) {
+	if name, ok := t.text(member(literal, "name"), in); ok { // {"name": NAME, "arguments": {…}}
+		if tool, ok := t.tools[name]; ok {
+			t.editAll(t.values(member(literal, "arguments"), in), tool.input, true)
 		}
 	}
+	list := elements(literal)
+	for _, element := range list { // {NAME, mcptest.Example{…}}
+		name, _ := t.text(element, in)
+		if tool, ok := t.tools[name]; ok {
+			for _, other := range list {
+				if _, _, isExample := t.example(other, in); isExample {
+					t.editExamples(other, tool, in)
+				}
+			}
+		}
+	}
+	inputs, outputs, ok := t.example(literal, in)
+	if !ok || len(inputs) != 1 {
+		return
+	}
+	if tool, ok := t.typed[namedPos(t.info.TypeOf(inputs[0]))]; ok {
+		t.editAll(outputs, tool.output, false)
+	}
+}
+
+// called returns the tool whose result an expression is, or is computed from. seen are the expressions that it has
+// looked at.
+func (t testEditor) called(e ast.Expr, in row, seen map[ast.Expr]bool) (found toolType, ok bool) {
+	for node := range nodesOf[ast.Expr](e) {
+		for _, value := range t.values(node, in) {
+			call, isCall := value.(*ast.CallExpr)
+			if !isCall || seen[call] {
+				continue
+			}
+			seen[call] = true
+			for _, argument := range call.Args {
+				name, _ := t.text(argument, in)
+				if found, ok = t.tools[name]; ok {
+					return found, true
+				}
+			}
+			if found, ok = t.called(call, in, seen); ok {
+				return found, true
+			}
+		}
+	}
+	return found, false
+}
+
+func (t testEditor) editAll(list []ast.Expr, typ types.Type, isInput bool) {
+	for _, e := range list {
+		t.edit(e, typ, isInput)
+	}
+}
+
+// edit plans the change to a value of a type: JSON, or a map literal.
+func (t testEditor) edit(e ast.Expr, typ types.Type, isInput bool) {
+	file := fileAt(t.view, e.Pos())
+	if file == nil || !file.IsTest() || t.claimed[e] {
+		return
+	}
+	t.claimed[e] = true
+	if typ == nil {
+		return
+	}
+	text, _ := unquote(e)
+	if first := strictjson.First([]byte(text)); (first == '{' || first == '[') && strictjson.Check([]byte(text)) == nil {
+		before, _ := strictjson.Marshal(json.RawMessage(text)) // without spaces; cannot fail: the text is valid
+		if edited := t.editJSON(before, typ, isInput); !bytes.Equal(edited, before) {
+			t.replace(file, e.Pos(), e.End(), gen.RawString(string(edited)))
+		}
+	}
+	if literal, ok := e.(*ast.CompositeLit); ok {
+		t.editMap(file, literal, typ, isInput)
+	}
+}
+
+// readTools sets the types of all tools and prompts. Those in packages that cannot use the edited types are nil.
+func (ch *changer) readTools(ctx context.Context) error {
+	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
+	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.existingPlaces())
+	if err != nil {
+		return err
+	}
+	shared := map[token.Pos]bool{}
+	for _, home := range packages {
+		for _, c := range home.Components {
+			if !c.Kind.IsTool() && c.Kind != derive.Prompt {
+				continue
+			}
+			var tool toolType
+			if slices.Contains(ch.dirs, home.Dir) {
+				pkg, _ := ch.pass.Package(home.Dir)
+				_, method := declared(pkg, c)
+				tool = typesOf(pkg, c, method)
+			}
+			for _, name := range append([]string{c.Name}, c.Aliases...) {
+				if _, isTaken := ch.tools[name]; !isTaken || c.Kind == ch.c.Kind {
+					ch.tools[name] = tool
+				}
+			}
+			pos := namedPos(tool.input)
+			_, shared[pos] = ch.typed[pos]
+			ch.typed[pos] = tool
+		}
+	}
+	maps.DeleteFunc(ch.typed, func(pos token.Pos, _ toolType) bool { return shared[pos] || !pos.IsValid() })
+	return nil
+}
+
+// namedPos returns the position of the declaration of a type that is named or points to a named one.
+func namedPos(t types.Type) token.Pos {
+	if t == nil {
+		return token.NoPos
+	}
+	if named, ok := types.Unalias(valueType(t)).(*types.Named); ok {
+		return named.Obj().Pos()
+	}
+	return token.NoPos
 }
 
 // isOutput reports whether a literal is a JSON object that has only fields of the output.
@@ -303,7 +461,7 @@ func (ch *changer) isOutput(literal *ast.BasicLit) bool {
 		return false
 	}
 	for name := range members {
-		if jsonField(ch.outputEdit.t, name) == nil && ch.outputEdit.rename[name] == "" {
+		if jsonField(ch.outputEdit.t, name) == nil {
 			return false
 		}
 	}
@@ -323,92 +481,121 @@ func member(literal *ast.CompositeLit, key string) ast.Expr {
 	return nil
 }
 
-// editArguments plans the change to arguments of the tool: JSON, or a map literal. It renames and removes keys,
-// converts values, and adds samples of required fields, unless a map is empty.
-func (ch *changer) editArguments(file *typecheck.File, arguments ast.Expr) {
-	ch.editJSON(file, arguments, ch.inputEdit)
-	literal, ok := arguments.(*ast.CompositeLit)
-	if !ok || ch.inputEdit == nil || len(literal.Elts) == 0 {
+// editMap plans the change to a map literal, or a list of them, with values of a type. It renames and removes keys
+// of fields. In an input, it also converts values, and adds samples of required fields, unless the map is empty.
+func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ types.Type, isInput bool) {
+	under, isStruct := valueType(typ).Underlying().(*types.Struct)
+	actual := t.info.TypeOf(literal)
+	if actual == nil {
 		return
 	}
-	if _, isMap := literal.Type.(*ast.MapType); !isMap {
+	if _, isMap := actual.Underlying().(*types.Map); !isStruct || !isMap {
+		if elem, ok := valueType(typ).Underlying().(interface{ Elem() types.Type }); ok && namedPos(actual) == token.NoPos {
+			for _, element := range elements(literal) {
+				t.editAll(t.values(element, row{}), elem.Elem(), isInput)
+			}
+		}
 		return
 	}
 	for _, element := range literal.Elts {
 		pair := element.(*ast.KeyValueExpr) // of a map
-		text, _ := unquote(pair.Key)
-		name := cmp.Or(ch.inputEdit.rename[text], text)
-		if name != text {
-			ch.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
+		key, _ := unquote(pair.Key)
+		f := jsonFieldOf(under, key)
+		if f == nil {
+			continue
 		}
-		if slices.Contains(ch.inputEdit.remove, text) {
-			ch.removeElement(file, pair)
+		name := cmp.Or(t.jsonNames[f.Pos()], key)
+		retyped, isRetyped := t.retyped(f, isInput)
+		switch {
+		case t.isRemoved(f):
+			t.removeElement(file, pair)
+			continue
+		case isRetyped:
+			t.retype(file, pair, retyped.inMap())
+		default:
+			t.editAll(t.values(pair.Value, row{}), f.Type(), isInput)
 		}
-		for _, f := range ch.inputEdit.retyped {
-			if f.Name == name {
-				ch.retype(file, pair, f.inMap())
-			}
+		if name != key {
+			t.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
 		}
 	}
-	for _, f := range ch.inputEdit.required {
-		if value := f.inMap().code(ch.sample(f.Field)); value != "" && member(literal, f.Name) == nil {
-			ch.addElement(file, literal, fmt.Sprintf("%q: %s", f.Name, value))
+	for _, f := range t.required(typ, isInput && len(literal.Elts) > 0) {
+		if value := f.inMap().code(t.sample(f.Field)); value != "" && member(literal, f.Name) == nil {
+			t.addElement(file, literal, fmt.Sprintf("%q: %s", f.Name, value))
 		}
-	}
-}
-
-// editJSON plans the change to a string literal with a JSON object.
-func (ch *changer) editJSON(file *typecheck.File, e ast.Expr, edit *fieldEdit) {
-	text, ok := unquote(e)
-	isObject := strictjson.First([]byte(text)) == '{' && strictjson.Check([]byte(text)) == nil
-	if !ok || !isObject || edit == nil || ch.isPlanned(file, e.Pos()) {
-		return
-	}
-	before, _ := strictjson.Marshal(json.RawMessage(text)) // without spaces; cannot fail: the text is valid
-	if edited := ch.editValue(edit, before, ""); !bytes.Equal(edited, before) {
-		ch.replace(file, e.Pos(), e.End(), gen.RawString(string(edited)))
 	}
 }
 
-// editValue renames and removes members of the objects in a JSON value. In the input, it also converts values and
-// adds samples of required fields. prefix is the JSON path of the value with a dot at the end, or "".
-func (ch *changer) editValue(edit *fieldEdit, value []byte, prefix string) []byte {
-	switch strictjson.First(value) {
-	case '[':
+// jsonFieldOf returns the field of a struct with a JSON name, or nil.
+func jsonFieldOf(structure *types.Struct, name string) *types.Var {
+	for _, f := range derive.JSONFields(structure, false) {
+		if f.Key == name {
+			return f.Var.Origin()
+		}
+	}
+	return nil
+}
+
+func (ch *changer) isRemoved(f *types.Var) bool {
+	return slices.ContainsFunc(ch.fieldEdits(), func(edit *fieldEdit) bool { return edit.removed[f.Pos()] })
+}
+
+// retyped returns the new type of a field of an input.
+func (ch *changer) retyped(f *types.Var, isInput bool) (typedField, bool) {
+	if !isInput || ch.inputEdit == nil {
+		return typedField{}, false
+	}
+	retyped, ok := ch.inputEdit.retyped[f.Pos()]
+	return retyped, ok
+}
+
+// required returns the fields that values of a type in an input need now.
+func (ch *changer) required(t types.Type, isInput bool) []typedField {
+	if !isInput || ch.inputEdit == nil || namedPos(t) != ch.inputEdit.t.Obj().Pos() {
+		return nil
+	}
+	return ch.inputEdit.required
+}
+
+// editJSON returns a JSON value of a type after the change: it renames and removes members of objects. In an
+// input, it also converts values and adds samples of required fields.
+func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
+	under := valueType(t).Underlying()
+	structure, isStruct := under.(*types.Struct)
+	container, isContainer := under.(interface{ Elem() types.Type })
+	switch first := strictjson.First(value); {
+	case first == '[' && isContainer:
 		var items [][]byte
 		_ = strictjson.Elements(value, func(item []byte) error {
-			items = append(items, ch.editValue(edit, item, prefix))
+			items = append(items, ch.editJSON(item, container.Elem(), isInput))
 			return nil
 		})
 		return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
-	case '{':
-		return ch.editObject(edit, value, prefix)
+	case first != '{' || !isStruct && !isContainer:
+		return value
 	}
-	return value
-}
-
-func (ch *changer) editObject(edit *fieldEdit, object []byte, prefix string) []byte {
-	isInput := edit == ch.inputEdit && prefix == ""
 	known := map[string]bool{}
 	edited := []byte("{")
-	_ = strictjson.Members(object, func(key, value []byte) error {
-		at := prefix + string(key)
-		if slices.Contains(edit.remove, at) {
-			return nil
-		}
-		name := strings.TrimPrefix(cmp.Or(edit.rename[at], at), prefix)
-		value = ch.editValue(edit, value, at+".")
-		for _, f := range edit.retyped {
-			if isInput && f.Name == name {
-				value = ch.converted(f.Field, value)
+	_ = strictjson.Members(value, func(key, value []byte) error {
+		name := string(key)
+		if isContainer { // a map
+			value = ch.editJSON(value, container.Elem(), isInput)
+		} else if f := jsonFieldOf(structure, name); f != nil {
+			if ch.isRemoved(f) {
+				return nil
+			}
+			name = cmp.Or(ch.jsonNames[f.Pos()], name)
+			value = ch.editJSON(value, f.Type(), isInput)
+			if retyped, ok := ch.retyped(f, isInput); ok {
+				value = ch.converted(retyped.Field, value)
 			}
 		}
 		known[name] = true
 		edited = strictjson.AppendMember(edited, name, value)
 		return nil
 	})
-	for _, f := range edit.required {
-		if isInput && !known[f.Name] {
+	for _, f := range ch.required(t, isInput) {
+		if !known[f.Name] {
 			edited = strictjson.AppendMember(edited, f.Name, ch.sample(f.Field))
 		}
 	}

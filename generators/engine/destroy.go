@@ -38,7 +38,7 @@ func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Re
 		if err := r.check(e, component); err != nil {
 			return nil, err
 		}
-		p.kind, p.name = kind, component.Name
+		p.kind, p.name, p.dir = kind, component.Name, place.Dir
 		history, err := j.History()
 		if err != nil {
 			return nil, err

@@ -223,7 +223,7 @@ func TestEditRunsTests(t *testing.T) {
 		t.Error("the refused edit has changed the project")
 	}
 	r, err := b.edit(`[{"path":"money/money.go","replace":[{"old":"100","new":"99"}]}]`, engine.Options{Test: true})
-	if err != nil || r.Tests == nil || r.Tests.Passed != 1 || r.Tests.Failed != 1 || !strings.Contains(r.String(), "Tests failed: 1 passed, 1 failed in 2 packages.\n  money TestOld") {
+	if err != nil || r.Tests == nil || r.Tests.Passed != 1 || r.Tests.Failed != 1 || !r.Tests.Older || !strings.Contains(r.String(), "No new failures: 1 passed, 1 failed in 2 packages. These failed before, and still fail.\n  money TestOld") {
 		t.Errorf("with a test that failed before: %s (%v)", r, err)
 	}
 	_, err = b.edit(`[{"path":"a.txt","text":""}]`, engine.Options{Test: true, NoExec: true})

@@ -47,7 +47,8 @@ type Engine struct {
 	before     *typecheck.View // the project on disk
 	options    Options         // of the running operation
 
-	// Limits apply to examples; Limits.Time also to generators. The zero value means the defaults.
+	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
+	// means the defaults.
 	Limits trial.Limits
 
 	// Step reports progress. It may be nil.

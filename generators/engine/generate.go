@@ -259,6 +259,10 @@ func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) ge
 		do(func() { feature = e.feature(ctx, name) }) // fails only after runGenerator has returned
 		return feature
 	}
+	p.Uses = func(dir string) (features []string) {
+		do(func() { features = e.deriver.UsedFeatures(e.before, dir) })
+		return features
+	}
 	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
 		ended := do(func() { migration, err = e.migrate(ctx, command, edit) })
 		return migration, cmp.Or(ended, err)

@@ -39,9 +39,8 @@ type plan struct {
 	packages   []*derive.Package      // packages that were derived from
 	others     []*derive.Package      // the other packages that the server includes
 	trial      gen.Trial              // the examples to run
-	dir        string                 // folder of the trial's test
-	moreTests  []string               // further tests of that folder to run
-	oldTests   map[string]string      // names of these tests before a change; failures that existed before are ignored
+	dir        string                 // folder of the component and of the trial's test; empty for other plans
+	oldNames   map[string]string      // old names of declarations that a change renames, by their new names
 	generator  string                 // the generator that returned the files; empty if none
 	bodyFile   string                 // the file with the body that the caller sent; empty if none
 	missing    []imports.Missing      // imports that were not found
@@ -220,7 +219,7 @@ func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
 }
 
 // verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes replay
-// non-deterministic, or has failing examples. It ignores errors that the project had before.
+// non-deterministic, or fails examples or tests. It ignores errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
@@ -265,10 +264,7 @@ func (e *Engine) verify(ctx context.Context, p *plan, o Options) error {
 	if err := e.decodeStored(ctx, p); err != nil {
 		return err
 	}
-	if p.tried, err = e.try(ctx, p, o); err != nil || !o.Test {
-		return err
-	}
-	return e.testPlan(ctx, p)
+	return e.testPlan(ctx, p, o)
 }
 
 const wouldNotCompile = "the change would not compile:"

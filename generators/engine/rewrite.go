@@ -24,13 +24,14 @@ import (
 // A rewrite edits Go files of the project at positions in their syntax, and renames declarations with all
 // uses.
 type rewrite struct {
-	view    *typecheck.View
-	pass    *typecheck.Pass
-	dirs    []string              // packages whose files may use the edited declarations
-	edits   map[string][]textEdit // by file
-	renamed map[token.Pos]string  // new Go names, by the position of their declaration
-	command string                // Go type of the command to edit, if it is one
-	unbuilt []string              // warnings about files that may use renamed declarations
+	view      *typecheck.View
+	pass      *typecheck.Pass
+	dirs      []string              // packages whose files may use the edited declarations
+	edits     map[string][]textEdit // by file
+	renamed   map[token.Pos]string  // new Go names, by the position of their declaration
+	jsonNames map[token.Pos]string  // new JSON names of fields, by the position of their declaration
+	command   string                // Go type of the command to edit, if it is one
+	unbuilt   []string              // warnings about files that may use renamed declarations
 
 	packages func() []*typecheck.InspectedPackage // in dirs, tests included
 }
@@ -44,7 +45,7 @@ type textEdit struct {
 func (e *Engine) newRewrite(ctx context.Context, dir string) (*rewrite, error) {
 	dirs := e.checker.Importers(e.before, dir)
 	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	r := &rewrite{view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}}
+	r := &rewrite{view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
 	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
 		for _, dir := range r.dirs {
 			all = append(all, r.pass.InspectTests(dir)...)
@@ -260,6 +261,9 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 
 	oldTag, _ := unquote(field.Tag)
 	old, _, _ := strings.Cut(reflect.StructTag(oldTag).Get("json"), ",")
+	if old != f.Name {
+		r.jsonNames[v.Pos()] = f.Name
+	}
 	comment := commentOf(field)
 	isGenerated := old != "" && comment == gen.Field{Name: old}.Comment()
 	if f.Description == "" && !isGenerated || comment == f.Comment() {

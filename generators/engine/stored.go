@@ -338,14 +338,16 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
 	e.step("decoding stored events")
-	reports, err := trial.Tests(ctx, options, dir, []string{test}, e.Limits)
+	summary, err := trial.Packages(ctx, options, trial.Selection{
+		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}},
+	}, e.Limits)
 	if err != nil {
 		return err
 	}
-	report := reports[0]
-	if len(report.Diagnostics) > 0 {
-		return &Refusal{Reason: wouldNotCompile, Diagnostics: report.Diagnostics, Remedy: p.compileRemedy()}
+	if len(summary.Examples) == 0 {
+		return &Refusal{Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: p.compileRemedy()}
 	}
+	report := summary.Examples[0]
 	if report.Passed {
 		return nil
 	}

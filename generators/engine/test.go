@@ -31,6 +31,9 @@ type TestResult struct {
 	Skipped     int                    `json:"skipped"`               // Number of tests that were skipped
 	Failures    []trial.TestFailure    `json:"failures"`              // Tests that failed
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile, or of go vet
+	Older       bool                   `json:"older,omitempty"`       // Whether all of these failures and errors existed before the change
+	NotRun      []string               `json:"notRun,omitempty"`      // Packages whose tests did not run, or not to their end
+	Why         string                 `json:"why,omitempty"`         // Why not
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
@@ -46,10 +49,16 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	}
 	limits := e.Limits
 	limits.Time = cmp.Or(o.Timeout, limits.Time)
-	result, err := e.runTests(ctx, e.before, nil, dirs, o.Run, limits)
+	result, _, err := e.runTests(ctx, e.before, nil, dirs, trial.Selection{Run: o.Run}, limits)
 	if err != nil {
 		return nil, err
 	}
+	vetted, _, err := e.checker.Vet(ctx, e.before, dirs) // in process, which is quicker than go test
+	if err != nil {
+		return nil, err
+	}
+	result.Diagnostics = append(result.Diagnostics, withSource(vetted, e.before)...)
+	result.OK = result.OK && len(vetted) == 0
 	if o.Run != "" && result.OK && result.Passed+result.Skipped == 0 {
 		return nil, terminal.Usagef("run %q matches no test in %s", o.Run, joinFew(dirs))
 	}
@@ -92,22 +101,24 @@ func hasTests(view *typecheck.View, dir string) bool {
 	return slices.ContainsFunc(view.Files(dir), (*typecheck.File).IsTest)
 }
 
-// runTests runs tests of packages with planned files, which are part of view.
-func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, run string, limits trial.Limits) (*TestResult, error) {
+// runTests runs the selected tests of packages with planned files, which are part of view. It also returns the
+// reports of examples.
+func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, []*trial.Report, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
-		return result, nil
+		return result, nil, nil
 	}
-	byImportPath := map[string]string{}
+	selected.Dirs = map[string]string{}
 	for _, dir := range dirs {
-		byImportPath[e.checker.ImportPath(dir)] = dir
+		selected.Dirs[e.checker.ImportPath(dir)] = dir
 	}
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
-	summary, err := trial.Packages(ctx, options, byImportPath, run, limits)
+	summary, err := trial.Packages(ctx, options, selected, limits)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result.Packages, result.Passed, result.Skipped, result.Failed = summary.Packages, summary.Passed, summary.Skipped, len(summary.Failures)
+	result.NotRun, result.Why = summary.NotRun, summary.Killed
 	result.Failures = append(result.Failures, summary.Failures...)
 	for i, f := range result.Failures {
 		if f.File != "" && view.File(f.File) == nil { // of a helper in another package
@@ -115,13 +126,9 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 			result.Failures[i].Message = fmt.Sprintf("%s:%d: %s", path.Base(f.File), f.Line, f.Message)
 		}
 	}
-	vetted, _, err := e.checker.Vet(ctx, view, dirs) // in process, which is quicker than go test
-	if err != nil {
-		return nil, err
-	}
-	result.Diagnostics = withSource(append(summary.Diagnostics, vetted...), view)
-	result.OK = len(result.Failures)+len(result.Diagnostics) == 0
-	return result, nil
+	result.Diagnostics = withSource(summary.Diagnostics, view)
+	result.OK = len(result.Failures)+len(result.Diagnostics)+len(result.NotRun) == 0
+	return result, summary.Examples, nil
 }
 
 // Short returns the short form of the result.
@@ -159,53 +166,119 @@ func (r *TestResult) String() string {
 	}
 	text += " in " + count(r.Packages, "package")
 	switch {
-	case r.OK && r.Packages == 0:
-		return "There are no tests.\n"
-	case r.OK:
-		return "All tests passed: " + text + ".\n"
+	case len(r.NotRun) > 0 && r.Passed+r.Failed+r.Skipped == 0:
+		text = "Tests were not run"
+	case r.Older:
+		text = "No new failures: " + text + ". These failed before, and still fail"
+	case len(r.Failures)+len(r.Diagnostics) == 0 && r.Packages == 0:
+		text = "There are no tests"
+	case len(r.Failures)+len(r.Diagnostics) == 0:
+		text = "All tests passed: " + text
 	case r.Failed == 0:
-		text = "Some packages do not compile, or fail go vet. Tests of the others: " + text + "."
+		text = "Some packages do not compile, or fail go vet. Tests of the others: " + text
 	default:
-		text = "Tests failed: " + text + "."
+		text = "Tests failed: " + text
 	}
-	failed := &Refusal{Reason: text, Diagnostics: r.Diagnostics, Tests: r.Failures, Remedy: r.LeftOut}
+	if len(r.NotRun) > 0 {
+		text += fmt.Sprintf(". Not run: %s, because %s", joinFew(r.NotRun), r.Why)
+	}
+	failed := &Refusal{Reason: text + ".", Diagnostics: r.Diagnostics, Tests: r.Failures, Remedy: r.LeftOut}
 	return failed.Error() + "\n"
 }
 
-// testPlan runs the tests of the packages that a plan changes, and of those that import them, with the
-// planned files. It refuses the plan if tests fail that pass without it.
-func (e *Engine) testPlan(ctx context.Context, p *plan) error {
-	dirs := e.packagesToTest(p)
-	after, err := e.runTests(ctx, p.after, p.texts, dirs, "", e.Limits)
+// laterTime limits the tests of a plan, all together, once the packages that are tested first have ended.
+const laterTime = time.Minute
+
+// testPlan runs the examples of a plan, and the tests of the packages that it changes and of those that import
+// them, with the planned files. It refuses the plan if an example fails, or a test that passes without the plan.
+// It does nothing for plans that need no tests.
+func (e *Engine) testPlan(ctx context.Context, p *plan, o Options) error {
+	if !o.Test && !p.needsTests() {
+		return nil
+	}
+	dirs, first := e.packagesToTest(p)
+	selected := trial.Selection{First: first, LaterTime: laterTime}
+	if p.trial.Test != "" {
+		selected.Examples = trial.Examples{Dir: p.dir, Tests: []string{p.trial.Test}}
+	}
+	if o.NoExec {
+		if len(dirs) > 0 {
+			p.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
+		}
+		if p.trial.Test != "" {
+			p.tried = &Trial{Passed: []string{}}
+		}
+		return nil
+	}
+	after, examples, err := e.runTests(ctx, p.after, p.texts, dirs, selected, e.Limits)
 	if err != nil {
 		return err
 	}
-	p.tests = after
-	if after.OK {
+	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
+		return p.trialRefusal(examples[at])
+	}
+	if len(examples) > 0 {
+		p.tried = p.newTrial(examples)
+	}
+	if p.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
 		return nil
 	}
+	return e.refuseNewFailures(ctx, p, dirs)
+}
+
+// needsTests reports whether a plan changes what code does, so that tests decide whether to write it.
+func (p *plan) needsTests() bool {
+	return p.trial.Test != "" || p.action == actionChange || p.action == actionDestroy || p.action == actionGenerate && p.bodyFile != ""
+}
+
+// refuseNewFailures runs the failed tests of a plan without it, and refuses the plan if they pass.
+func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) error {
+	after := p.tests
 	var failing []string // packages that fail and existed before
 	for _, dir := range dirs {
 		failed := slices.ContainsFunc(after.Failures, func(f trial.TestFailure) bool { return f.Package == dir })
-		if (failed || len(after.Diagnostics) > 0) && len(e.before.Files(dir)) > 0 {
+		if (failed || len(after.Diagnostics) > 0) && hasTests(e.before, dir) {
 			failing = append(failing, dir)
 		}
 	}
-	before, err := e.runTests(ctx, e.before, nil, failing, "", e.Limits)
+	before, _, err := e.runTests(ctx, e.before, nil, failing, trial.Selection{}, e.Limits)
 	if err != nil {
 		return err
 	}
-	refusal := &Refusal{Reason: "tests would fail:", Remedy: "Nothing was changed. Correct the change or the tests and retry."}
+	isOlder := func(f trial.TestFailure) bool {
+		name, rest, _ := strings.Cut(f.Test, "/")
+		name = strings.TrimSuffix(cmp.Or(p.oldNames[name], name)+"/"+rest, "/")
+		return slices.Contains(before.NotRun, f.Package) || slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool {
+			return old.Package == f.Package && (old.Test == name || old.Exceeded && f.Exceeded)
+		})
+	}
+	refusal := &Refusal{Reason: "tests would fail:", Remedy: e.testRemedy(p)}
 	refusal.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
-	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), func(f trial.TestFailure) bool {
-		return slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool { return old.Package == f.Package && old.Test == f.Test })
-	})
+	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), isOlder)
+	after.Older = true // unless the plan is refused
 	return refusal.orNil()
 }
 
-// packagesToTest returns the folders with tests of changed packages and their importers.
-func (e *Engine) packagesToTest(p *plan) []string {
-	var dirs []string
+// testRemedy advises on tests that fail with a plan, and pass without it.
+func (e *Engine) testRemedy(p *plan) string {
+	edit := e.call("petrock edit", "edit")
+	switch {
+	case p.action == actionEdit:
+		return "Nothing was changed. Correct the change or the tests and retry."
+	case p.action == actionDestroy:
+		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", p.kind, p.name, edit)
+	case p.bodyFile != "":
+		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", p.correctable("the body"), edit)
+	case p.action == actionChange:
+		return fmt.Sprintf("Nothing was changed. If these tests expect the old %s, change it and the tests in one operation (%s).", p.kind, edit)
+	}
+	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", p.kind, p.name, edit)
+}
+
+// packagesToTest returns the folders with tests of packages that a plan changes and of those that import them,
+// without petrock's. The first are to be tested first: the package of the component, or all that an edit changes.
+func (e *Engine) packagesToTest(p *plan) (all, first []string) {
+	var changed []string
 	for _, f := range p.files {
 		if isPetrockPath(f.Path) {
 			continue
@@ -214,8 +287,18 @@ func (e *Engine) packagesToTest(p *plan) []string {
 		for len(p.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
 			dir = path.Dir(dir) // a file in testdata belongs to the package above it
 		}
-		dirs = append(dirs, e.checker.Importers(p.after, dir)...)
+		changed = append(changed, dir)
 	}
-	slices.Sort(dirs)
-	return slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool { return isPetrockPath(dir) || !hasTests(p.after, dir) })
+	all = slices.DeleteFunc(e.checker.Importers(p.after, changed...), func(dir string) bool {
+		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(p.after, dir)
+	})
+	for _, dir := range all {
+		if dir == p.dir || p.dir == "" && slices.Contains(changed, dir) {
+			first = append(first, dir)
+		}
+	}
+	return all, first
 }
+
+// ownPetrock is the folder of the project's own petrock. Its test compares derived files on disk.
+const ownPetrock = "cmd/petrock"

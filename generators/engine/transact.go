@@ -140,6 +140,9 @@ func (e *Engine) report(ctx context.Context, p *plan, recovered string, o Option
 	}
 	r.Next = append(r.Next, e.workerAdvice(p)...)
 	r.Next = append(r.Next, e.partsAdvice(p)...)
+	if p.tests != nil && p.tests.OK {
+		r.Next = slices.DeleteFunc(r.Next, func(next string) bool { return strings.HasPrefix(next, "go test ") })
+	}
 	for i, next := range r.Next {
 		if strings.HasPrefix(next, "go test ") {
 			r.Next[i] += " (over MCP: test)"

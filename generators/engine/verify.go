@@ -17,75 +17,30 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// try builds and runs the trial of a plan with the planned files, and refuses the plan if that fails. It
-// returns nil if the plan has no trial.
-func (e *Engine) try(ctx context.Context, p *plan, o Options) (*Trial, error) {
-	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: p.texts, Step: e.step}
-	if p.trial.Test == "" {
-		return nil, nil
-	}
-	if o.NoExec {
-		return &Trial{Passed: []string{}}, nil
-	}
+// newTrial returns the result of examples that passed.
+func (p *plan) newTrial(reports []*trial.Report) *Trial {
 	tried := &Trial{Ran: true, Passed: []string{}}
-	for tests := append([]string{p.trial.Test}, p.moreTests...); len(tests) > 0; {
-		reports, err := trial.Tests(ctx, options, p.dir, tests, e.Limits)
-		if err != nil {
-			return nil, err
+	for _, report := range reports {
+		tried.Printed += report.Printed
+		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
+		for _, c := range report.Cases {
+			tried.Passed = append(tried.Passed, p.example(c).Name)
 		}
-		for i, report := range reports {
-			if !report.Passed {
-				if err := e.refuseFailure(ctx, p, options, tests[i], report); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			tried.Printed += report.Printed
-			tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
-			for _, c := range report.Cases {
-				tried.Passed = append(tried.Passed, p.example(c).Name)
-			}
-		}
-		tests = tests[len(reports):]
 	}
-	if len(tried.Passed) == 0 {
-		return nil, nil // all of them failed before
-	}
-	return tried, nil
+	return tried
 }
 
-// refuseFailure refuses a plan whose test failed, unless the test also fails without the change.
-func (e *Engine) refuseFailure(ctx context.Context, p *plan, o trial.Options, test string, failed *trial.Report) error {
-	refusal := p.trialRefusal(failed)
-	if p.oldTests == nil {
-		return refusal
-	}
-	if old := p.oldTests[test]; old != "" && len(failed.Diagnostics) == 0 {
-		o.Planned = nil
-		before, err := trial.Tests(ctx, o, p.dir, []string{old}, e.Limits)
-		if err != nil {
-			return err
-		}
-		if !before[0].Passed {
-			p.warn(fmt.Sprintf("%s in %s failed before, and still fails", test, p.dir))
-			return nil
-		}
-	}
-	refusal.Reason = "the tests would fail:"
-	refusal.Remedy = "Nothing was changed. Fix the body; if the test expects the old behavior, edit the test first (over MCP: edit), then change the component."
-	return refusal
-}
-
+// trialRefusal refuses a plan whose examples failed.
 func (p *plan) trialRefusal(report *trial.Report) *Refusal {
-	refusal := &Refusal{Diagnostics: withSource(report.Diagnostics, p.after), Printed: cutText(report.Printed, 2000), Remedy: "Nothing was changed. Correct " + p.correctable("the body or the example") + "."}
-	if len(report.Diagnostics) > 0 {
-		refusal.Reason = "the change would not build:"
-		return refusal
-	}
-	refusal.Reason = "examples failed:"
+	refusal := &Refusal{Reason: "examples failed:", Printed: cutText(report.Printed, 2000)}
+	source := "the example"
 	if p.trial.Examples == nil {
-		refusal.Reason = "the generated test failed:"
+		refusal.Reason, source = "the generated test failed:", "the input"
 	}
+	if p.bodyFile != "" {
+		source = "the body or " + source
+	}
+	refusal.Remedy = "Nothing was changed. Correct " + p.correctable(source) + "."
 	for _, c := range report.Cases {
 		if c.Passed {
 			continue

@@ -37,6 +37,10 @@ type Project struct {
 	// Feature returns a feature by its name, or nil. Feature may be nil in tests of generators.
 	Feature func(name string) *Feature
 
+	// Uses returns the features that the package in a folder imports, directly or indirectly. Uses may be nil
+	// in tests of generators.
+	Uses func(dir string) []string
+
 	// Migrate edits the fields of a recorded command, such as posts/create, for a new version. Migrate
 	// may be nil in tests of generators.
 	Migrate func(eventType string, edit Edit) (*Migration, error)

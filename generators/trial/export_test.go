@@ -2,31 +2,48 @@ package trial
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// RunTest is Tests for one test.
-func RunTest(ctx context.Context, o Options, dir, test string, l Limits) (*Report, error) {
-	reports, err := Tests(ctx, o, dir, []string{test}, l)
-	if err != nil {
-		return nil, err
+// RunTest runs a test of a package confined, and returns its report; nil if the package does not build.
+func RunTest(ctx context.Context, o Options, dir, test string, l Limits) (*Report, []typecheck.Diagnostic, error) {
+	s, err := Packages(ctx, o, Selection{Dirs: map[string]string{"weather/" + dir: dir}, Run: "^" + test + "$", Examples: Examples{dir, []string{test}}}, l)
+	if err != nil || len(s.Examples) == 0 {
+		return nil, s.diagnostics(), err
 	}
-	return reports[0], nil
+	return s.Examples[0], nil, nil
+}
+
+func (s *Summary) diagnostics() []typecheck.Diagnostic {
+	if s == nil {
+		return nil
+	}
+	return s.Diagnostics
 }
 
 // A Program is the tests of a package, built once to be run many times.
 type Program struct{ dir buildDir }
 
-// BuildTests is the first half of Test.
+// BuildTests builds the tests of a package.
 func BuildTests(ctx context.Context, o Options, dir string) (*Program, []typecheck.Diagnostic, error) {
-	l, found, err := build(ctx, o, dir)
-	return &Program{l}, found, err
+	b, err := newBuildDir(o, []string{dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &Program{b}
+	options := b.options()
+	options.Patterns, options.Flags = []string{"./" + dir}, []string{"-overlay=" + b.overlayFile()}
+	found, err := typecheck.Build(ctx, options, "test", "-c", "-vet=off", "-o", p.file())
+	return p, found, err
 }
 
-// Run is the second half of Test.
+func (p *Program) file() string { return filepath.Join(p.dir.dir, "program.exe") } // Windows needs the extension
+
+// Run runs a test confined.
 func (p *Program) Run(ctx context.Context, test string, l Limits) (*Report, error) {
-	return p.dir.run(ctx, test, l.withDefaults())
+	return p.dir.run(ctx, p.file(), test, l.withDefaults())
 }
 
 // ProgramIn returns a program that was built in a temporary folder.

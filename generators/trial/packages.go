@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,18 +20,41 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
+// A Selection is the tests to run.
+type Selection struct {
+	Dirs     map[string]string // slash-separated folders of packages by import path
+	Run      string            // selects tests by name, as go test -run does; empty means all
+	Examples Examples
+
+	// First are folders that are tested first. Once they are, the others have LaterTime all together, if it
+	// is not 0.
+	First     []string
+	LaterTime time.Duration
+}
+
+// Examples are tests of a package that run confined, each with its subtests in a process of its own. If one
+// fails, no other tests run.
+type Examples struct {
+	Dir   string // folder of the package
+	Tests []string
+}
+
 // A Summary is the result of the tests of several packages.
 type Summary struct {
 	Packages    int                    // packages with tests
-	Passed      int                    // tests that passed; a test with subtests counts as its subtests
+	Passed      int                    // tests that passed, without examples; a test with subtests counts as its subtests
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
 	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
+	Examples    []*Report              // of the examples, up to the first that failed; empty if their package does not build
+	NotRun      []string               // folders of packages whose tests have not ended because all were killed
+	Killed      string                 // why they were killed, such as "tools printed more than 1 MiB"
 }
 
 // A TestFailure is a test that failed.
@@ -41,52 +65,78 @@ type TestFailure struct {
 	Line    int    `json:"line,omitempty"`   // Line in that file
 	Message string `json:"message"`          // Messages of the test, or the reason that it ended
 	Output  string `json:"output,omitempty"` // Other output of the test
+
+	Exceeded bool `json:"-"` // whether the package exceeded a limit in this test
 }
 
-// Packages runs go test, without vet, for the packages in dirs, slash-separated folders by import path, with the planned
-// files. run selects tests by name, as go test -run does; empty means all. The tests are not confined, and have
-// the environment of this process. They run in the package's folder or, if files are planned, in a copy of
-// it (see [SeesPlanned]). The time limit applies to each package. If a package exceeds a limit, all tests are
-// killed. Failures of the code are in the summary.
-func Packages(ctx context.Context, o Options, dirs map[string]string, run string, l Limits) (*Summary, error) {
+// Packages runs go test, without vet, with the planned files. Apart from examples, the tests are not confined, and
+// have the environment of this process. They run in the package's folder or, if files are planned, in a copy of
+// it (see [SeesPlanned]). The time limit applies to each package. If a package exceeds another limit, all tests
+// are killed. Failures of the code are in the summary. Packages returns an error if the go command or the system
+// fails, ctx is done, or an example does not exist.
+func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
-	b, err := newBuildDir(o, ".")
+	for _, test := range selected.Examples.Tests {
+		if !token.IsIdentifier(test) {
+			return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
+		}
+	}
+	dirs := slices.Sorted(maps.Values(selected.Dirs))
+	b, err := newBuildDir(o, dirs)
 	if err != nil {
 		return nil, err
 	}
 	defer remove(b.dir)
-	removeFolders, err := typecheck.MakeFolders(b.root, slices.Collect(maps.Values(dirs)))
+	removeFolders, err := typecheck.MakeFolders(b.root, dirs)
 	defer removeFolders()
 	if err != nil {
 		return nil, err
 	}
-	o.step(fmt.Sprintf("testing %d packages", len(dirs)))
+	o.step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
 	args := append([]string{"test", "-buildvcs=false", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
+		r := runner{Root: b.root, Dir: b.dir, Examples: selected.Examples, Limits: l}
 		if SeesPlanned() {
-			script, err := b.mirror(o.Planned, slices.Collect(maps.Values(dirs)))
-			if err != nil {
+			r.Copy = filepath.Join(b.dir, "copy")
+			if err := b.mirror(r.Copy, o.Planned, dirs); err != nil {
 				return nil, fmt.Errorf("copy the project for tests: %w", err)
 			}
-			args = append(args, "-exec=sh '"+script+"'")
 		}
+		program, err := b.writeRunner(r)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-exec="+program)
 	}
-	if run != "" {
-		args = append(args, "-run="+run)
+	if len(selected.Examples.Tests) > 0 {
+		args = append(args, "-race=false", "-cover=false") // in GOFLAGS, they would need more memory, or print
 	}
-	for _, importPath := range slices.Sorted(maps.Keys(dirs)) {
-		args = append(args, "./"+dirs[importPath])
+	if selected.Run != "" {
+		args = append(args, "-run="+selected.Run)
+	}
+	isFirst := func(dir string) bool { return slices.Contains(selected.First, dir) }
+	slices.SortStableFunc(dirs, func(a, b string) int {
+		switch {
+		case isFirst(a) == isFirst(b):
+			return 0
+		case isFirst(a):
+			return -1
+		}
+		return 1
+	})
+	for _, dir := range dirs {
+		args = append(args, "./"+dir)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
-		limits: l, stop: stop, packages: map[string]*testedPackage{}, builds: map[string]string{},
+		limits: l, stop: stop, step: o.step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
 		frame: regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`),
 	}
 	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = b.root, append(cmd.Environ(), b.options(nil).Env...)
+	cmd.Dir, cmd.Env = b.root, append(cmd.Environ(), append(b.options().Env, "GOTMPDIR="+b.dir)...) // removed even if go is killed
 	cmd.Stdout, cmd.Stderr = out, &errOut
 	process.SetGroup(cmd)
 	cmd.Cancel = func() error { process.Kill(cmd); return nil }
@@ -104,10 +154,14 @@ func Packages(ctx context.Context, o Options, dirs map[string]string, run string
 	case failed && len(out.packages) == 0 && !exceeded:
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
-	return out.summarize(b, dirs, limit), nil
+	s := out.summarize(limit)
+	if s.Examples, err = b.readReports(); err == nil && len(s.Examples) == 0 && len(selected.Examples.Tests) > 0 && len(s.Diagnostics) == 0 {
+		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
+	}
+	return s, err
 }
 
-// A limitError means that a package exceeded a limit.
+// A limitError means that a package, or all of them together if pkg is empty, exceeded a limit.
 type limitError struct{ pkg, message string }
 
 func (e *limitError) Error() string { return e.pkg + " " + e.message }
@@ -116,10 +170,14 @@ func (e *limitError) Error() string { return e.pkg + " " + e.message }
 type testEvents struct {
 	limits Limits
 	stop   context.CancelCauseFunc
-	frame  *regexp.Regexp // lines of the testing package or the go command, not of a test
+	step   func(string)
+	buildDir
+	selected Selection
+	frame    *regexp.Regexp // lines of the testing package or the go command, not of a test
 
 	mu       sync.Mutex
-	partial  []byte // a line that is not complete yet
+	later    *time.Timer // of the packages that are not tested first; nil until the others are tested
+	partial  []byte      // a line that is not complete yet
 	packages map[string]*testedPackage
 	builds   map[string]string // output of failed builds, by package
 }
@@ -177,18 +235,51 @@ func (t *testEvents) read(line []byte) {
 		test.result = event.Action
 		if event.Test == "" {
 			pkg.failedBuild = event.FailedBuild != ""
+			t.endPackage(event.Package)
 		}
 	}
 }
 
+// endPackage kills all tests if a package has ended whose examples failed. Once all packages that are tested
+// first have ended, it limits the time of the others.
+func (t *testEvents) endPackage(name string) {
+	t.step("tested " + t.selected.Dirs[name])
+	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
+		reports, err := t.readReports()
+		if err != nil || slices.ContainsFunc(reports, func(r *Report) bool { return !r.Passed }) {
+			t.stop(&limitError{"", "have failed examples"})
+		}
+	}
+	isOpen := func(first string) bool {
+		for name, pkg := range t.packages {
+			if t.selected.Dirs[name] == first {
+				return pkg.start("").result == ""
+			}
+		}
+		return true
+	}
+	if t.later == nil && t.selected.LaterTime > 0 && !slices.ContainsFunc(t.selected.First, isOpen) {
+		t.later = time.AfterFunc(t.selected.LaterTime, func() {
+			t.stop(&limitError{"", "did not end within " + t.selected.LaterTime.String()})
+		})
+	}
+}
+
 // summarize returns the summary. exceeded is the limit for which the tests were killed; nil if none.
-func (t *testEvents) summarize(b buildDir, dirs map[string]string, exceeded *limitError) *Summary {
+func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.later != nil {
+		t.later.Stop()
+	}
 	s := &Summary{}
-	options := b.options(nil)
+	options, dirs := t.options(), t.selected.Dirs
 	for _, name := range slices.Sorted(maps.Keys(t.builds)) {
 		s.Diagnostics = append(s.Diagnostics, options.Diagnose(t.builds[name])...)
+	}
+	inProject := strings.NewReplacer(t.files()+string(filepath.Separator), "", t.root+string(filepath.Separator), "")
+	for i := range s.Diagnostics {
+		s.Diagnostics[i].Message = inProject.Replace(s.Diagnostics[i].Message) // of other declarations
 	}
 	slices.SortFunc(s.Diagnostics, typecheck.Diagnostic.Compare)
 	s.Diagnostics = slices.Compact(s.Diagnostics)
@@ -203,21 +294,29 @@ func (t *testEvents) summarize(b buildDir, dirs map[string]string, exceeded *lim
 		}
 		for _, test := range pkg.records {
 			if test != itself {
-				t.count(s, b, dir, pkg, test)
+				t.count(s, dir, pkg, test)
 			}
 		}
 		switch {
 		case exceeded != nil && exceeded.pkg == name:
-			s.Failures = append(s.Failures[:before], TestFailure{Package: dir, Test: pkg.running(), Message: exceeded.message})
-		case itself.result == "" && exceeded != nil:
-			s.Failures = append(s.Failures, TestFailure{Package: dir, Message: "was killed because " + exceeded.Error()})
+			s.Failures = append(s.Failures[:before], TestFailure{Package: dir, Test: pkg.running(), Message: exceeded.message, Exceeded: true})
 		case itself.result == "fail" && len(s.Failures) == before:
-			failure := itself.failure(b, dir, t.limits)
+			failure := itself.failure(t.buildDir, dir, t.limits)
 			failure.Test = pkg.running()
 			failure.Message = cmp.Or(failure.Message, "the process ended early (os.Exit), or failed outside of a test (TestMain)")
 			s.Failures = append(s.Failures, failure)
 		}
 	}
+	if exceeded == nil {
+		return s
+	}
+	s.Killed = cmp.Or(dirs[exceeded.pkg], "the tests") + " " + exceeded.message
+	for name, dir := range dirs {
+		if pkg := t.packages[name]; name != exceeded.pkg && (pkg == nil || pkg.start("").result == "") {
+			s.NotRun = append(s.NotRun, dir)
+		}
+	}
+	slices.Sort(s.NotRun)
 	return s
 }
 
@@ -232,14 +331,14 @@ func (p *testedPackage) running() string {
 }
 
 // count adds a test to the summary. Of a test whose subtests failed, only messages of its own count.
-func (t *testEvents) count(s *Summary, b buildDir, dir string, pkg *testedPackage, test *record) {
+func (t *testEvents) count(s *Summary, dir string, pkg *testedPackage, test *record) {
 	switch {
 	case test.result == "pass" && !test.hasSubtests:
 		s.Passed++
 	case test.result == "skip" && !test.hasSubtests:
 		s.Skipped++
 	case test.result == "fail", test.result == "" && crashLine(string(test.printed)) != "":
-		failure := test.failure(b, dir, t.limits)
+		failure := test.failure(t.buildDir, dir, t.limits)
 		isFailedSubtest := func(other *record) bool {
 			return strings.HasPrefix(other.name, test.name+"/") && other.result == "fail"
 		}
@@ -259,6 +358,7 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 		f.File = path.Join(dir, r.file)
 	}
 	if crash := crashLine(f.Output); crash != "" {
+		f.Exceeded = crashed(crash, l) == l.timeExceeded()
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
 		if file, line := CrashPlace(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line
@@ -295,9 +395,8 @@ func CrashPlace(root, output string) (file string, line int) {
 func SeesPlanned() bool { return runtime.GOOS != "windows" }
 
 // mirror creates a copy of the project with the planned files, of symbolic links: only the folders of planned
-// files and of tested packages are real. It returns a shell script for go test -exec, which runs a test in the
-// copy of the working directory.
-func (b buildDir) mirror(planned map[string][]byte, tested []string) (script string, err error) {
+// files and of tested packages are real.
+func (b buildDir) mirror(copied string, planned map[string][]byte, tested []string) (err error) {
 	real := map[string]bool{".": true} // folders
 	add := func(dir string) {
 		for ; !real[dir]; dir = path.Dir(dir) {
@@ -310,7 +409,6 @@ func (b buildDir) mirror(planned map[string][]byte, tested []string) (script str
 	for _, dir := range tested {
 		add(dir)
 	}
-	copied := filepath.Join(b.dir, "copy")
 	for dir := range real {
 		from, to := filepath.Join(b.root, filepath.FromSlash(dir)), filepath.Join(copied, filepath.FromSlash(dir))
 		err = errors.Join(err, os.MkdirAll(to, 0o700))
@@ -331,9 +429,5 @@ func (b buildDir) mirror(planned map[string][]byte, tested []string) (script str
 			err = errors.Join(err, os.Symlink(filepath.Join(b.files(), name), filepath.Join(copied, name)))
 		}
 	}
-	script = filepath.Join(b.dir, "run.sh")
-	text := fmt.Sprintf("cd %s\"${PWD#%s}\" && exec \"$@\"\n", quoteShell(copied), quoteShell(b.root))
-	return script, errors.Join(err, os.WriteFile(script, []byte(text), 0o600))
+	return err
 }
-
-func quoteShell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

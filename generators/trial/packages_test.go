@@ -136,7 +136,7 @@ func TestPackages(t *testing.T) {
 					dirs["weather/"+dir] = dir
 				}
 			}
-			s, err := trial.Packages(t.Context(), o, dirs, c.run, c.limits)
+			s, err := trial.Packages(t.Context(), o, trial.Selection{Dirs: dirs, Run: c.run}, c.limits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,11 +152,54 @@ func TestPackages(t *testing.T) {
 	})
 }
 
+// Examples run first, confined. If one fails, or the packages that are not tested first take too long, the rest is
+// killed and named.
+func TestPackagesWithExamples(t *testing.T) {
+	root := tested(t)
+	const example = "package sun\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestExample(t *testing.T) {\n\tfiles, err := os.ReadDir(\".\")\n\tif Rise() != 6 || len(files) > 0 || err != nil {\n\t\tt.Errorf(\"%d %v %v\", Rise(), files, err)\n\t}\n}\n"
+	const endless = "package moon\n\nimport (\n\t\"testing\"\n\n\t_ \"weather/sun\"\n)\n\nfunc TestMoon(t *testing.T) { select {} }\n"
+	for name, c := range map[string]struct {
+		sun    string
+		later  time.Duration
+		passed bool
+		want   string
+		killed string
+	}{
+		"passes":      {"package sun\n\nfunc Rise() int { return 6 }\n", time.Millisecond, true, " packages, 3 passed, 1 skipped\n", "the tests did not end within 1ms"},
+		"fails":       {"package sun\n\nfunc Rise() int { return 7 }\n", time.Minute, false, "", "the tests have failed examples"},
+		"no compiler": {"package sun\n\nfunc Rise() int { return six }\n", time.Minute, false, "sun/sun.go:3:26: undefined: six\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := trial.Options{Root: root, Planned: map[string][]byte{"sun/example_test.go": []byte(example), "sun/sun.go": []byte(c.sun), "moon/moon_test.go": []byte(endless)}}
+			s, err := trial.Packages(t.Context(), o, trial.Selection{
+				Dirs: map[string]string{"weather/sun": "sun", "weather/moon": "moon"}, First: []string{"sun"}, LaterTime: c.later,
+				Examples: trial.Examples{Dir: "sun", Tests: []string{"TestExample"}},
+			}, trial.Limits{Time: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.killed == "" {
+				if got := describe(s); len(s.Examples) > 0 || !strings.HasSuffix(got, c.want) {
+					t.Errorf("got %s%+v, want %s", got, s.Examples, c.want)
+				}
+				return
+			}
+			if len(s.Examples) != 1 || s.Examples[0].Passed != c.passed || s.Killed != c.killed || fmt.Sprint(s.NotRun) != "[moon]" {
+				t.Errorf("got %+v, examples %+v", s, s.Examples)
+			}
+			if got := describe(s); c.passed && !strings.HasSuffix(got, c.want) {
+				t.Errorf("got\n%swant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestPackagesAreCancelled(t *testing.T) {
 	root := tested(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := trial.Packages(ctx, trial.Options{Root: root}, map[string]string{"weather/sun": "sun"}, "", trial.Limits{}); err != context.Canceled {
+	if s, err := trial.Packages(ctx, trial.Options{Root: root}, trial.Selection{Dirs: map[string]string{"weather/sun": "sun"}}, trial.Limits{}); err != context.Canceled {
 		t.Errorf("%v %v", s, err)
 	}
 }

@@ -148,7 +148,7 @@ func testCancel(t *testing.T, s stage, program *trial.Program) {
 	if r, err := program.Run(ctx, "TestWaits", trial.Limits{Time: time.Minute}); err != context.Canceled {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := trial.RunTest(ctx, s.Options, "tools", "TestAdd", trial.Limits{}); err != context.Canceled {
+	if _, _, err := trial.RunTest(ctx, s.Options, "tools", "TestAdd", trial.Limits{}); err != context.Canceled {
 		t.Errorf("Test: %v", err)
 	}
 }

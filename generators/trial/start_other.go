@@ -12,8 +12,8 @@ import (
 // ownTimeout returns the value of -test.timeout, which ends the test if this process ends first.
 func ownTimeout(limit time.Duration) time.Duration { return limit + 5*time.Second }
 
-// Supervise returns false: trials do not use a supervisor on this system.
-func Supervise() bool { return false }
+// supervisesTest returns false: trials do not use a supervisor on this system.
+func supervisesTest() bool { return false }
 
 // A testProcess is a running test.
 type testProcess struct{ cmd *exec.Cmd }

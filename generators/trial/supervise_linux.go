@@ -42,9 +42,8 @@ type ended struct {
 	Description string // the signal, if there was one
 }
 
-// Supervise runs a test and returns true if a trial started this process as a supervisor. A program that
-// runs trials must call it first, and exit if it returns true.
-func Supervise() bool {
+// supervisesTest runs a test and returns true if a trial started this process as a supervisor.
+func supervisesTest() bool {
 	if os.Args[0] != supervisorName {
 		return false
 	}

@@ -1,6 +1,6 @@
-// Package trial builds and runs a test of a project with planned files, without writing to the project.
-// The test runs in a separate process, in an empty temporary folder, with limits on time, memory and
-// output.
+// Package trial runs the tests of packages with planned files, without writing them to the project. Examples,
+// which are tests of code that was just written, run confined: each in a process of its own, in an empty
+// temporary folder, with limits on time, memory and output.
 //
 // On Linux a supervisor, which is another process of the calling program, starts the test in user,
 // mount, PID and IPC namespaces. Only the temporary folder is writable, and all processes end with the
@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/token"
 	"io"
 	"io/fs"
 	"maps"
@@ -41,10 +40,9 @@ type Options struct {
 	Step    func(string)      // reports progress; may be nil
 }
 
-// A Report is the result of a test.
+// A Report is the result of a confined test.
 type Report struct {
-	Passed      bool
-	Diagnostics []typecheck.Diagnostic // compile and link errors; if any, the test is not run
+	Passed bool
 
 	// Cases are the started subtests. The test itself is a case if it has messages or no subtests, or
 	// failed although its subtests passed.
@@ -64,38 +62,6 @@ type Case struct {
 	Passed   bool
 	Skipped  bool     // neither passed nor failed
 	Messages []string // of t.Error and t.Log, without file and line
-}
-
-// Tests builds the tests of the package in dir, a slash-separated path from the root, and runs some of them,
-// each with its subtests in a process of its own. It stops at the first test that fails, whose report is the
-// last. Failures of the code are in the reports. Tests returns an error if the go command or the system
-// fails, ctx is done, or a test does not exist.
-func Tests(ctx context.Context, o Options, dir string, tests []string, l Limits) (reports []*Report, err error) {
-	for _, test := range tests {
-		if !token.IsIdentifier(test) {
-			return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
-		}
-	}
-	o.step("building the tests of " + dir)
-	program, found, err := build(ctx, o, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer remove(program.dir)
-	if len(found) > 0 {
-		return []*Report{{Diagnostics: found}}, nil
-	}
-	for _, test := range tests {
-		o.step("running " + test)
-		report, err := program.run(ctx, test, l.withDefaults())
-		if err != nil {
-			return nil, err
-		}
-		if reports = append(reports, report); !report.Passed {
-			break
-		}
-	}
-	return reports, nil
 }
 
 func (o Options) step(text string) {
@@ -167,36 +133,15 @@ func environ(folder string, l Limits) []string {
 	return append(env, fmt.Sprintf("GOMEMLIMIT=%d", l.Memory/8*7))
 }
 
-// build builds the tests of a package. It returns compile errors as diagnostics.
-func build(ctx context.Context, o Options, dir string) (b buildDir, found []typecheck.Diagnostic, err error) {
-	if b, err = newBuildDir(o, dir); err != nil {
-		return buildDir{}, nil, err
-	}
-	// -race and -cover in GOFLAGS would use more memory, or print. -w makes linking faster.
-	found, err = typecheck.Build(ctx, b.options(o.Flags), "test", "-c", "-vet=off", "-race=false", "-cover=false", "-ldflags=-w", "-o", b.program())
-	if err == nil && len(found) == 0 {
-		if _, missing := os.Stat(b.program()); missing != nil {
-			err = fmt.Errorf("package %s has no tests", dir)
-		}
-	}
-	if err != nil {
-		remove(b.dir)
-		return buildDir{}, nil, err
-	}
-	return b, found, nil
-}
-
 // A buildDir is a temporary folder with the planned files and the overlay file for the go command. Its
 // paths are absolute and without symbolic links, as the go command prints them.
 type buildDir struct {
 	root string // of the project
 	dir  string // the temporary folder
-	pkg  string // slash-separated path of the package from the root
 }
 
-func newBuildDir(o Options, pkg string) (b buildDir, err error) {
-	b.pkg = pkg
-	for _, name := range append(slices.Collect(maps.Keys(o.Planned)), pkg) {
+func newBuildDir(o Options, folders []string) (b buildDir, err error) {
+	for _, name := range append(slices.Collect(maps.Keys(o.Planned)), folders...) {
 		if !fs.ValidPath(name) {
 			return buildDir{}, fmt.Errorf("%q is not a path from the root of the project", name)
 		}
@@ -228,17 +173,13 @@ func realPath(name string) (string, error) {
 
 func (b buildDir) files() string       { return filepath.Join(b.dir, "files") }
 func (b buildDir) overlayFile() string { return filepath.Join(b.dir, "overlay.json") }
-func (b buildDir) program() string     { return filepath.Join(b.dir, "program.exe") } // Windows needs the extension
 
-// options returns the options to build the package with the overlay. Diagnostics name planned files by
-// their path in the project.
-func (b buildDir) options(flags []string) typecheck.BuildOptions {
+// options returns the options of the go command. Diagnostics name planned files by their path in the project.
+func (b buildDir) options() typecheck.BuildOptions {
 	return typecheck.BuildOptions{
-		Dir:      b.root,
-		Roots:    []string{b.root, b.files()},
-		Patterns: []string{"./" + b.pkg},
-		Flags:    append(flags[:len(flags):len(flags)], "-overlay="+b.overlayFile()),
-		Env:      []string{"PWD=" + b.root}, // otherwise the go command uses a path with symbolic links
+		Dir:   b.root,
+		Roots: []string{b.root, b.files()},
+		Env:   []string{"PWD=" + b.root}, // otherwise the go command uses a path with symbolic links
 	}
 }
 
@@ -275,7 +216,8 @@ const (
 	limitNetwork    = "no network"
 )
 
-func (b buildDir) run(ctx context.Context, test string, limits Limits) (*Report, error) {
+// run runs a test of a program, confined.
+func (b buildDir) run(ctx context.Context, program, test string, limits Limits) (*Report, error) {
 	outer, err := os.MkdirTemp(b.dir, "run-")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
@@ -292,7 +234,7 @@ func (b buildDir) run(ctx context.Context, test string, limits Limits) (*Report,
 		return nil, fmt.Errorf("run %s: %w", test, err)
 	}
 	defer reading.Close()
-	cmd := exec.Command(b.program(), "-test.run=^"+test+"$", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+ownTimeout(limits.Time).String())
+	cmd := exec.Command(program, "-test.run=^"+test+"$", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+ownTimeout(limits.Time).String())
 	cmd.Dir, cmd.Env = scratch, environ(scratch, limits)
 	cmd.Stdout, cmd.Stderr = writing, writing
 
@@ -322,7 +264,7 @@ func (b buildDir) run(ctx context.Context, test string, limits Limits) (*Report,
 	printed := output.end(test)
 	printed.fill(report, exit, limits)
 	if len(printed.records) == 0 && report.Ended == "" {
-		return nil, fmt.Errorf("package %s has no test %s", b.pkg, test)
+		return nil, fmt.Errorf("the package has no test %s", test)
 	}
 	return report, nil
 }

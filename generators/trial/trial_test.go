@@ -21,17 +21,17 @@ func TestWhole(t *testing.T) {
 	}
 	var steps []string
 	s.Step = func(what string) { steps = append(steps, what) }
-	r, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{Time: time.Minute})
+	r, _, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed || summary(r) != "one and two: true\nnone: true\n" {
 		t.Errorf("%+v %v", r, err)
 	}
-	if want := []string{"building the tests of tools", "running TestAdd"}; !slices.Equal(steps, want) {
+	if want := []string{"testing tools, 1 in all", "tested tools"}; !slices.Equal(steps, want) {
 		t.Errorf("steps: %q", steps)
 	}
 
 	new := maps.Clone(s.Planned) // a package whose folder does not exist
 	new["features/sums/sums_test.go"] = []byte("package sums\n\nimport (\n\t\"testing\"\n\n\t\"weather/tools\"\n)\n\nfunc TestSums(t *testing.T) {\n\tif tools.Add(1, 2) != 3 {\n\t\tt.Fatal(\"the old file counts\")\n\t}\n}\n")
-	r, err = trial.RunTest(t.Context(), trial.Options{Root: s.Root, Planned: new}, "features/sums", "TestSums", trial.Limits{Time: time.Minute})
+	r, _, err = trial.RunTest(t.Context(), trial.Options{Root: s.Root, Planned: new}, "features/sums", "TestSums", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed || summary(r) != "TestSums: true\n" {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -55,12 +55,12 @@ func TestDoesNotCompile(t *testing.T) {
 			if o.Planned[c.file] = []byte(c.text); c.text == "" {
 				delete(o.Planned, c.file) // the file in the project has the error
 			}
-			r, err := trial.RunTest(t.Context(), o, "tools", "TestAdd", trial.Limits{})
-			if err != nil || r.Passed || len(r.Cases) > 0 || len(r.Diagnostics) == 0 {
+			r, found, err := trial.RunTest(t.Context(), o, "tools", "TestAdd", trial.Limits{})
+			if err != nil || r != nil || len(found) == 0 {
 				t.Fatalf("%+v %v", r, err)
 			}
 			var got []string
-			for _, d := range r.Diagnostics {
+			for _, d := range found {
 				got = append(got, d.Package+": "+d.String())
 			}
 			if !slices.ContainsFunc(got, func(d string) bool { return strings.HasPrefix(d, c.want) }) {
@@ -73,18 +73,18 @@ func TestDoesNotCompile(t *testing.T) {
 func TestNothingToRun(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ dir, test, want string }{
-		{"tools", "TestGone", "package tools has no test TestGone"},
+		{"tools", "TestGone", "the package has no test TestGone"},
 		{"tools", "Test|.*", `"Test|.*" is not a test name`},
 		{"cmd/weather", "TestAdd", "package cmd/weather has no tests"},
 		{"../tools", "TestAdd", `"../tools" is not a path from the root`},
 	} {
-		r, err := trial.RunTest(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
+		r, _, err := trial.RunTest(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s in %s: %+v %v", c.test, c.dir, r, err)
 		}
 	}
 	s.Planned["../x.go"] = []byte("package x\n")
-	if _, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{}); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
+	if _, _, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{}); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
 		t.Errorf("a file outside: %v", err)
 	}
 }

@@ -177,6 +177,31 @@ func (c *Checker) Importers(view *View, dirs ...string) []string {
 	return slices.Sorted(maps.Keys(targets))
 }
 
+// Imports returns the folders of the module's packages that the package in a folder imports, directly or
+// indirectly, sorted. It leaves out imports of tests, of derived files, and of packages for which isLeaf is true.
+func (c *Checker) Imports(view *View, dir string, isLeaf func(dir string) bool) []string {
+	found := map[string]bool{}
+	var add func(dir string)
+	add = func(dir string) {
+		for _, file := range view.Files(dir) {
+			if file.IsTest() || file.IsDerived() {
+				continue
+			}
+			for _, i := range file.Imports() {
+				imported, ok := c.dir(i.Path)
+				if !ok || found[imported] {
+					continue
+				}
+				if found[imported] = true; !isLeaf(imported) {
+					add(imported)
+				}
+			}
+		}
+	}
+	add(dir)
+	return slices.Sorted(maps.Keys(found))
+}
+
 // Package returns the package in a folder, without its tests, and its errors. It returns nil for a folder
 // without a package.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {

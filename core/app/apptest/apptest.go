@@ -44,7 +44,7 @@ type Client struct {
 }
 
 // Serve returns a client of a server with the features, on an empty log in memory. Features that they
-// depend on may be left out.
+// use are part of the app too, without their tools and workers.
 //
 // Events have the ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each
 // further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor]; for
@@ -60,6 +60,7 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	for _, f := range features {
 		c.features = append(c.features, f.Feature)
 	}
+	c.addUsed(c.features)
 	var err error
 	if c.App, err = app.Open(t.Context(), store, c.options, c.features...); err != nil {
 		t.Fatal(err)
@@ -86,6 +87,19 @@ func CheckStored(t testing.TB, events string, features ...appmcp.Feature) {
 		if _, err := a.Command(r); err != nil && !failed[r.Type] {
 			failed[r.Type] = true
 			t.Errorf("%s: event %d %v", r.Type, r.Seq, err)
+		}
+	}
+}
+
+// addUsed adds the features that others use, directly or indirectly.
+func (c *Client) addUsed(features []app.Feature) {
+	for _, f := range features {
+		for _, used := range f.Uses {
+			if !slices.ContainsFunc(c.features, func(f app.Feature) bool { return f.Name == used.Name }) {
+				used.Workers = nil
+				c.features = append(c.features, used)
+				c.addUsed([]app.Feature{used})
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
@@ -105,6 +106,39 @@ func sums() appmcp.Feature {
 				mcp.AddTool(s, mcp.Tool{Name: "sums_sum"}, appmcp.Ask[sum](a)),
 			)
 		},
+	}
+}
+
+type noState struct{}
+
+// report asks another feature.
+type report struct{ Last string }
+
+func (w *report) every(ctx context.Context) (err error) {
+	if _, err = app.Do(ctx, add{N: 1}); err == nil {
+		w.Last, err = app.Ask(ctx, sum{})
+	}
+	return err
+}
+
+// Features that a feature uses are served too, without their tools and workers.
+func TestServeUsedFeatures(t *testing.T) {
+	between := app.Feature{Name: "between", State: app.StateOf(func() *struct{} { return &struct{}{} }), Uses: []app.Feature{sums().Feature}}
+	client := apptest.Serve(t, appmcp.Feature{
+		Feature: app.Feature{
+			Name:    "reports",
+			State:   app.StateOf(func() *noState { return &noState{} }),
+			Workers: []app.Worker{app.WorkerOf("report", func(context.Context) (*report, error) { return &report{}, nil }, app.Every(time.Hour, (*report).every))},
+			Uses:    []app.Feature{between},
+		},
+		Register: func(*mcp.Server, *app.App) error { return nil },
+	})
+	client.Work(t.Context())
+	if got, err := client.App.Dump(t.Context()); err != nil || !strings.Contains(string(got["sums"]), `"Sum":1,"Doubled":0`) {
+		t.Errorf("the states are %s (%v)", got, err)
+	}
+	if tools := client.Tools(); len(tools) > 0 {
+		t.Errorf("the tools are %v", tools)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestChangeIsRefused(t *testing.T) {
 		{object{"name": "notes/create", "rename": "other/create"}, "cannot move it to another feature"},
 		{object{"name": "notes/create", "rename": "a b"}, "invalid name"},
 		{object{"name": "notes", "kind": "feature", "rename": "memos"}, "events and positions of workers are stored under the name of their feature"},
-		{object{"name": "add", "body": "return AddOutput{}, nil"}, "the tests would fail:"},
+		{object{"name": "add", "body": "return AddOutput{}, nil"}, "tests would fail:"},
 		{object{"name": "add", "body": "return AddOutput{}, nil }; func init() {"}, "unmatched }"},
 		{object{"name": "add", "body": "return 1"}, "the change would not compile:"},
 		{object{"name": "add", "alias": true, "description": "Adds."}, "alias needs rename"},

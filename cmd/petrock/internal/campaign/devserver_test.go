@@ -320,7 +320,7 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 		}, nil)
 	}()
 	var steps []string
-	for len(steps) == 0 || !strings.HasPrefix(steps[len(steps)-1], "running") {
+	for len(steps) == 0 || !strings.HasPrefix(steps[len(steps)-1], "testing") {
 		var progress struct{ Message string }
 		if err := json.Unmarshal(client.Next("notifications/progress").Params, &progress); err != nil {
 			t.Fatal(err)

@@ -50,3 +50,40 @@ func TestExamplesUseFeatures(t *testing.T) {
 	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...")
 	w.formatted("tools", "resources", "prompts")
 }
+
+// Generated tests serve the features that the code uses, even through other packages.
+func TestGeneratedTestsServeUsedFeatures(t *testing.T) {
+	needsLong(t)
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/overdue", "output": []string{"n:int"}, "body": "return OverdueOutput{N: 2}, nil"})
+	worker := mustCall[engine.Result](w, client, "generate_worker", object{"name": "fines/charge", "every": "24h", "body": "_, err := app.Ask(ctx, desk.Overdue{})\nreturn err"})
+	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "late/late.go", "text": "package late\n\n// Count returns the number of late items.\nfunc Count(ctx context.Context) (int, error) {\n\tgot, err := app.Ask(ctx, desk.Overdue{})\n\treturn got.N, err\n}\n"}}})
+	tool := mustCall[engine.Result](w, client, "generate_tool", object{"name": "late", "output": []string{"n:int"}, "body": "n, err := late.Count(ctx)\nreturn LateOutput{N: n}, err", "examples": []object{{"output": object{"n": 2}}}})
+	for _, made := range []*engine.Result{&worker, &tool} {
+		if made.Tests == nil || !made.Tests.OK || made.Tests.Passed == 0 {
+			t.Errorf("%s: the tests are %+v", made.Name, made.Tests)
+		}
+	}
+	w.goCommand("test", "./...")
+}
+
+// A change edits the inputs of its own tool only, and passes the tests.
+func TestChangeLeavesOtherTools(t *testing.T) {
+	needsLong(t)
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
+	const test = "package posts_test\n\nfunc TestMany(t *testing.T) {\n\tclient := apptest.Serve(t, posts.Feature())\n\tclient.CheckTool(t, \"posts_create\", mcptest.Example{Input: map[string]any{\"title\": \"a\"}})\n\tclient.CheckTool(t, \"posts_list\", mcptest.Example{Input: `{\"limit\":5}`})\n\tclient.CheckTool(t, \"posts_list\", mcptest.Example{Input: map[string]any{\"limit\": 5}})\n}\n"
+	mustCall[engine.Result](w, client, "edit", object{"test": true, "edits": []object{{"path": "features/posts/many_test.go", "text": test}}})
+	for _, change := range []object{
+		{"name": "posts/create", "fields": []string{"project:string"}, "default": []string{"project=x"}},
+		{"name": "posts/create", "rename_fields": []string{"title=headline"}},
+	} {
+		changed := mustCall[engine.Result](w, client, "change", change)
+		if changed.Tests == nil || !changed.Tests.OK {
+			t.Errorf("%v: the tests are %+v", change, changed.Tests)
+		}
+	}
+	w.goCommand("test", "./features/...")
+}

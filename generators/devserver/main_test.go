@@ -1,0 +1,15 @@
+package devserver_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/petrock/petrock/generators/trial"
+)
+
+func TestMain(m *testing.M) {
+	if trial.Supervise() {
+		return
+	}
+	os.Exit(m.Run())
+}

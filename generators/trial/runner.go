@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Supervise returns true after it has done the work of a process that a trial started. A program that runs
+// trials must call it first, and exit if it returns true.
+func Supervise() bool {
+	if !isRunner() {
+		return supervisesTest()
+	}
+	status, err := runProgram(os.Args[2], os.Args[3:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "run tests: %v\n", err)
+		status = 1
+	}
+	os.Exit(status)
+	return true
+}
+
+// runnerName is the first argument of this program if go test -exec starts it to run the tests of a package.
+const runnerName = "petrock-run-tests"
+
+func isRunner() bool { return len(os.Args) > 3 && os.Args[1] == runnerName }
+
+// A runner runs the tests of one package for go test -exec: examples first, confined, then the others.
+type runner struct {
+	Root     string // of the project
+	Dir      string // the temporary folder
+	Copy     string // of the project, in which tests run; empty if they run in the project
+	Examples Examples
+	Limits   Limits
+}
+
+func (b buildDir) configFile() string  { return filepath.Join(b.dir, "runner.json") }
+func (b buildDir) reportsFile() string { return filepath.Join(b.dir, "reports.json") }
+
+// writeRunner writes the configuration of a runner, and returns the program for go test -exec.
+func (b buildDir) writeRunner(r runner) (string, error) {
+	if isRunner() {
+		return "", errors.New("the program that runs trials does not call trial.Supervise first")
+	}
+	program, err := fmt.Sprintf("/proc/%d/exe", os.Getpid()), error(nil) // even if the file was replaced
+	if runtime.GOOS != "linux" {
+		program, err = os.Executable()
+	}
+	text, encodeErr := json.Marshal(r)
+	if err = errors.Join(err, encodeErr); err == nil {
+		err = os.WriteFile(b.configFile(), text, 0o600)
+	}
+	return fmt.Sprintf("'%s' %s '%s'", program, runnerName, b.configFile()), err
+}
+
+// exampleReports are the results of examples that a runner has run, or why it could not run them.
+type exampleReports struct {
+	Reports []*Report
+	Error   string
+}
+
+// readReports returns the reports of examples; nil if they were not run.
+func (b buildDir) readReports() ([]*Report, error) {
+	text, err := os.ReadFile(b.reportsFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var all exampleReports
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err == nil && all.Error != "" {
+		err = errors.New(all.Error)
+	}
+	return all.Reports, err
+}
+
+// runProgram runs the tests of a program, a command line of the go command, in the package's folder. It returns
+// the exit code. After an example that fails, other tests do not run.
+func runProgram(config string, program []string) (status int, err error) {
+	var r runner
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		return 0, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return 0, err
+	}
+	inside, err := filepath.Rel(r.Root, dir)
+	if err != nil {
+		return 0, err
+	}
+	if filepath.ToSlash(inside) == r.Examples.Dir {
+		passed, err := r.runExamples(program[0])
+		if !passed {
+			return 1, err
+		}
+		program = append(program, "-test.skip=^("+strings.Join(r.Examples.Tests, "|")+")$")
+	}
+	if r.Copy != "" {
+		dir = filepath.Join(r.Copy, inside)
+		if err := errors.Join(os.Chdir(dir), os.Setenv("PWD", dir)); err != nil {
+			return 0, err
+		}
+	}
+	if runtime.GOOS != "windows" {
+		return 0, syscall.Exec(program[0], program, os.Environ())
+	}
+	cmd := exec.Command(program[0], program[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err = cmd.Run(); cmd.ProcessState != nil {
+		return cmd.ProcessState.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// runExamples runs the examples, up to the first that fails, and writes their reports.
+func (r runner) runExamples(program string) (passed bool, err error) {
+	b := buildDir{root: r.Root, dir: r.Dir}
+	var all exampleReports
+	passed = true
+	for _, test := range r.Examples.Tests {
+		report, err := b.run(context.Background(), program, test, r.Limits)
+		if err != nil {
+			all.Error, passed = err.Error(), false
+			break
+		}
+		all.Reports = append(all.Reports, report)
+		if passed = report.Passed; !passed {
+			break
+		}
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(b.reportsFile(), text, 0o600)
+	}
+	return passed && err == nil, err
+}
