@@ -155,7 +155,6 @@ func TestPackages(t *testing.T) {
 // Examples run first, confined. If one fails, or the packages that are not tested first take too long, the rest is
 // killed and named.
 func TestPackagesWithExamples(t *testing.T) {
-	root := tested(t)
 	const example = "package sun\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestExample(t *testing.T) {\n\tfiles, err := os.ReadDir(\".\")\n\tif Rise() != 6 || len(files) > 0 || err != nil {\n\t\tt.Errorf(\"%d %v %v\", Rise(), files, err)\n\t}\n}\n"
 	const endless = "package moon\n\nimport (\n\t\"testing\"\n\n\t_ \"weather/sun\"\n)\n\nfunc TestMoon(t *testing.T) { select {} }\n"
 	for name, c := range map[string]struct {
@@ -171,7 +170,7 @@ func TestPackagesWithExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := trial.Options{Root: root, Planned: map[string][]byte{"sun/example_test.go": []byte(example), "sun/sun.go": []byte(c.sun), "moon/moon_test.go": []byte(endless)}}
+			o := trial.Options{Root: tested(t), Planned: map[string][]byte{"sun/example_test.go": []byte(example), "sun/sun.go": []byte(c.sun), "moon/moon_test.go": []byte(endless)}}
 			s, err := trial.Packages(t.Context(), o, trial.Selection{
 				Dirs: map[string]string{"weather/sun": "sun", "weather/moon": "moon"}, First: []string{"sun"}, LaterTime: c.later,
 				Examples: trial.Examples{Dir: "sun", Tests: []string{"TestExample"}},
