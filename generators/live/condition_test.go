@@ -42,7 +42,7 @@ func (a *answer) server() (state, reason string, ok bool) {
 			Reason string `json:"reason"`
 		} `json:"server"`
 	}
-	_ = json.Unmarshal(a.marks.Structured, &s) // before 2025-06-18, there is none
+	_ = json.Unmarshal(a.marks.Structured, &s) // it is optional
 	return s.Server.State, s.Server.Reason, s.OK
 }
 
@@ -62,10 +62,17 @@ func ask(t *testing.T, c *client.Client, tool string, with arguments) *answer {
 // arguments are those of a call.
 type arguments = map[string]any
 
+// inBothEras runs a test with and without sessions.
+func inBothEras(t *testing.T, run func(*testing.T, mcp.Revision)) {
+	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
+		t.Run(string(revision), func(t *testing.T) { run(t, revision) })
+	}
+}
+
 // While the source does not compile or its server does not start, the last good build answers, and does
 // not write. Results of petrock's tools that write, and of project_status, begin with the reason.
 func TestReadOnly(t *testing.T) {
-	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)
 		c := w.connect(client.Options{Revision: revision})
 		good := ask(t, c, "write", arguments{}).marks.Meta.Build
@@ -80,7 +87,7 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("%s: the result is %q", what, a.Text())
 			}
 			status := ask(t, c, Prefix+"project_status", arguments{})
-			if state, why, ok := status.server(); revision >= mcp.Revision20250618 && (ok || state != "read-only" || !strings.Contains(why, reason)) {
+			if state, why, ok := status.server(); ok || state != "read-only" || !strings.Contains(why, reason) {
 				t.Errorf("%s: the status is %s", what, status.marks.Structured)
 			}
 			if text := status.Text(); !strings.HasPrefix(text, "Warning: ") || !strings.Contains(text, "all is well") {
@@ -164,7 +171,7 @@ func TestBuildInMeta(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.raw, got, test.want)
 		}
 	}
-	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
+	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)
 		c := w.connect(client.Options{Revision: revision})
 		call(t, c, "one")

@@ -292,10 +292,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	case isOwn && (isFirst || touchesPetrock(changed)):
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
 		err = errors.Join(err, petrockErr)
-	case !isOwn && slices.ContainsFunc(changed, func(path string) bool {
-		_, existed := before[path]
-		return existed && isPetrockCode(path) && strings.HasSuffix(path, ".go")
-	}):
+	case !isOwn && before.hasPetrockCode(changed):
 		s.update(func() {
 			s.builds[petrockKind].err = errors.New("petrock's code has changed since petrock dev was started")
 		})
@@ -326,6 +323,15 @@ func touchesPetrock(changed []string) bool {
 
 func isPetrockCode(path string) bool {
 	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
+}
+
+// hasPetrockCode reports whether one of the paths is a Go file of petrock that is in the snapshot. Parts
+// add files, which are not in the dev server.
+func (s snapshot) hasPetrockCode(paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		_, exists := s[path]
+		return exists && isPetrockCode(path) && strings.HasSuffix(path, ".go")
+	})
 }
 
 // compile builds a server from the files in a snapshot. It reports whether the program is new. derived

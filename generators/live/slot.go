@@ -194,7 +194,11 @@ func (sl *slot) run(ctx context.Context) {
 			}
 			continue
 		}
-		if b.err != nil && p == nil && want.program.path == "" {
+		if b.err != nil && want.program.path == "" {
+			if p != nil { // it must not write, and cannot be started again
+				sl.swap(nil)
+				p = nil
+			}
 			sl.update(func() { sl.down = b.err })
 			changed = nil // by this update
 		}
@@ -204,6 +208,7 @@ func (sl *slot) run(ctx context.Context) {
 		}
 		select {
 		case <-newer:
+			retry = nil
 		case <-changed:
 		case <-retry:
 			retry = nil
