@@ -69,6 +69,7 @@ func groups() []group {
 		{"generate", []gate{
 			{title: "verified tool ÷ go build, dev server running", figure: "warm", peer: "gobuild", bound: 0.5},
 			{title: "verified tool ÷ go build, new process", figure: "cold", peer: "gobuild", bound: 1.5},
+			{title: "tool with body and examples ÷ go test", figure: "tested", peer: "gotest", bound: 1.2},
 		}, measureGenerate},
 		{"live", []gate{
 			{title: "stdio: sequential time, petrock dev ÷ direct", figure: "through", peer: "direct", bound: 2.5},

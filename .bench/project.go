@@ -48,7 +48,7 @@ func (b *bench) hello(ctx context.Context) (*project, error) {
 	}
 	b.project = p
 	// The first run of each is a warm-up.
-	for _, first := range []func(context.Context) (time.Duration, error){p.warm, p.cold, p.build} {
+	for _, first := range []func(context.Context) (time.Duration, error){p.warm, p.cold, p.build, p.tested, p.test} {
 		if _, err := first(ctx); err != nil {
 			return nil, err
 		}
@@ -85,8 +85,22 @@ func (p *project) generate() []string {
 
 // warm measures generate_tool in the running dev server.
 func (p *project) warm(ctx context.Context) (time.Duration, error) {
+	return p.generateWarm(ctx, map[string]any{"name": p.nextName(), "fields": fields()})
+}
+
+// tested measures generate_tool with a body and examples in the running dev server.
+func (p *project) tested(ctx context.Context) (time.Duration, error) {
+	p.names++
+	return p.generateWarm(ctx, map[string]any{
+		"name": fmt.Sprintf("double%d", p.names), "fields": []string{"n:int"}, "output": []string{"n:int"},
+		"body":     fmt.Sprintf("return Double%dOutput{N: 2 * in.N}, nil", p.names),
+		"examples": []any{map[string]any{"input": map[string]any{"n": 2}, "output": map[string]any{"n": 4}}},
+	})
+}
+
+func (p *project) generateWarm(ctx context.Context, input map[string]any) (time.Duration, error) {
 	begun := time.Now()
-	if err := p.call(ctx, "generate_tool", map[string]any{"name": p.nextName(), "fields": fields()}); err != nil {
+	if err := p.call(ctx, "generate_tool", input); err != nil {
 		return 0, err
 	}
 	took := time.Since(begun)
@@ -111,20 +125,24 @@ func (p *project) cold(ctx context.Context) (time.Duration, error) {
 	return took, command(ctx, p.dir, p.petrock, "undo")
 }
 
-// build measures go build ./tools after a change to one file that is not in the build cache.
-func (p *project) build(ctx context.Context) (time.Duration, error) {
+// build measures go build ./tools, and test go test ./tools, after a change to one file that is not in the build
+// cache.
+func (p *project) build(ctx context.Context) (time.Duration, error) { return p.goTools(ctx, "build") }
+func (p *project) test(ctx context.Context) (time.Duration, error)  { return p.goTools(ctx, "test") }
+
+func (p *project) goTools(ctx context.Context, verb string) (time.Duration, error) {
 	file := filepath.Join(p.dir, "tools", "add.go")
 	changed := fmt.Appendf(nil, "%s\nfunc touched() int { return %d }\n", p.tool, time.Now().UnixNano())
 	if err := os.WriteFile(file, changed, 0o644); err != nil {
 		return 0, err
 	}
 	begun := time.Now()
-	err := command(ctx, p.dir, "go", "build", "./tools")
+	err := command(ctx, p.dir, "go", verb, "./tools")
 	took := time.Since(begun)
 	return took, errors.Join(err, os.WriteFile(file, p.tool, 0o644))
 }
 
-// measureGenerate measures generating a tool, which verifies, writes and records it, and go build.
+// measureGenerate measures generating a tool, which verifies, writes and records it, go build and go test.
 func measureGenerate(ctx context.Context, b *bench, _ int, r results) error {
 	p, err := b.hello(ctx)
 	if err != nil {
@@ -137,6 +155,8 @@ func measureGenerate(ctx context.Context, b *bench, _ int, r results) error {
 		{[][2]string{{"warm", "ours"}}, p.warm},
 		{[][2]string{{"cold", "ours"}}, p.cold},
 		{[][2]string{{"warm", "gobuild"}, {"cold", "gobuild"}}, p.build},
+		{[][2]string{{"tested", "ours"}}, p.tested},
+		{[][2]string{{"tested", "gotest"}}, p.test},
 	} {
 		took, err := f.do(ctx)
 		if err != nil {
