@@ -143,11 +143,26 @@ func start(o Options, f files) *Supervisor {
 	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable) == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	}
+	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the same events
+		s.env[project.Variable(o.Name, "data")] = data
+	}
 	if o.DevServer != nil {
 		s.builds[petrockKind].program = program{path: petrockFolder, id: f.self} // it runs in this process
 	}
 	go s.run(ctx)
 	return s
+}
+
+// flagValue returns the last value of a flag in arguments, or "".
+func flagValue(args []string, name string) (value string) {
+	for i, arg := range args {
+		if given, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			value = given
+		} else if arg == "--"+name && i+1 < len(args) {
+			value = args[i+1]
+		}
+	}
+	return value
 }
 
 // Close stops watching and building. Sessions must have ended.
