@@ -100,6 +100,11 @@ func New(o Options) (*Supervisor, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
+	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
+		if err := os.Setenv(project.Variable(o.Name, "data"), data); err != nil {
+			return nil, err
+		}
+	}
 	b, err := newBuilder(o.Root)
 	if err != nil {
 		return nil, err
@@ -142,9 +147,6 @@ func start(o Options, f files) *Supervisor {
 	// Servers of one supervisor accept each other's requestState.
 	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable) == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
-	}
-	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the same events
-		s.env[project.Variable(o.Name, "data")] = data
 	}
 	if o.DevServer != nil {
 		s.builds[petrockKind].program = program{path: petrockFolder, id: f.self} // it runs in this process
