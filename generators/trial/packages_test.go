@@ -169,7 +169,6 @@ func TestPackagesWithExamples(t *testing.T) {
 		"no compiler": {"package sun\n\nfunc Rise() int { return six }\n", time.Minute, false, "sun/sun.go:3:26: undefined: six\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			o := trial.Options{Root: tested(t), Planned: map[string][]byte{"sun/example_test.go": []byte(example), "sun/sun.go": []byte(c.sun), "moon/moon_test.go": []byte(endless)}}
 			s, err := trial.Packages(t.Context(), o, trial.Selection{
 				Dirs: map[string]string{"weather/sun": "sun", "weather/moon": "moon"}, First: []string{"sun"}, LaterTime: c.later,
