@@ -227,7 +227,7 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 		good = f.checkMethod(c, name, t, m) && good
 	}
 	if good && f.setSchemas(c, name, t, method(t, "Apply")) {
-		c.stored = f.storedShape(t)
+		c.stored = f.Stored(t)
 		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
 }

@@ -141,7 +141,6 @@ func (ch *changer) resolve() error {
 	t := ch.object.Type()
 	switch ch.c.Kind {
 	case derive.Command:
-		ch.command = ch.oldGo
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Apply")
 	case derive.Query:
 		ch.method, _, _ = types.LookupFieldOrMethod(t, true, ch.pkg, "Answer")
@@ -257,8 +256,9 @@ func (ch *changer) check() error {
 
 // places returns the places to derive from again: those of the component and of packages that import it.
 func (ch *changer) places() []derive.Place {
+	dirs := append(ch.plan.dirs(), ch.dirs...)
 	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
-		return !slices.Contains(ch.dirs, place.Dir)
+		return !slices.Contains(dirs, place.Dir)
 	})
 }
 
@@ -409,14 +409,13 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	edited.inputNames = map[string]string{"body": "upgrade", "rename": "rename_fields", "drop": "remove_fields"}
+	if edited.OptionPrefix != "" {
+		edited.inputNames["rename"], edited.inputNames["drop"] = "rename-field", "remove-field"
+	}
 	draft, err := edited.runGenerator(ctx, g, input)
 	if err != nil {
-		err = generatorError(g.Name, err)
-		if usage, ok := errors.AsType[*terminal.UsageError](err); ok {
-			text := strings.NewReplacer("or send a body that", "or set upgrade, a body that", "send a body", "set upgrade", "(rename ", "(rename_fields ", "(drop ", "(remove_fields ").Replace(usage.Error())
-			return terminal.Usagef("change command %s: %s", ch.c.Name, text)
-		}
-		return err
+		return generatorError("change command "+ch.c.Name, err)
 	}
 	component := ch.plan.trial
 	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
@@ -426,7 +425,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if component.Test != "" {
 		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
 	}
-	ch.plan.next = append(ch.plan.next, draft.Next[0])
+	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.NewVersionsOf)]...)
 	return nil
 }
 

@@ -399,7 +399,7 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 `
 	e, err := engine.Open(b.dir, []gen.Generator{
 		gen.New("version", "", `{}`, func(gen.Project, struct{}) (gen.Draft, error) {
-			return gen.Draft{Name: "posts/first", NewVersionOf: "posts/first", Changes: []gen.File{
+			return gen.Draft{Name: "posts/first", NewVersionsOf: []string{"posts/first"}, Changes: []gen.File{
 				{Path: "features/posts/author.go", Text: []byte(renamed)},
 				{Path: "features/posts/first.go", Text: []byte(upgraded)},
 			}}, nil

@@ -305,9 +305,8 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 // constantsOf returns the constants of a type by their values.
 func constantsOf(name *types.TypeName) map[string]*types.Const {
 	found := map[string]*types.Const{}
-	for _, other := range name.Pkg().Scope().Names() {
-		c, ok := name.Pkg().Scope().Lookup(other).(*types.Const)
-		if ok && types.Identical(c.Type(), name.Type()) && c.Val().Kind() == constant.String {
+	if named, ok := name.Type().(*types.Named); ok {
+		for _, c := range derive.Constants(named) {
 			found[constant.StringVal(c.Val())] = c
 		}
 	}

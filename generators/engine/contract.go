@@ -28,7 +28,8 @@ type brokenCommand struct {
 	changes    []contract.Change
 	file       string // the command's file; empty if the source does not have the command
 	line       int
-	beingAdded bool // whether the plan adds the command again after it was removed
+	beingAdded bool   // whether the plan adds the command again after it was removed
+	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
 
 // String describes the changes: links/create: field url was removed, href was added.
@@ -38,6 +39,9 @@ func (b brokenCommand) remedy() string {
 	accept := fmt.Sprintf("if no stored data matters, run petrock sync --accept %s (over MCP: build with accept)", b.command)
 	if slices.ContainsFunc(b.changes, func(c contract.Change) bool { return c.Path == "" }) {
 		return fmt.Sprintf("restore the type that reads it, with its func Upgrade, or write func Map; or, %s", accept)
+	}
+	if b.sharedWith != "" {
+		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
@@ -59,11 +63,9 @@ func (p *plan) refuseBroken() error {
 	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed."}
 	for _, b := range p.broken {
 		d := b.diagnostic()
-		switch isOther := p.newVersionOf != "" && p.newVersionOf != b.command; {
-		case p.ignoreBroken || isOther && slices.Contains(p.brokenBefore, b.command):
+		isOther := len(p.newVersionsOf) > 0 && !slices.Contains(p.newVersionsOf, b.command)
+		if p.ignoreBroken || isOther && slices.Contains(p.brokenBefore, b.command) {
 			continue
-		case isOther:
-			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.newVersionOf, b.command)
 		}
 		refusal.Diagnostics = append(refusal.Diagnostics, d)
 	}
@@ -130,6 +132,9 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 		return err
 	}
+	if err := e.noteShared(ctx, p, before); err != nil {
+		return err
+	}
 	if p.action == actionSync || p.action == actionEdit {
 		if text, known := e.instructions(e.before.With(p.texts)); known {
 			after.Instructions = text
@@ -140,7 +145,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 
 // noteBrokenBefore notes which broken commands were broken before a plan for a new version.
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	if p.newVersionOf == "" || len(p.broken) == 0 {
+	if len(p.newVersionsOf) == 0 || len(p.broken) == 0 {
 		return nil
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())

@@ -41,7 +41,8 @@ type Engine struct {
 	checker    *typecheck.Checker
 	deriver    derive.Project
 	resolver   *imports.Resolver
-	before     *typecheck.View // the project on disk
+	before     *typecheck.View   // the project on disk
+	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
 
 	// Limits apply to examples; Limits.Time also to generators. The zero value means the defaults.
 	Limits trial.Limits

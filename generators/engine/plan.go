@@ -60,11 +60,11 @@ type plan struct {
 
 	contractLost  string          // error if the contract is missing
 	broken        []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore  []string        // those of them that were not readable before the plan; only set with newVersionOf
+	brokenBefore  []string        // those of them that were not readable before the plan; only set with newVersionsOf
 	breaks        []string        // changes that break clients
 	accepts       []string        // commands whose recorded fields are replaced
 	keepsCommands bool            // the contract keeps its commands
-	newVersionOf  string          // the command that gets a new version
+	newVersionsOf []string        // the commands that get a new version
 	ignoreBroken  bool            // whether to ignore broken commands; set for undo and destroy
 }
 

@@ -276,9 +276,9 @@ type Place struct {
 	}
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
-		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
-		"upgraded.By = old.By", "upgraded.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "upgraded.Level = Level(old.Level)",
-		`upgraded.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
+		"type PlaceV1 struct { Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level Level", "Due   *time.Time",
+		"Base: old.Base", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: old.Level",
+		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("%s is missing in\n%s", part, text)
@@ -289,7 +289,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var upgraded PlaceV2", "upgraded.By = old.By"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "Base:   old.Base"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}
