@@ -140,20 +140,22 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	if len(u.undecided) > 0 {
 		return gen.Draft{}, u.refusal()
 	}
-	draft := gen.Draft{Kind: "version", Name: u.EventType, Changes: u.Changes, Warnings: u.Warnings}
+	where := u.fileOf(u.Dir, u.OldType("")).path
+	draft := gen.Draft{
+		Kind: "version", Name: u.EventType, Changes: u.Changes, Warnings: u.Warnings,
+		Trial: gen.Trial{Test: "Test" + u.OldType("")},
+		Next:  []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Number, u.OldType(""), where)},
+	}
 	var dirs []string
 	for _, v := range u.Versions {
-		old := v.OldType("")
 		draft.NewVersionsOf = append(draft.NewVersionsOf, v.EventType)
-		draft.Next = append(draft.Next, fmt.Sprintf("Events of version %d of %s are read as %s and upgraded in %s; older builds cannot read the new events.", v.Number, v.EventType, old, u.fileOf(v.Dir, old).path))
-		if v.Dir == u.Dir && v != u.Version {
-			draft.Trial.Also = append(draft.Trial.Also, "Test"+old)
-		}
 		if dir := "./" + v.Dir; !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	draft.Trial.Test = "Test" + u.OldType("")
+	if others := draft.NewVersionsOf[1:]; len(others) > 0 {
+		draft.Next = append(draft.Next, fmt.Sprintf("These contain the same type and have a new version too: %s.", strings.Join(others, ", ")))
+	}
 	draft.Next = append(draft.Next, "go test "+strings.Join(dirs, " "))
 	var sources []source
 	for _, file := range u.files {
@@ -300,7 +302,7 @@ func (u *upgrade) refusal() error {
 		for _, o := range structs {
 			names = append(names, o.Current.Obj().Name())
 		}
-		return fmt.Errorf("%sResolve each of these. %s can convert only one of %s, which %s contain too: if several need code, restore the fields of all but one, generate the version, then change the next", text, u.p.Option("body"), strings.Join(names, ", "), strings.Join(others, ", "))
+		return fmt.Errorf("%sResolve each of these. %s converts one type, and several changed (%s): if more than one needs code, restore the fields of the others, generate the version, then change the next type", text, u.p.Option("body"), strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%sResolve each of these, or set %s to the statements of %s; the new versions of %s call it too", text, u.p.Option("body"), u.signature(structs[0]), strings.Join(others, ", "))
 }
@@ -351,7 +353,7 @@ func (c *converter) writeConversion() {
 	case isCommand(c.of):
 		c.file.Commentf("// Upgrade converts version %d to version %d.", c.of.Of.Number, c.of.Of.Number+1)
 	case c.of.Exported:
-		c.file.Commentf("// Upgrade converts it to %s.", target)
+		c.file.Commentf("// Upgrade converts it to the next version.")
 	}
 	c.file.Text("func (old " + c.of.Name + ") " + method(c.of) + "() " + target + " {\n" + text + "\n}")
 }

@@ -461,11 +461,14 @@ func (s Shape) Canonical(path string) string {
 	return path
 }
 
-// RenameFlag suggests a flag for petrock generate version: if one field was removed and one added, it
-// assumes a rename. Otherwise it returns an empty string.
-func RenameFlag(changes []Change) string {
+// Renamed returns OLD=NEW if one field was removed and one added, which may be a rename. Otherwise it returns an
+// empty string.
+func Renamed(changes []Change) string {
 	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || strings.Contains(changes[0].Path, " ") {
 		return ""
 	}
-	return fmt.Sprintf(" --rename %s=%s", changes[0].Path, changes[1].Path)
+	return changes[0].Path + "=" + changes[1].Path
 }
+
+// Removes reports whether the change is the removal of a field.
+func (c Change) Removes() bool { return c.What == removed }

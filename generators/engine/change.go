@@ -116,9 +116,15 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	if err := ch.resolve(); err != nil {
 		return nil, err
 	}
-	for _, t := range []*types.Named{ch.input, ch.output} { // may be of another package
+	structs := map[string]*types.Named{}
+	for _, t := range []*types.Named{ch.input, ch.output} {
 		if t != nil {
-			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
+			addStructs(structs, t)
+		}
+	}
+	for _, t := range structs { // may be of another package
+		if file := fileAt(ch.view, t.Obj().Pos()); file != nil {
+			ch.dirs = append(ch.dirs, e.checker.Importers(e.before, file.Dir())...)
 		}
 	}
 	slices.Sort(ch.dirs)
@@ -206,7 +212,8 @@ func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
 
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
-	for _, step := range []func() error{ch.parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
+	planFields := func() error { return ch.planFields(ctx) }
+	for _, step := range []func() error{ch.parseFields, ch.check, ch.planRename, planFields, ch.planBodies} {
 		if err := step(); err != nil {
 			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}
@@ -425,7 +432,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if component.Test != "" {
 		ch.plan.trial, ch.plan.moreTests = component, append(ch.plan.moreTests, draft.Trial.Test)
 	}
-	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.NewVersionsOf)]...)
+	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.Next)-1]...)
 	return nil
 }
 
@@ -445,7 +452,7 @@ func (ch *changer) advise() {
 	var added []string
 	for _, edit := range ch.fieldEdits() {
 		for _, f := range edit.added {
-			added = append(added, ch.nameOf(edit.t.Obj())+"."+f.Go)
+			added = append(added, ch.nameOf(f.t.Obj())+"."+f.name)
 		}
 	}
 	if len(added) > 0 && ch.in.Body == "" {

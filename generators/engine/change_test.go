@@ -410,14 +410,14 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 	}
 	defer e.Close()
 	_, err = e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
-	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added: uses the same type; edit the type by hand first, then generate a new version of posts/first and of posts/second")
+	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added; keep old events readable")
 	if b.read("features/posts/first.go") != first {
 		t.Error("the refused version was written")
 	}
 
 	b.write("features/posts/author.go", renamed)
 	done, err := e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
-	if err != nil || !strings.Contains(done.String(), "keep old events readable with petrock generate version posts/second") {
+	if err != nil || !strings.Contains(done.String(), "keep old events readable with generate_component {\"kind\": \"version\", \"name\": \"posts/second\"") {
 		t.Errorf("the type was edited before: got %s (%v)", done, err)
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -16,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -67,10 +69,13 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 			ch.retype(file, pair, retyped)
 		}
 	}
-	if edit != ch.inputEdit || ch.structOf(info.TypeOf(literal)).Obj().Pos() != edit.t.Obj().Pos() {
+	if edit != ch.inputEdit {
 		return
 	}
 	for _, f := range edit.required {
+		if ch.structOf(info.TypeOf(literal)).Obj().Pos() != ch.structAt(edit.t, f.in).Obj().Pos() {
+			continue
+		}
 		f.typ = qualified(literal, f.typ)
 		value := f.code(ch.sample(f.Field))
 		switch at := ch.view.Fset().PositionFor(literal.Pos(), false); {
@@ -152,6 +157,99 @@ func isValid(f gen.Field, data []byte) bool {
 	return leastErr == nil && mostErr == nil && least <= size && size <= most
 }
 
+// editOtherTests plans the changes to tests of other components whose input contains an edited struct.
+func (ch *changer) editOtherTests(ctx context.Context) error {
+	places := slices.DeleteFunc(ch.engine.existingPlaces(), func(place derive.Place) bool { return !slices.Contains(ch.dirs, place.Dir) })
+	packages, err := ch.engine.deriver.Packages(ctx, ch.view, places)
+	for _, pkg := range packages {
+		for _, c := range pkg.Components {
+			other := *ch
+			other.c, other.input, other.output, other.outputEdit = c, nil, nil, nil
+			if other.pkg, _ = ch.pass.Package(pkg.Dir); !c.IsTool() || c.Name == ch.c.Name || other.resolve() != nil || other.input == nil {
+				continue
+			}
+			if other.inputEdit = ch.editIn(other.input); other.inputEdit != nil {
+				other.editTests()
+			}
+		}
+	}
+	return err
+}
+
+// editIn returns the change to the JSON of another input that contains edited structs, or nil.
+func (ch *changer) editIn(input *types.Named) *fieldEdit {
+	edit := &fieldEdit{t: input, rename: map[string]string{}, maps: map[string]bool{}}
+	paths := map[string][]string{}
+	edit.addPaths(paths, input, "", nil)
+	in := func(prefix string) []string {
+		if t := ch.structAt(ch.inputEdit.t, prefix); t != nil {
+			return paths[typeKey(t)]
+		}
+		return nil
+	}
+	split := func(at string) (prefix, name string) {
+		end := strings.LastIndex(at, ".") + 1
+		return at[:end], at[end:]
+	}
+	for old, renamed := range ch.inputEdit.rename {
+		prefix, name := split(old)
+		for _, at := range in(prefix) {
+			edit.rename[at+name] = at + strings.TrimPrefix(renamed, prefix)
+		}
+	}
+	for _, removed := range ch.inputEdit.remove {
+		prefix, name := split(removed)
+		for _, at := range in(prefix) {
+			edit.remove = append(edit.remove, at+name)
+		}
+	}
+	for _, list := range []struct{ from, to *[]typedField }{{&ch.inputEdit.retypes, &edit.retypes}, {&ch.inputEdit.required, &edit.required}} {
+		for _, f := range *list.from {
+			for _, at := range in(f.in) {
+				*list.to = append(*list.to, typedField{f.Field, at, f.typ})
+			}
+		}
+	}
+	if len(edit.rename)+len(edit.remove)+len(edit.retypes)+len(edit.required) == 0 {
+		return nil
+	}
+	return edit
+}
+
+// addPaths adds the JSON paths of the structs that a type is or contains, with a dot at the end, by their types.
+func (edit *fieldEdit) addPaths(paths map[string][]string, t types.Type, prefix string, within []string) {
+	named := namedStruct(t)
+	if named == nil {
+		container, ok := types.Unalias(t).Underlying().(interface{ Elem() types.Type })
+		if !ok {
+			return
+		}
+		if _, isMap := container.(*types.Map); isMap {
+			edit.maps[prefix] = true
+			prefix += "*."
+		}
+		edit.addPaths(paths, container.Elem(), prefix, within)
+		return
+	}
+	key := typeKey(named)
+	if slices.Contains(within, key) {
+		return
+	}
+	if !slices.Contains(paths[key], prefix) {
+		paths[key] = append(paths[key], prefix)
+	}
+	within = append(slices.Clip(within), key)
+	structure := named.Underlying().(*types.Struct)
+	for f := range structure.Fields() {
+		if f.Embedded() {
+			edit.addPaths(paths, f.Type(), prefix, within)
+		}
+	}
+	for _, f := range derive.JSONFields(structure, false) {
+		edit.addPaths(paths, f.Var.Type(), prefix+f.Key+".", within)
+	}
+}
+
 // inMap returns a field with its type in a map[string]any: not a pointer, and with strings as enums.
 func (f typedField) inMap() typedField {
 	f.typ = strings.TrimPrefix(f.typ, "*")
@@ -164,7 +262,7 @@ func (f typedField) inMap() typedField {
 // code returns a JSON value of a field as Go code, or "" if the type has no literals or the value is not valid.
 func (f typedField) code(data []byte) string {
 	if base, isPointer := strings.CutPrefix(f.typ, "*"); isPointer {
-		value := typedField{f.Field, base}.code(data)
+		value := typedField{Field: f.Field, typ: base}.code(data)
 		if value == "" {
 			return ""
 		}
@@ -187,7 +285,7 @@ func (f typedField) code(data []byte) string {
 	case kind == gen.KindBytes && isA(&binary):
 		return fmt.Sprintf("[]byte(%q)", binary)
 	case kind == gen.KindList && isA(&items), kind == gen.KindMap && isA(&entries):
-		elem := typedField{gen.Field{Type: *f.Type.Elem}, strings.TrimPrefix(f.typ, string(kind))}
+		elem := typedField{Field: gen.Field{Type: *f.Type.Elem}, typ: strings.TrimPrefix(f.typ, string(kind))}
 		keys := slices.Sorted(maps.Keys(entries))
 		for _, key := range keys {
 			items = append(items, entries[key])
@@ -344,14 +442,14 @@ func (ch *changer) editArguments(file *typecheck.File, arguments ast.Expr) {
 		if slices.Contains(ch.inputEdit.remove, text) {
 			ch.removeElement(file, pair)
 		}
-		for _, f := range ch.inputEdit.retyped {
-			if f.Name == name {
+		for _, f := range ch.inputEdit.retypes {
+			if f.in == "" && f.Name == name {
 				ch.retype(file, pair, f.inMap())
 			}
 		}
 	}
 	for _, f := range ch.inputEdit.required {
-		if value := f.inMap().code(ch.sample(f.Field)); value != "" && member(literal, f.Name) == nil {
+		if value := f.inMap().code(ch.sample(f.Field)); value != "" && f.in == "" && member(literal, f.Name) == nil {
 			ch.addElement(file, literal, fmt.Sprintf("%q: %s", f.Name, value))
 		}
 	}
@@ -388,7 +486,6 @@ func (ch *changer) editValue(edit *fieldEdit, value []byte, prefix string) []byt
 }
 
 func (ch *changer) editObject(edit *fieldEdit, object []byte, prefix string) []byte {
-	isInput := edit == ch.inputEdit && prefix == ""
 	known := map[string]bool{}
 	edited := []byte("{")
 	_ = strictjson.Members(object, func(key, value []byte) error {
@@ -397,9 +494,13 @@ func (ch *changer) editObject(edit *fieldEdit, object []byte, prefix string) []b
 			return nil
 		}
 		name := strings.TrimPrefix(cmp.Or(edit.rename[at], at), prefix)
-		value = ch.editValue(edit, value, at+".")
-		for _, f := range edit.retyped {
-			if isInput && f.Name == name {
+		inner := at + "."
+		if edit.maps[prefix] {
+			inner = prefix + "*."
+		}
+		value = ch.editValue(edit, value, inner)
+		for _, f := range edit.retypes {
+			if edit == ch.inputEdit && f.in == prefix && f.Name == name {
 				value = ch.converted(f.Field, value)
 			}
 		}
@@ -408,7 +509,7 @@ func (ch *changer) editObject(edit *fieldEdit, object []byte, prefix string) []b
 		return nil
 	})
 	for _, f := range edit.required {
-		if isInput && !known[f.Name] {
+		if edit == ch.inputEdit && f.in == prefix && !known[f.Name] {
 			edited = strictjson.AppendMember(edited, f.Name, ch.sample(f.Field))
 		}
 	}

@@ -29,6 +29,7 @@ type brokenCommand struct {
 	file       string // the command's file; empty if the source does not have the command
 	line       int
 	beingAdded bool   // whether the plan adds the command again after it was removed
+	call       string // the call that keeps its events readable
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
 
@@ -44,9 +45,9 @@ func (b brokenCommand) remedy() string {
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}
 	if b.beingAdded {
-		return fmt.Sprintf("generate it with its recorded fields first, then run petrock generate version %s%s; or, %s", b.command, contract.RenameFlag(b.changes), accept)
+		return fmt.Sprintf("generate it with its recorded fields first, then run %s; or, %s", b.call, accept)
 	}
-	return fmt.Sprintf("keep old events readable with petrock generate version %s%s (over MCP: change); or, %s", b.command, contract.RenameFlag(b.changes), accept)
+	return fmt.Sprintf("keep old events readable with %s; or, %s", b.call, accept)
 }
 
 func (b brokenCommand) diagnostic() typecheck.Diagnostic {
@@ -132,7 +133,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	if err := e.noteBrokenBefore(ctx, p, before); err != nil {
 		return err
 	}
-	if err := e.noteShared(ctx, p, before); err != nil {
+	if err := e.noteCalls(ctx, p, before); err != nil {
 		return err
 	}
 	if p.action == actionSync || p.action == actionEdit {
@@ -145,7 +146,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 
 // noteBrokenBefore notes which broken commands were broken before a plan for a new version.
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	if len(p.newVersionsOf) == 0 || len(p.broken) == 0 {
+	if len(p.newVersionsOf) == 0 && p.action != actionEdit || len(p.broken) == 0 {
 		return nil
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())

@@ -96,7 +96,6 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	p.newVersionsOf = draft.NewVersionsOf
-	p.moreTests = append(p.moreTests, draft.Trial.Also...)
 	p.warn(draft.Warnings...)
 	return nil
 }

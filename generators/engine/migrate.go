@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -28,19 +29,24 @@ type migration struct {
 	record  *contract.Contract
 	edited  *typecheck.Pass // the source with the edited fields
 	result  *gen.Migration
-	stored  []*storedCommand // of the source; the requested one first
-	live    map[string]bool  // struct types that current versions contain
+	stored  []*storedCommand        // of the source; the requested one first
+	live    map[string]*types.Named // struct types that current versions contain
 	structs map[string]*gen.OldStruct
 	prefix  map[string]string // paths of struct types in the requested command, see [gen.OldStruct.Path]
 }
 
 func (e *Engine) newMigration(edit gen.Edit, record *contract.Contract) *migration {
-	return &migration{engine: e, edit: edit, record: record, result: &gen.Migration{}, live: map[string]bool{}, structs: map[string]*gen.OldStruct{}, prefix: map[string]string{}}
+	return &migration{engine: e, edit: edit, record: record, result: &gen.Migration{}, live: map[string]*types.Named{}, structs: map[string]*gen.OldStruct{}, prefix: map[string]string{}}
 }
 
-// noteShared notes the broken commands that get a new version together with another one.
-func (e *Engine) noteShared(ctx context.Context, p *plan, record *contract.Contract) error {
+// noteCalls notes the calls that keep the events of broken commands readable, and the commands that get a new
+// version together with another one.
+func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contract) error {
 	for i, first := range p.broken {
+		p.broken[i].call = e.versionCall(first.command, contract.Renamed(first.changes))
+		if p.action == actionEdit && !slices.Contains(p.brokenBefore, first.command) {
+			p.broken[i].call = e.changeCall(first) // the edit is not written
+		}
 		if first.sharedWith != "" || first.file == "" || i == len(p.broken)-1 {
 			continue
 		}
@@ -93,7 +99,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 		return nil, err
 	}
 	if m.stored == nil {
-		return nil, fmt.Errorf("%s: its type cannot be read", command)
+		return nil, fmt.Errorf("%s: the edited fields do not make a command", command)
 	}
 	m.chooseVersions()
 	m.chooseTypes()
@@ -215,11 +221,6 @@ func (m *migration) findStored(ctx context.Context, view *typecheck.View, reques
 	}
 	if len(m.stored) == 0 || m.stored[0].EventType != requested {
 		m.stored = nil
-		for _, pkg := range packages {
-			if hasProblems(pkg) {
-				return deriveRefusal(pkg, view)
-			}
-		}
 		return nil
 	}
 	renames := map[string]string{}
@@ -242,7 +243,7 @@ func (m *migration) findStored(ctx context.Context, view *typecheck.View, reques
 }
 
 // addStructs adds the struct types that a type is or contains.
-func addStructs(all map[string]bool, t types.Type) {
+func addStructs(all map[string]*types.Named, t types.Type) {
 	named := namedStruct(t)
 	if named == nil {
 		switch under := types.Unalias(t).Underlying().(type) {
@@ -254,10 +255,10 @@ func addStructs(all map[string]bool, t types.Type) {
 		}
 		return
 	}
-	if all[typeKey(named)] {
+	if all[typeKey(named)] != nil {
 		return
 	}
-	all[typeKey(named)] = true
+	all[typeKey(named)] = named
 	structure := named.Underlying().(*types.Struct)
 	for f := range structure.Fields() {
 		if f.Embedded() {
@@ -466,7 +467,7 @@ func (m *migration) chooseTypes() {
 		switch {
 		case o != nil:
 			parts[o] = r.users[slices.IndexFunc(r.users, func(use structUse) bool { return use.named == r.named && use.command.Version == o.Of })].part
-		case r.named != nil && m.live[key] && !first.old.Breaks(first.now):
+		case r.named != nil && m.live[key] != nil && !first.old.Breaks(first.now):
 			refs[key] = gen.StructRef{Kept: r.named}
 			continue
 		default:
@@ -616,7 +617,10 @@ func defaultsOf(schema json.RawMessage) map[string]string {
 }
 
 // An oldName is the name of a type or constant of an old version.
-type oldName struct{ dir, name string }
+type oldName struct {
+	dir, name string
+	isEnum    bool // of an enum or its constant, which may stay in use in other commands
+}
 
 // redirectOlder makes the code of older versions use the new old types instead of those of the source:
 // func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }. Fields that the source already
@@ -625,9 +629,9 @@ type oldName struct{ dir, name string }
 func (m *migration) redirectOlder() {
 	names, fields := map[string]oldName{}, map[token.Pos]string{}
 	for key, o := range m.structs {
-		names[key] = oldName{o.Dir, o.Name}
+		names[key] = oldName{o.Dir, o.Name, false}
 		if o.Current != nil {
-			m.recordedFields(o, fields)
+			m.recordedFields(o, fields, names)
 		}
 	}
 	basic := map[string]bool{} // whether a named string is an enum that stays
@@ -638,22 +642,21 @@ func (m *migration) redirectOlder() {
 			}
 		}
 	}
-	for _, e := range m.result.Enums {
-		prefix := m.engine.checker.ImportPath(e.Dir) + "."
-		names[prefix+e.Source] = oldName{e.Dir, e.Name}
-		for _, value := range e.Values {
-			names[prefix+value.Go] = oldName{e.Dir, e.ConstantName(value)}
-		}
+	dirs := slices.Clone(m.dirs)
+	for _, o := range m.result.Structs {
+		dirs = append(dirs, o.Dir)
 	}
+	slices.Sort(dirs)
 	for _, inTypes := range []bool{true, false} { // a renamed embedded field is used in methods
-		for _, dir := range m.dirs {
+		for _, dir := range slices.Compact(slices.Clone(dirs)) {
 			m.redirectPackage(dir, inTypes, names, fields, basic)
 		}
 	}
 }
 
-// recordedFields adds the recorded Go names of the fields of a struct, by the positions of their declarations.
-func (m *migration) recordedFields(o *gen.OldStruct, fields map[token.Pos]string) {
+// recordedFields adds the recorded Go names of the fields of a struct, by the positions of their declarations,
+// and the names of their enums.
+func (m *migration) recordedFields(o *gen.OldStruct, fields map[token.Pos]string, names map[string]oldName) {
 	dir, _ := m.pass.Dir(o.Current.Obj().Pkg().Path())
 	pkg, _ := m.pass.Package(dir)
 	if pkg == nil {
@@ -675,7 +678,36 @@ func (m *migration) recordedFields(o *gen.OldStruct, fields map[token.Pos]string
 		}
 		if v := jsonField(object.Type(), name[strings.LastIndex(name, ".")+1:]); v != nil {
 			fields[v.Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]
+			if t, err := old.ParseType(); err == nil {
+				addEnums(o.Of, t, v.Type(), names)
+			}
 		}
+	}
+}
+
+// addEnums adds the names of the old enums in a recorded type, for those of the source in their places.
+func addEnums(v *gen.Version, old contract.Type, t types.Type, names map[string]oldName) {
+	t = types.Unalias(t)
+	if pointer, ok := t.(*types.Pointer); ok && old.Kind != contract.Pointer {
+		t = types.Unalias(pointer.Elem())
+	}
+	if enum := v.EnumRefs[old.Enum].Old; enum != nil {
+		if named, ok := t.(*types.Named); ok {
+			names[typeKey(named)] = oldName{enum.Dir, enum.Name, true}
+			for _, c := range derive.Constants(named) {
+				for _, value := range enum.Values {
+					if value.Value == constant.StringVal(c.Val()) {
+						names[c.Pkg().Path()+"."+c.Name()] = oldName{enum.Dir, enum.ConstantName(value), true}
+					}
+				}
+			}
+		}
+	}
+	if under, ok := t.Underlying().(*types.Map); ok && old.Key != nil {
+		addEnums(v, *old.Key, under.Key(), names)
+	}
+	if under, ok := t.Underlying().(interface{ Elem() types.Type }); ok && old.Elem != nil {
+		addEnums(v, *old.Elem, under.Elem(), names)
 	}
 }
 
@@ -719,6 +751,7 @@ func (m *migration) redirectPackage(dir string, inTypes bool, names map[string]o
 					}
 					key := object.Pkg().Path() + "." + object.Name()
 					name, isOld := names[key]
+					isOld = isOld && (isVersioned || !name.isEnum)
 					_, isType := object.(*types.TypeName)
 					switch {
 					case isOld:
@@ -750,6 +783,39 @@ func (e *Engine) versionCall(command, rename string) string {
 		rename = " --rename " + rename
 	}
 	return "petrock generate version " + command + rename
+}
+
+// changeCall returns the call that makes the change of a broken command and generates its version.
+func (e *Engine) changeCall(b brokenCommand) string {
+	inputs := map[string][]string{}
+	if rename := contract.Renamed(b.changes); rename != "" {
+		inputs["rename_fields"] = []string{rename}
+	} else {
+		for _, c := range b.changes {
+			if c.Removes() {
+				inputs["remove_fields"] = append(inputs["remove_fields"], c.Path)
+			} else {
+				inputs["fields"] = append(inputs["fields"], c.Path+":TYPE")
+			}
+		}
+	}
+	call := fmt.Sprintf(`change {"kind": "command", "name": %q`, b.command)
+	if e.OptionPrefix != "" {
+		call = "petrock change command " + b.command
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if e.OptionPrefix == "" {
+			call += fmt.Sprintf(", %q: [\"%s\"]", name, strings.Join(inputs[name], `", "`))
+			continue
+		}
+		for _, value := range inputs[name] {
+			call += " --" + strings.ReplaceAll(strings.TrimSuffix(name, "s"), "_", "-") + " " + value
+		}
+	}
+	if e.OptionPrefix == "" {
+		call += "}"
+	}
+	return call
 }
 
 // nameIn returns a name as a file writes it.

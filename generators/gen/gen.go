@@ -82,7 +82,6 @@ type Draft struct {
 // A Trial is a test to run with the planned files. The zero value runs none.
 type Trial struct {
 	Test     string    // name of a test in the package of the first file
-	Also     []string  // further tests of that package
 	Examples []Example // examples of the subtests, in order
 }
 
