@@ -39,6 +39,8 @@ type Change struct {
 	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts a stored event, old
 	Check        string   `json:"check,omitempty" schema:"format=go"`   // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`    // Body of the function, Apply or Answer
+
+	Edits []FileEdit `json:"edits,omitempty"` // Of other code that uses the fields, after the change
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
@@ -48,7 +50,11 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
 	}
-	result, err := e.transact(ctx, o, func(*journal.Journal) (*plan, error) {
+	remedy := "Nothing was changed. Set body too, and edits of other code that uses the fields."
+	if e.OptionPrefix != "" {
+		remedy = "Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields in one operation."
+	}
+	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionChange)
 		p.checkPure = true
 		ch, err := e.newChanger(ctx, p, in)
@@ -62,10 +68,16 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if len(p.conflicts) > 0 {
 			return p, nil
 		}
+		if ch.c.Kind == derive.Command && e.OptionPrefix != "" {
+			remedy = fmt.Sprintf("Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.versionCall(ch.c.EventType, ""))
+		}
+		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
+			return nil, err
+		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile && in.Body == "" {
-		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
+	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile {
+		refusal.Remedy = remedy
 	}
 	return result, err
 }
