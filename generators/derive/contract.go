@@ -174,7 +174,7 @@ func HasMap(packages []*Package, entry string) bool {
 // Stored returns the fields of events that have a struct type, as contracts record them. Names are those of
 // the package that declares the type.
 func (p Project) Stored(t *types.Named) contract.Shape {
-	s := shapeBuilder{module: p.Checker.Module().Path, pkg: t.Obj().Pkg().Path(), types: map[string][]contract.Field{}, names: map[string]types.Type{}, enums: map[string][]contract.Constant{}}
+	s := p.shapeBuilder(t.Obj().Pkg())
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
 	if len(s.types) > 0 {
 		shape.Types = s.types
@@ -183,6 +183,19 @@ func (p Project) Stored(t *types.Named) contract.Shape {
 		shape.Enums = s.enums
 	}
 	return shape
+}
+
+// StructName returns the name of a struct type in the recorded fields of a command, which has its own package.
+func (p Project) StructName(pkg *types.Package, t *types.Named) string {
+	s := p.shapeBuilder(pkg)
+	return s.typeName(t)
+}
+
+func (p Project) shapeBuilder(pkg *types.Package) shapeBuilder {
+	return shapeBuilder{
+		module: p.Checker.Module().Path, pkg: pkg.Path(),
+		types: map[string][]contract.Field{}, names: map[string]types.Type{}, enums: map[string][]contract.Constant{},
+	}
 }
 
 // A shapeBuilder converts types to the form in which contracts record them.

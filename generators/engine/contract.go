@@ -146,7 +146,7 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 
 // noteBrokenBefore notes which broken commands were broken before a plan for a new version.
 func (e *Engine) noteBrokenBefore(ctx context.Context, p *plan, recorded *contract.Contract) error {
-	if len(p.newVersionsOf) == 0 && p.action != actionEdit || len(p.broken) == 0 {
+	if len(p.newVersionsOf) == 0 && p.action != actionEdit && p.action != actionChange || len(p.broken) == 0 {
 		return nil
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())

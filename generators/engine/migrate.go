@@ -1,13 +1,9 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/constant"
-	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -44,8 +40,8 @@ func (e *Engine) newMigration(edit gen.Edit, record *contract.Contract) *migrati
 func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contract) error {
 	for i, first := range p.broken {
 		p.broken[i].call = e.versionCall(first.command, contract.Renamed(first.changes))
-		if p.action == actionEdit && !slices.Contains(p.brokenBefore, first.command) {
-			p.broken[i].call = e.changeCall(first) // the edit is not written
+		if (p.action == actionEdit || p.action == actionChange) && !slices.Contains(p.brokenBefore, first.command) {
+			p.broken[i].call = e.changeCall(first) // the plan is not written
 		}
 		if first.sharedWith != "" || first.file == "" || i == len(p.broken)-1 {
 			continue
@@ -65,6 +61,53 @@ func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contra
 		}
 	}
 	return nil
+}
+
+// versionCall returns the call that generates a version of a command, with a renamed field as OLD=NEW or "".
+func (e *Engine) versionCall(command, rename string) string {
+	if e.OptionPrefix == "" {
+		if rename != "" {
+			rename = fmt.Sprintf(`, "rename": [%q]`, rename)
+		}
+		return fmt.Sprintf(`generate_component {"kind": "version", "name": %q%s}`, command, rename)
+	}
+	if rename != "" {
+		rename = " --rename " + rename
+	}
+	return "petrock generate version " + command + rename
+}
+
+// changeCall returns the call that makes the change of a broken command and generates its version.
+func (e *Engine) changeCall(b brokenCommand) string {
+	inputs := map[string][]string{}
+	if rename := contract.Renamed(b.changes); rename != "" {
+		inputs["rename_fields"] = []string{rename}
+	} else {
+		for _, c := range b.changes {
+			if c.Removes() {
+				inputs["remove_fields"] = append(inputs["remove_fields"], c.Path)
+			} else {
+				inputs["fields"] = append(inputs["fields"], c.Path+":TYPE")
+			}
+		}
+	}
+	call := fmt.Sprintf(`change {"kind": "command", "name": %q`, b.command)
+	if e.OptionPrefix != "" {
+		call = "petrock change command " + b.command
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if e.OptionPrefix == "" {
+			call += fmt.Sprintf(", %q: [\"%s\"]", name, strings.Join(inputs[name], `", "`))
+			continue
+		}
+		for _, value := range inputs[name] {
+			call += " --" + strings.ReplaceAll(strings.TrimSuffix(name, "s"), "_", "-") + " " + value
+		}
+	}
+	if e.OptionPrefix == "" {
+		call += "}"
+	}
+	return call
 }
 
 // migrate plans a new version of a recorded command, with edited fields, and of the commands that break
@@ -402,183 +445,6 @@ func (m *migration) chooseVersions() {
 	m.stored = slices.Concat(chosen, slices.DeleteFunc(m.stored, func(s *storedCommand) bool { return slices.Contains(chosen, s) }))
 }
 
-// A recordedStruct is a struct type in the recorded fields of commands that get a new version.
-type recordedStruct struct {
-	named *types.Named // nil if the source does not have it
-	users []structUse
-}
-
-// A structUse is a struct in the recorded fields of one command.
-type structUse struct {
-	command *storedCommand
-	*part
-	short string // name for the types of the old version
-}
-
-// chooseTypes chooses the types for the recorded structs and enums. A struct type of the source stays in use
-// while it has the recorded fields and a current version contains it: a change of it then changes that
-// command too, and all older versions follow. Other structs get an old type, one for all commands.
-func (m *migration) chooseTypes() {
-	found := map[string]*recordedStruct{}
-	var order []string
-	add := func(key string, named *types.Named, use structUse) {
-		if found[key] == nil {
-			found[key] = &recordedStruct{named: named}
-			order = append(order, key)
-		}
-		found[key].users = append(found[key].users, use)
-	}
-	keys := map[*gen.Version]map[string]string{} // by recorded name
-	chosen := m.stored[:len(m.result.Versions)]
-	for _, s := range chosen {
-		keys[s.Version] = map[string]string{}
-		for _, p := range s.parts {
-			if p.name != "" {
-				keys[s.Version][p.name] = typeKey(p.named)
-			}
-			add(typeKey(p.named), p.named, structUse{s, p, cmp.Or(p.name, recordedName(s, p.named))})
-		}
-	}
-	for _, s := range chosen {
-		for _, name := range slices.Sorted(maps.Keys(s.Old.Types)) {
-			if keys[s.Version][name] != "" {
-				continue
-			}
-			key, named := s.EventType+" "+name, m.structNamed(s, name, found)
-			p := &part{name: name, old: s.Old.Of(name), named: named}
-			if named != nil {
-				key, p.now = typeKey(named), m.engine.deriver.Stored(named)
-			}
-			keys[s.Version][name] = key
-			add(key, named, structUse{s, p, name})
-		}
-	}
-	refs := map[string]gen.StructRef{}
-	parts := map[*gen.OldStruct]*part{}
-	for _, key := range order {
-		r := found[key]
-		first := r.users[0]
-		for _, use := range r.users[1:] { // a shadowed field of an embedded struct is not recorded
-			if first.name == "" && (use.name != "" || len(use.old.Fields) > len(first.old.Fields)) {
-				first = use
-			}
-		}
-		o := m.structs[key]
-		switch {
-		case o != nil:
-			parts[o] = r.users[slices.IndexFunc(r.users, func(use structUse) bool { return use.named == r.named && use.command.Version == o.Of })].part
-		case r.named != nil && m.live[key] != nil && !first.old.Breaks(first.now):
-			refs[key] = gen.StructRef{Kept: r.named}
-			continue
-		default:
-			o = &gen.OldStruct{Of: first.command.Version, Recorded: first.name, Fields: first.old.Fields, Current: r.named}
-			m.nameOld(o, r)
-			m.structs[key], parts[o] = o, first.part
-			m.result.Structs = append(m.result.Structs, o)
-		}
-		o.Changed = slices.ContainsFunc(r.users, func(use structUse) bool { return use.isChanged() })
-		if prefix, ok := m.prefix[key]; ok {
-			o.Path = &prefix
-		}
-		refs[key] = gen.StructRef{Old: o}
-	}
-	for o, p := range parts {
-		o.Embedded = map[string]gen.StructRef{}
-		for name, inner := range p.embedded {
-			o.Embedded[name] = refs[typeKey(inner.named)]
-		}
-	}
-	for _, s := range chosen {
-		for name, key := range keys[s.Version] {
-			s.StructRefs[name] = refs[key]
-		}
-		m.chooseEnums(s.Version)
-	}
-}
-
-// recordedName returns the name of a struct type in the recorded fields of a command.
-func recordedName(s *storedCommand, t *types.Named) string {
-	if t.Obj().Pkg().Path() == s.named.Obj().Pkg().Path() {
-		return t.Obj().Name()
-	}
-	return gen.Capitalize(t.Obj().Pkg().Name()) + gen.Capitalize(t.Obj().Name())
-}
-
-// structNamed returns the struct type of the source that has a recorded name, or nil.
-func (m *migration) structNamed(s *storedCommand, name string, found map[string]*recordedStruct) *types.Named {
-	for _, r := range found {
-		if r.named != nil && recordedName(s, r.named) == name {
-			return r.named
-		}
-	}
-	if object, ok := s.named.Obj().Pkg().Scope().Lookup(name).(*types.TypeName); ok {
-		return namedStruct(object.Type())
-	}
-	return nil
-}
-
-// nameOld sets the name and the package of an old struct: those of the first command that has it, or the
-// package of its type if commands of several packages have it.
-func (m *migration) nameOld(o *gen.OldStruct, r *recordedStruct) {
-	owner := r.users[0]
-	isElsewhere := func(use structUse) bool { return use.command.Dir != owner.command.Dir }
-	if o.Exported = slices.ContainsFunc(r.users, isElsewhere); o.Exported && r.named != nil {
-		if dir, ok := m.edited.Dir(r.named.Obj().Pkg().Path()); ok {
-			at := slices.IndexFunc(r.users, func(use structUse) bool { return use.command.Dir == dir })
-			if at < 0 {
-				o.Dir, o.Name = dir, freeName(r.named.Obj().Pkg(), r.named.Obj().Name())
-				return
-			}
-			owner = r.users[at]
-		}
-	}
-	o.Dir, o.Name = owner.command.Dir, owner.command.OldType(owner.short)
-}
-
-// freeName returns the first name that a package does not declare: ItemV1, ItemV2, ….
-func freeName(pkg *types.Package, base string) string {
-	for n := 1; ; n++ {
-		if name := fmt.Sprintf("%sV%d", base, n); pkg.Scope().Lookup(name) == nil {
-			return name
-		}
-	}
-}
-
-// chooseEnums chooses the types for the recorded enums of a command: those of the source if they still have
-// the recorded values.
-func (m *migration) chooseEnums(v *gen.Version) {
-	for _, name := range slices.Sorted(maps.Keys(v.Old.Enums)) {
-		values, dir, source := v.Old.Enums[name], v.Dir, name
-		if at := strings.LastIndex(name, "."); at >= 0 {
-			dir, source = strings.TrimPrefix(name[:at], "./"), name[at+1:]
-		}
-		pkg, _ := m.edited.Package(dir)
-		if pkg != nil {
-			object, _ := pkg.Scope().Lookup(source).(*types.TypeName)
-			if object != nil && hasValues(object, values) {
-				v.EnumRefs[name] = gen.EnumRef{Kept: object.Type().(*types.Named)}
-				continue
-			}
-		} else {
-			dir = v.Dir
-		}
-		at := slices.IndexFunc(m.result.Enums, func(e *gen.OldEnum) bool { return e.Dir == dir && e.Source == source })
-		if at < 0 {
-			e := &gen.OldEnum{Name: v.OldType(source), Dir: dir, Of: v, Source: source, Values: values}
-			if dir != v.Dir {
-				e.Name = freeName(pkg, source)
-			}
-			at, m.result.Enums = len(m.result.Enums), append(m.result.Enums, e)
-		}
-		v.EnumRefs[name] = gen.EnumRef{Old: m.result.Enums[at]}
-	}
-}
-
-func hasValues(name *types.TypeName, values []contract.Constant) bool {
-	known := constantsOf(name)
-	return !slices.ContainsFunc(values, func(v contract.Constant) bool { return known[v.Value] == nil })
-}
-
 // setVersion writes the new version into the doc comment of a command's type.
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
@@ -614,228 +480,4 @@ func defaultsOf(schema json.RawMessage) map[string]string {
 		}
 	}
 	return found
-}
-
-// An oldName is the name of a type or constant of an old version.
-type oldName struct {
-	dir, name string
-	isEnum    bool // of an enum or its constant, which may stay in use in other commands
-}
-
-// redirectOlder makes the code of older versions use the new old types instead of those of the source:
-// func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }. Fields that the source already
-// renames get their recorded names. Named strings and numbers that are not recorded as enums become basic
-// types, as in recorded types.
-func (m *migration) redirectOlder() {
-	names, fields := map[string]oldName{}, map[token.Pos]string{}
-	for key, o := range m.structs {
-		names[key] = oldName{o.Dir, o.Name, false}
-		if o.Current != nil {
-			m.recordedFields(o, fields, names)
-		}
-	}
-	basic := map[string]bool{} // whether a named string is an enum that stays
-	for _, v := range m.result.Versions {
-		for _, ref := range v.EnumRefs {
-			if ref.Kept != nil {
-				basic[typeKey(ref.Kept)] = true
-			}
-		}
-	}
-	dirs := slices.Clone(m.dirs)
-	for _, o := range m.result.Structs {
-		dirs = append(dirs, o.Dir)
-	}
-	slices.Sort(dirs)
-	for _, inTypes := range []bool{true, false} { // a renamed embedded field is used in methods
-		for _, dir := range slices.Compact(slices.Clone(dirs)) {
-			m.redirectPackage(dir, inTypes, names, fields, basic)
-		}
-	}
-}
-
-// recordedFields adds the recorded Go names of the fields of a struct, by the positions of their declarations,
-// and the names of their enums.
-func (m *migration) recordedFields(o *gen.OldStruct, fields map[token.Pos]string, names map[string]oldName) {
-	dir, _ := m.pass.Dir(o.Current.Obj().Pkg().Path())
-	pkg, _ := m.pass.Package(dir)
-	if pkg == nil {
-		return
-	}
-	object, ok := pkg.Scope().Lookup(o.Current.Obj().Name()).(*types.TypeName)
-	if !ok || namedStruct(object.Type()) == nil {
-		return
-	}
-	for f := range object.Type().Underlying().(*types.Struct).Fields() {
-		if inner := o.Embedded[f.Name()].Old; f.Embedded() && inner != nil {
-			fields[f.Pos()] = inner.Name
-		}
-	}
-	for _, old := range o.Fields {
-		name := old.Name
-		if o.Path != nil {
-			name = cmp.Or(m.edit.Rename[*o.Path+old.Name], name)
-		}
-		if v := jsonField(object.Type(), name[strings.LastIndex(name, ".")+1:]); v != nil {
-			fields[v.Pos()] = old.Go[strings.LastIndex(old.Go, ".")+1:]
-			if t, err := old.ParseType(); err == nil {
-				addEnums(o.Of, t, v.Type(), names)
-			}
-		}
-	}
-}
-
-// addEnums adds the names of the old enums in a recorded type, for those of the source in their places.
-func addEnums(v *gen.Version, old contract.Type, t types.Type, names map[string]oldName) {
-	t = types.Unalias(t)
-	if pointer, ok := t.(*types.Pointer); ok && old.Kind != contract.Pointer {
-		t = types.Unalias(pointer.Elem())
-	}
-	if enum := v.EnumRefs[old.Enum].Old; enum != nil {
-		if named, ok := t.(*types.Named); ok {
-			names[typeKey(named)] = oldName{enum.Dir, enum.Name, true}
-			for _, c := range derive.Constants(named) {
-				for _, value := range enum.Values {
-					if value.Value == constant.StringVal(c.Val()) {
-						names[c.Pkg().Path()+"."+c.Name()] = oldName{enum.Dir, enum.ConstantName(value), true}
-					}
-				}
-			}
-		}
-	}
-	if under, ok := t.Underlying().(*types.Map); ok && old.Key != nil {
-		addEnums(v, *old.Key, under.Key(), names)
-	}
-	if under, ok := t.Underlying().(interface{ Elem() types.Type }); ok && old.Elem != nil {
-		addEnums(v, *old.Elem, under.Elem(), names)
-	}
-}
-
-// redirectPackage is redirectOlder for the types or the methods of one package.
-func (m *migration) redirectPackage(dir string, inTypes bool, names map[string]oldName, fields map[token.Pos]string, basic map[string]bool) {
-	pkg, _ := m.pass.Package(dir)
-	if pkg == nil || !slices.ContainsFunc(pkg.Scope().Names(), func(name string) bool { return olderOf(pkg, name) != "" }) {
-		return
-	}
-	inspected := m.pass.Inspect(dir)
-	for _, file := range inspected.Files {
-		for _, decl := range olderDecls(pkg, file, inTypes) {
-			_, isVersioned := names[pkg.Path()+"."+olderOf(pkg, decl.name)]
-			for node := range ast.Preorder(decl.node) {
-				var ident *ast.Ident
-				isIdent := false
-				switch node := node.(type) {
-				case *ast.Ident:
-					ident, isIdent = node, true
-				case *ast.SelectorExpr:
-					ident = node.Sel
-				case *ast.IndexExpr, *ast.IndexListExpr: // an instance of a generic type
-					if t := inspected.Info.Types[node.(ast.Expr)]; t.IsType() {
-						if name, isOld := names[typeKey(t.Type)]; isOld {
-							m.replace(file, node.Pos(), node.End(), m.nameIn(file, name))
-						}
-					}
-				}
-				if ident == nil || m.isPlanned(file, node.Pos()) {
-					continue
-				}
-				text := ""
-				switch object := inspected.Info.Uses[ident].(type) {
-				case *types.Var:
-					if isIdent {
-						text = fields[object.Origin().Pos()]
-					}
-				case *types.TypeName, *types.Const:
-					if object.Pkg() == nil || object.Parent() != object.Pkg().Scope() {
-						continue
-					}
-					key := object.Pkg().Path() + "." + object.Name()
-					name, isOld := names[key]
-					isOld = isOld && (isVersioned || !name.isEnum)
-					_, isType := object.(*types.TypeName)
-					switch {
-					case isOld:
-						text = m.nameIn(file, name)
-						if v, ok := inspected.Info.Defs[ident].(*types.Var); ok { // embedded
-							fields[v.Pos()] = name.name
-						}
-					case isType && isVersioned && !inTypes && !basic[key]:
-						text = plainType(object.(*types.TypeName))
-					}
-				}
-				if text != "" {
-					m.replace(file, node.Pos(), node.End(), text)
-				}
-			}
-		}
-	}
-}
-
-// versionCall returns the call that generates a version of a command, with a renamed field as OLD=NEW or "".
-func (e *Engine) versionCall(command, rename string) string {
-	if e.OptionPrefix == "" {
-		if rename != "" {
-			rename = fmt.Sprintf(`, "rename": [%q]`, rename)
-		}
-		return fmt.Sprintf(`generate_component {"kind": "version", "name": %q%s}`, command, rename)
-	}
-	if rename != "" {
-		rename = " --rename " + rename
-	}
-	return "petrock generate version " + command + rename
-}
-
-// changeCall returns the call that makes the change of a broken command and generates its version.
-func (e *Engine) changeCall(b brokenCommand) string {
-	inputs := map[string][]string{}
-	if rename := contract.Renamed(b.changes); rename != "" {
-		inputs["rename_fields"] = []string{rename}
-	} else {
-		for _, c := range b.changes {
-			if c.Removes() {
-				inputs["remove_fields"] = append(inputs["remove_fields"], c.Path)
-			} else {
-				inputs["fields"] = append(inputs["fields"], c.Path+":TYPE")
-			}
-		}
-	}
-	call := fmt.Sprintf(`change {"kind": "command", "name": %q`, b.command)
-	if e.OptionPrefix != "" {
-		call = "petrock change command " + b.command
-	}
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if e.OptionPrefix == "" {
-			call += fmt.Sprintf(", %q: [\"%s\"]", name, strings.Join(inputs[name], `", "`))
-			continue
-		}
-		for _, value := range inputs[name] {
-			call += " --" + strings.ReplaceAll(strings.TrimSuffix(name, "s"), "_", "-") + " " + value
-		}
-	}
-	if e.OptionPrefix == "" {
-		call += "}"
-	}
-	return call
-}
-
-// nameIn returns a name as a file writes it.
-func (m *migration) nameIn(file *typecheck.File, name oldName) string {
-	if file.Dir() == name.dir {
-		return name.name
-	}
-	pkg, _ := m.pass.Package(name.dir)
-	return pkg.Name() + "." + name.name
-}
-
-// plainType returns the basic type that underlies a named type without its own marshalling. It is empty for
-// other types.
-func plainType(name *types.TypeName) string {
-	named, ok := name.Type().(*types.Named)
-	if !ok || name.Pkg() == nil || derive.IsOpaque(named) {
-		return ""
-	}
-	if basic, ok := named.Underlying().(*types.Basic); ok {
-		return types.Typ[basic.Kind()].Name()
-	}
-	return ""
 }

@@ -60,7 +60,7 @@ type plan struct {
 
 	contractLost  string          // error if the contract is missing
 	broken        []brokenCommand // commands whose stored events would no longer be readable
-	brokenBefore  []string        // those of them that were not readable before the plan; only set with newVersionsOf and for an edit
+	brokenBefore  []string        // those of them that were not readable before the plan; only set for an edit or a change, and with newVersionsOf
 	breaks        []string        // changes that break clients
 	accepts       []string        // commands whose recorded fields are replaced
 	keepsCommands bool            // the contract keeps its commands

@@ -156,30 +156,6 @@ func isVersionOf(command, name string) bool {
 	return ok && command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// An olderDecl is the declaration of a type of an older version, or of one of its methods.
-type olderDecl struct {
-	name string // of the type
-	node ast.Node
-}
-
-func olderDecls(pkg *types.Package, file *typecheck.File, areTypes bool) (found []olderDecl) {
-	for _, decl := range file.Syntax.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			if !areTypes && decl.Recv != nil {
-				found = append(found, olderDecl{receiverName(decl), decl})
-			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && areTypes {
-					found = append(found, olderDecl{spec.Name.Name, spec})
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(found, func(d olderDecl) bool { return olderOf(pkg, d.name) == "" })
-}
-
 // renameEmbedded renames the fields of structs that embed a renamed type.
 func (r *rewrite) renameEmbedded() {
 	for _, inspected := range r.packages() {

@@ -188,9 +188,38 @@ func TestSharedStructs(t *testing.T) {
 		b.isClean()
 		b.has(step.file, step.has...)
 	}
+	for _, change := range []engine.Change{ // until no command contains the type
+		{Name: "shop/buy", RemoveFields: []string{"item"}},
+		{Name: "shop/sell", RemoveFields: []string{"pair"}},
+		{Name: "fair/show", RemoveFields: []string{"all"}},
+	} {
+		if _, err := b.Change(t.Context(), change, engine.Options{NoExec: true}); err != nil {
+			t.Fatalf("%+v: %v", change, err)
+		}
+		b.isClean()
+	}
+	b.has("features/shop/buy_v5.go", "Item books.ItemV4")
 	b.has("books/item_v1.go", "func (old ItemV1) Upgrade() ItemV2")
 	b.has("features/shop/buy_v3.go", "type BuyV3 struct { SellV3Base Item books.ItemV3", "BuyV4{Base: old.SellV3Base.upgrade(), Item: old.Item}")
 	b.has("features/fair/show_v1.go", "All map[string][]books.ItemV1", "app.UpgradeMap(old.All, func(v []books.ItemV1) []books.ItemV2 { return app.UpgradeList(v, books.ItemV1.Upgrade) })")
+}
+
+// Two types that become one have a type each in the old version.
+func TestMergedTypes(t *testing.T) {
+	b := openLibrary(t)
+	const one, two = "// One is one.\ntype One struct {\n\tA string `json:\"a\"` // A\n}\n", "// Two is two.\ntype Two struct {\n\tA string `json:\"a\"` // A\n\tB string `json:\"b\"` // B\n}\n"
+	b.write("features/club/club.go", stored("club", "", one+"\n"+two, [2]string{"Join", "\tOne One `json:\"one\"` // One\n\tTwo Two `json:\"two\"` // Two\n"}))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b.replace("features/club/club.go", "One One", "One Two")
+	b.replace("features/club/club.go", one, "")
+	b.replace("features/club/club.go", "A string `json:\"a\"`", "C string `json:\"c\"`")
+	if _, err := b.version(`{"name": "club/join", "rename": ["one.a=c", "two.a=c"], "default": ["one.b=x"]}`); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/club/join_v1.go", "One JoinV1One `json", "Two JoinV1Two `json", `Two{C: old.A, B: "x"}`, "Two{C: old.A, B: old.B}")
+	b.isClean()
 }
 
 // Old versions have enums: the type of the source while it has the recorded values, else their own.
@@ -302,5 +331,23 @@ func TestSharedTypeRefusals(t *testing.T) {
 	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First, Label: []string{old.Label}}"}`); err != nil {
 		t.Fatal(err)
 	}
+	b.isClean()
+}
+
+// A change of a query whose output is part of stored events names the change of the command that works.
+func TestSharedOutput(t *testing.T) {
+	b := openLibrary(t)
+	b.write("features/desk/find.go", "package desk\n\nimport \"context\"\n\n// Find finds a box.\ntype Find struct{}\n\n// Answer returns a box.\nfunc (q Find) Answer(ctx context.Context, s *State) (Box, error) { return Box{}, nil }\n")
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{NoExec: true}
+	_, err := b.Change(t.Context(), engine.Change{Name: "desk/find", RenameFields: []string{"output.label=mark"}}, o)
+	b.checkError(err, `keep old events readable with change {"kind": "command", "name": "desk/move", "rename_fields": ["boxes.label=boxes.mark"]}`)
+	if _, err := b.Change(t.Context(), engine.Change{Kind: "command", Name: "desk/move", RenameFields: []string{"boxes.label=boxes.mark"}}, o); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/desk/move_v1.go", "Box{First: old.First, Mark: old.Label}")
+	b.has("features/store/order_v1.go", "Lines: old.Lines, Box: app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
 	b.isClean()
 }
