@@ -33,7 +33,7 @@ type VersionInput struct {
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
-	u := upgrade{p: p, defaults: map[string]string{}, queued: map[string]types.Type{}}
+	u := upgrade{p: p, defaults: map[string]string{}}
 	u.edit = gen.Edit{Rename: map[string]string{}, Drop: in.Drop}
 	err := errors.Join(assign(u.edit.Rename, "rename", "NEW", in.Rename), assign(u.defaults, "default", "VALUE", in.Default))
 	if err != nil {
@@ -42,9 +42,7 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	if u.Migration, err = p.Migrate(in.Name, u.edit); err != nil {
 		return gen.Draft{}, err
 	}
-	if u.feature = p.Feature(path.Base(u.Dir)); u.feature == nil {
-		return gen.Draft{}, fmt.Errorf("%s: cannot read its feature", u.EventType)
-	}
+	u.Version = u.Versions[0]
 	if err := u.check(); err != nil {
 		return gen.Draft{}, err
 	}
@@ -69,25 +67,39 @@ func assign(to map[string]string, flag, placeholder string, texts []string) erro
 	return nil
 }
 
-// An upgrade writes the code that reads events of an older version.
+// An upgrade writes the code that reads events of older versions.
 type upgrade struct {
 	*gen.Migration
-	p         gen.Project
-	feature   *gen.Feature
-	edit      gen.Edit
-	defaults  map[string]string // values of fields in events that lack them, as JSON or plain text
-	body      *body
-	file      gen.GoFile
-	undecided []string
-	queued    map[string]types.Type // struct types to upgrade too, by their names in the recorded shape
-	order     []string              // keys of queued, in the order of discovery
+	*gen.Version // of the requested command
+	p            gen.Project
+	edit         gen.Edit
+	defaults     map[string]string // values of fields in events that lack them, as JSON or plain text
+	body         *body
+	converted    *gen.OldStruct // the struct that the body converts
+
+	files     []*oldFile
+	undecided []undecided
+	queued    []*gen.OldStruct // structs whose conversion is needed, in the order of discovery
+}
+
+// An oldFile is a file with types of old versions.
+type oldFile struct {
+	gen.GoFile
+	dir, path string
+}
+
+// An undecided field has no known conversion.
+type undecided struct {
+	of        *gen.OldStruct
+	text      string
+	needsCode bool // whether only a body can convert it
 }
 
 // check validates the edit and the defaults against the fields of the command.
 func (u *upgrade) check() error {
 	for _, name := range append(slices.Sorted(maps.Keys(u.edit.Rename)), u.edit.Drop...) {
 		if !u.Old.Has(name) {
-			return fmt.Errorf("rename or drop %s: version %d of %s has no such field; it has %s", name, u.Version, u.EventType, u.Old.Names())
+			return fmt.Errorf("rename or drop %s: version %d of %s has no such field; it has %s", name, u.Number, u.EventType, u.Old.Names())
 		}
 	}
 	for name := range u.defaults {
@@ -96,19 +108,17 @@ func (u *upgrade) check() error {
 		}
 	}
 	if len(u.Old.Changes(u.New)) == 0 {
-		return fmt.Errorf("%s: the fields equal the recorded version %d; change them first, or set \"rename\" or \"drop\"", u.EventType, u.Version)
+		return fmt.Errorf("%s: the fields equal the recorded version %d; change them first, or set %s or %s", u.EventType, u.Number, u.p.Option("rename"), u.p.Option("drop"))
 	}
 	return nil
 }
 
-// canonicalize replaces field paths by their canonical paths, see [contract.Shape.Canonical], and adds the
-// defaults of the fields' tags.
+// canonicalize replaces field paths by their canonical paths, see [contract.Shape.Canonical].
 func (u *upgrade) canonicalize() {
 	renamed, defaults := map[string]string{}, map[string]string{}
 	for old, name := range u.edit.Rename {
 		renamed[u.Old.Canonical(old)] = name[strings.LastIndex(name, ".")+1:]
 	}
-	maps.Copy(defaults, u.Defaults)
 	for name, value := range u.defaults {
 		defaults[u.New.Canonical(name)] = value
 	}
@@ -119,65 +129,248 @@ func (u *upgrade) canonicalize() {
 }
 
 func (u *upgrade) draft() (gen.Draft, error) {
-	imported, pkg := u.p.Import(u.Dir), u.p.Package(u.Dir)
-	u.file = gen.NewGoFile(imported, pkg)
-	u.file.ImportName(u.p.Import("core/app"), "app")
-	old := u.OldType("")
-	u.file.Commentf("// %s is version %d of %s, as stored in events of type %s. Do not change it.", old, u.Version, u.Type, u.EventType)
-	u.declare(old, u.Old.Fields)
-	u.file.Commentf("// Upgrade converts version %d to version %d.", u.Version, u.Version+1)
-	body := ""
+	u.write()
 	if u.body != nil {
-		body = u.body.text
-	} else {
-		body = u.convertStruct("", u.Type, u.Old.Fields, u.Struct)
-	}
-	u.file.Text("func (old " + old + ") Upgrade() " + u.Type + " {\n" + body + "\n}")
-	for _, name := range slices.Sorted(maps.Keys(u.Old.Types)) {
-		if name == u.Type {
-			continue // the command contains itself
+		var err error
+		if u.converted, err = u.chooseConverted(); err != nil {
+			return gen.Draft{}, err
 		}
-		u.file.Commentf("// %s is %s as of version %d of %s.", u.OldType(name), name, u.Version, u.Type)
-		u.declare(u.OldType(name), u.Old.Types[name])
-	}
-	for i := 0; i < len(u.order); i++ { // convertStruct appends to order
-		name, target := u.order[i], u.queued[u.order[i]]
-		structure, _ := target.Underlying().(*types.Struct)
-		typ := typeText(u.file, target)
-		u.file.Text("func (old " + u.OldType(name) + ") upgrade() " + typ + " {\n" +
-			u.convertStruct(u.Old.PathOf(name)+".", typ, u.Old.Types[name], structure) + "\n}")
+		u.write()
 	}
 	if len(u.undecided) > 0 {
-		slices.Sort(u.undecided)
-		return gen.Draft{}, fmt.Errorf("%s: cannot convert version %d to %d:\n  %s\nResolve each of these, or send a body that converts it", u.EventType, u.Version, u.Version+1, strings.Join(slices.Compact(u.undecided), "\n  "))
+		return gen.Draft{}, u.refusal()
 	}
-	name, err := gen.ParseName(gen.WireName(old))
-	if err != nil {
+	where := u.fileOf(u.Dir, u.OldType("")).path
+	draft := gen.Draft{
+		Kind: "version", Name: u.EventType, Changes: u.Changes, Warnings: u.Warnings,
+		Trial: gen.Trial{Test: "Test" + u.OldType("")},
+		Next:  []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Number, u.OldType(""), where)},
+	}
+	var dirs []string
+	for _, v := range u.Versions {
+		draft.NewVersionsOf = append(draft.NewVersionsOf, v.EventType)
+		if dir := "./" + v.Dir; !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if others := draft.NewVersionsOf[1:]; len(others) > 0 {
+		draft.Next = append(draft.Next, fmt.Sprintf("These contain the same type and have a new version too: %s.", strings.Join(others, ", ")))
+	}
+	draft.Next = append(draft.Next, "go test "+strings.Join(dirs, " "))
+	var sources []source
+	for _, file := range u.files {
+		sources = append(sources, source{file.path, file.GoFile})
+	}
+	for i, v := range u.Versions {
+		sources = append(sources, source{strings.TrimSuffix(u.fileOf(v.Dir, v.OldType("")).path, ".go") + "_test.go", u.test(u.Structs[i])})
+	}
+	var err error
+	if draft.Files, err = renderFiles("", sources...); err != nil {
 		return gen.Draft{}, err
 	}
-	where := path.Join(u.Dir, name.File("command"))
-	files, err := renderFiles("", source{where, u.file}, source{strings.TrimSuffix(where, ".go") + "_test.go", u.test(imported, pkg)})
-	if err != nil {
-		return gen.Draft{}, err
+	if u.converted != nil {
+		at := slices.Index(u.files, u.homeOf(u.converted))
+		draft.Files[at].AddImports, draft.Files[at].Imports = true, u.body.imports
 	}
-	if u.body != nil {
-		files[0].AddImports, files[0].Imports = true, u.body.imports
-	}
-	return gen.Draft{
-		Kind: "version", Name: u.EventType, NewVersionOf: u.EventType, Changes: u.Changes, Warnings: u.Warnings,
-		Files: files,
-		Trial: gen.Trial{Test: "Test" + old},
-		Next: []string{
-			fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Version, old, where),
-			fmt.Sprintf("go test ./%s", u.Dir),
-		},
-	}, nil
+	return draft, nil
 }
 
-// declare writes a struct with recorded fields.
-func (u *upgrade) declare(name string, fields []contract.Field) {
-	text := "type " + name + " struct {\n"
-	for _, f := range fields {
+// write writes the old types and their conversions.
+func (u *upgrade) write() {
+	u.files, u.undecided, u.queued = nil, nil, slices.Clone(u.Structs[:len(u.Versions)])
+	for i, v := range u.Versions {
+		c := u.converter(u.Structs[i])
+		c.file.Commentf("// %s is version %d of %s, as stored in events of type %s. Do not change it.", c.of.Name, v.Number, v.Type, v.EventType)
+		c.declare()
+		c.writeConversion()
+	}
+	others := slices.SortedFunc(slices.Values(u.Structs[len(u.Versions):]), func(a, b *gen.OldStruct) int { return strings.Compare(a.Name, b.Name) })
+	for _, o := range others {
+		c := u.converter(o)
+		name := o.Recorded
+		if o.Current != nil {
+			name = o.Current.Obj().Name()
+		}
+		c.file.Commentf("// %s is %s as of version %d of %s.", o.Name, name, o.Of.Number, o.Of.Type)
+		c.declare()
+	}
+	for i := len(u.Versions); i < len(u.queued); i++ { // writeConversion appends to queued
+		u.converter(u.queued[i]).writeConversion()
+	}
+	for _, e := range u.Enums {
+		u.declareEnum(e)
+	}
+}
+
+// fileOf returns the file for a type of an old version.
+func (u *upgrade) fileOf(dir, typ string) *oldFile {
+	name, err := gen.ParseName(gen.WireName(typ))
+	where := path.Join(dir, strings.ToLower(typ)+".go")
+	if err == nil {
+		where = path.Join(dir, name.File("command"))
+	}
+	for _, file := range u.files {
+		if file.path == where {
+			return file
+		}
+	}
+	file := &oldFile{gen.NewGoFile(u.p.Import(dir), u.p.Package(dir)), dir, where}
+	file.ImportName(u.p.Import("core/app"), "app")
+	u.files = append(u.files, file)
+	return file
+}
+
+// homeOf returns the file that declares an old struct: the file of its command, or its own in another package.
+func (u *upgrade) homeOf(o *gen.OldStruct) *oldFile {
+	for _, v := range u.Versions {
+		if v.Dir == o.Dir && strings.HasPrefix(o.Name, v.OldType("")) {
+			return u.fileOf(v.Dir, v.OldType(""))
+		}
+	}
+	return u.fileOf(o.Dir, o.Name)
+}
+
+func (u *upgrade) declareEnum(e *gen.OldEnum) {
+	file := u.fileOf(e.Dir, e.Name)
+	if e.Dir == e.Of.Dir {
+		file = u.fileOf(e.Dir, e.Of.OldType(""))
+	}
+	text := fmt.Sprintf("// %s is %s as of version %d of %s.\ntype %[1]s string\n\n// The values of %[1]s.\nconst (\n", e.Name, e.Source, e.Of.Number, e.Of.Type)
+	for _, value := range e.Values {
+		text += fmt.Sprintf("%s %s = %q\n", e.ConstantName(value), e.Name, value.Value)
+	}
+	file.Text(text + ")")
+}
+
+// chooseConverted returns the struct that the body converts: the command if it alone gets a new version, or
+// else the shared type, which is the only one without a known conversion or the only one that changed.
+func (u *upgrade) chooseConverted() (*gen.OldStruct, error) {
+	if len(u.Versions) == 1 {
+		return u.Structs[0], nil
+	}
+	changed := slices.DeleteFunc(slices.Clone(u.Structs), func(o *gen.OldStruct) bool { return !o.Changed || o.Current == nil })
+	for _, list := range [][]*gen.OldStruct{u.needing(true), u.needing(false), changed} {
+		if len(list) == 1 {
+			return list[0], nil
+		}
+		if len(list) > 1 {
+			return nil, u.refusal()
+		}
+	}
+	return u.Structs[0], nil
+}
+
+// needing returns the structs with undecided fields, or only those that need code.
+func (u *upgrade) needing(code bool) (found []*gen.OldStruct) {
+	for _, field := range u.undecided {
+		if !slices.Contains(found, field.of) && (field.needsCode || !code) {
+			found = append(found, field.of)
+		}
+	}
+	return found
+}
+
+// refusal returns the error about undecided fields, with what decides them.
+func (u *upgrade) refusal() error {
+	var lines []string
+	for _, field := range u.undecided {
+		text := field.text
+		if field.of.Path == nil {
+			text = field.of.Of.EventType + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	slices.Sort(lines)
+	text := fmt.Sprintf("%s: cannot convert version %d to %d:\n  %s\n", u.EventType, u.Number, u.Number+1, strings.Join(slices.Compact(lines), "\n  "))
+	var others []string
+	for _, v := range u.Versions[1:] {
+		others = append(others, v.EventType)
+	}
+	structs, coded := u.needing(false), u.needing(true)
+	if len(coded) > 0 {
+		structs = coded
+	}
+	foreign := slices.IndexFunc(u.undecided, func(field undecided) bool { return field.of.Path == nil })
+	switch {
+	case len(others) == 0:
+		return fmt.Errorf("%sResolve each of these, or set %s to the statements of %s", text, u.p.Option("body"), u.signature(u.Structs[0]))
+	case foreign >= 0:
+		other := u.undecided[foreign].of.Of.EventType
+		return fmt.Errorf("%sFields of %s changed that %s does not have; first run %s", text, other, u.EventType, u.p.VersionCall(other))
+	case len(structs) > 1:
+		var names []string
+		for _, o := range structs {
+			names = append(names, o.Current.Obj().Name())
+		}
+		return fmt.Errorf("%sResolve each of these. %s converts one type, and several changed (%s): if more than one needs code, restore the fields of the others, generate the version, then change the next type", text, u.p.Option("body"), strings.Join(names, ", "))
+	}
+	return fmt.Errorf("%sResolve each of these, or set %s to the statements of %s; the new versions of %s call it too", text, u.p.Option("body"), u.signature(structs[0]), strings.Join(others, ", "))
+}
+
+// signature returns the declaration of the function that converts an old struct.
+func (u *upgrade) signature(o *gen.OldStruct) string {
+	current := types.TypeString(o.Current, func(pkg *types.Package) string {
+		if pkg.Path() == u.p.Import(o.Dir) {
+			return ""
+		}
+		return pkg.Name()
+	})
+	return fmt.Sprintf("func (old %s) %s() %s", o.Name, method(o), current)
+}
+
+// method returns the name of the method that converts an old struct.
+func method(o *gen.OldStruct) string {
+	if o.Exported || isCommand(o) {
+		return "Upgrade"
+	}
+	return "upgrade"
+}
+
+func isCommand(o *gen.OldStruct) bool { return o.Name == o.Of.OldType("") }
+
+// A converter writes one struct of an old version and its conversion.
+type converter struct {
+	*upgrade
+	of   *gen.OldStruct
+	file *oldFile
+}
+
+func (u *upgrade) converter(o *gen.OldStruct) *converter { return &converter{u, o, u.homeOf(o)} }
+
+// writeConversion writes the method that converts the struct.
+func (c *converter) writeConversion() {
+	if c.of.Current == nil {
+		return
+	}
+	target := typeText(c.file.GoFile, c.of.Current)
+	text := ""
+	if c.of == c.converted {
+		text = c.body.text
+	} else {
+		text = c.convertStruct(target)
+	}
+	switch {
+	case isCommand(c.of):
+		c.file.Commentf("// Upgrade converts version %d to version %d.", c.of.Of.Number, c.of.Of.Number+1)
+	case c.of.Exported:
+		c.file.Commentf("// Upgrade converts it to the next version.")
+	}
+	c.file.Text("func (old " + c.of.Name + ") " + method(c.of) + "() " + target + " {\n" + text + "\n}")
+}
+
+// declare writes the struct with its recorded fields.
+func (c *converter) declare() {
+	text := "type " + c.of.Name + " struct {\n"
+	embedded := map[string]bool{}
+	for _, f := range c.of.Fields {
+		first, _, _ := strings.Cut(f.Go, ".")
+		if _, ok := c.of.Embedded[first]; ok && first != f.Go {
+			if !embedded[first] {
+				text += c.embedded(first) + "\n"
+			}
+			embedded[first] = true
+			continue
+		}
 		tag := f.Name
 		if f.Optional {
 			tag += ",omitzero"
@@ -185,38 +378,100 @@ func (u *upgrade) declare(name string, fields []contract.Field) {
 		if f.Quoted {
 			tag += ",string"
 		}
-		parsed, err := contract.ParseType(f.Type)
+		parsed, err := f.ParseType()
 		if err != nil {
-			u.addUndecided(f.Name, "%v", err)
+			c.addUndecided(f.Name, "%v", err)
 		}
-		text += fmt.Sprintf("%s %s `json:%q`\n", recordedGo(f), u.goType(parsed), tag)
+		text += fmt.Sprintf("%s %s `json:%q`\n", recordedGo(f), c.goType(parsed), tag)
 	}
-	u.file.Text(text + "}")
+	c.file.Text(text + "}")
+}
+
+// embedded returns the type of an embedded field.
+func (c *converter) embedded(name string) string {
+	text := c.structText(c.of.Embedded[name], c.qualified)
+	if isPointer(c.current(name).Type()) {
+		return "*" + text
+	}
+	return text
+}
+
+// current returns the embedded field of the current struct.
+func (c *converter) current(name string) *types.Var {
+	for f := range c.of.Current.Underlying().(*types.Struct).Fields() {
+		if f.Embedded() && f.Name() == name {
+			return f
+		}
+	}
+	return nil
 }
 
 // recordedGo returns the Go name of a recorded field. Fields of embedded structs are promoted.
 func recordedGo(f contract.Field) string { return f.Go[strings.LastIndex(f.Go, ".")+1:] }
 
 // goType returns a recorded type as Go source.
-func (u *upgrade) goType(t contract.Type) string {
+func (c *converter) goType(t contract.Type) string { return c.typeName(t, c.qualified) }
+
+// qualified returns a name of a package in the file.
+func (c *converter) qualified(imported, name string) string {
+	if at := strings.LastIndex(imported, "/"); strings.HasPrefix(imported, c.p.Module+"/") {
+		c.file.ImportName(imported, cmp.Or(c.p.Packages[strings.TrimPrefix(imported, c.p.Module+"/")], imported[at+1:]))
+	}
+	return c.file.Ref(imported, name)
+}
+
+// typeName returns a recorded type as Go source, with names from qualify.
+func (c *converter) typeName(t contract.Type, qualify func(imported, name string) string) string {
 	switch t.Kind {
+	case contract.Basic:
+		if ref, ok := c.of.Of.EnumRefs[t.Enum]; ok && ref.Old != nil {
+			return qualify(c.p.Import(ref.Old.Dir), ref.Old.Name)
+		} else if ok {
+			return qualify(ref.Kept.Obj().Pkg().Path(), ref.Kept.Obj().Name())
+		}
 	case contract.Struct:
-		return u.OldType(t.Name)
+		return c.structText(c.of.Of.StructRefs[t.Name], qualify)
 	case contract.Opaque: // such as ./features/posts.List[time.Time]
 		return regexp.MustCompile(`[^\[\]*,]+\.\w+`).ReplaceAllStringFunc(t.Name, func(name string) string {
 			at := strings.LastIndex(name, ".")
-			return u.file.Ref(u.importPath(name[:at]), name[at+1:])
+			return qualify(c.importPath(name[:at]), name[at+1:])
 		})
 	case contract.Pointer:
-		return "*" + u.goType(*t.Elem)
+		return "*" + c.typeName(*t.Elem, qualify)
 	case contract.Slice:
-		return "[]" + u.goType(*t.Elem)
+		return "[]" + c.typeName(*t.Elem, qualify)
 	case contract.Array:
-		return fmt.Sprintf("[%d]%s", t.Len, u.goType(*t.Elem))
+		return fmt.Sprintf("[%d]%s", t.Len, c.typeName(*t.Elem, qualify))
 	case contract.Map:
-		return "map[" + u.goType(*t.Key) + "]" + u.goType(*t.Elem)
+		return "map[" + c.typeName(*t.Key, qualify) + "]" + c.typeName(*t.Elem, qualify)
 	}
 	return t.Name
+}
+
+// structText returns the name of a struct type, with names from qualify.
+func (c *converter) structText(ref gen.StructRef, qualify func(imported, name string) string) string {
+	if ref.Old != nil {
+		return qualify(c.p.Import(ref.Old.Dir), ref.Old.Name)
+	}
+	return regexp.MustCompile(`[^\[\]*,]+\.\w+`).ReplaceAllStringFunc(types.TypeString(ref.Kept, nil), func(name string) string {
+		at := strings.LastIndex(name, ".")
+		return qualify(name[:at], name[at+1:])
+	})
+}
+
+// isSame reports whether a recorded type is a Go type, so that values need no conversion.
+func (c *converter) isSame(old contract.Type, target types.Type) bool {
+	target = types.Unalias(target)
+	switch under := target.(type) {
+	case *types.Interface:
+		return old.Kind == contract.Any && under.Empty()
+	case *types.Slice:
+		if basic, ok := under.Elem().(*types.Basic); ok && old.Kind == contract.Bytes {
+			return basic.Kind() == types.Uint8
+		}
+	}
+	full := func(imported, name string) string { return imported + "." + name }
+	return c.typeName(old, full) == types.TypeString(target, nil)
 }
 
 // importPath returns the import path of a recorded package.
@@ -227,41 +482,73 @@ func (u *upgrade) importPath(recorded string) string {
 	return recorded
 }
 
-func (u *upgrade) addUndecided(field, format string, args ...any) {
-	u.undecided = append(u.undecided, field+": "+fmt.Sprintf(format, args...))
+func (c *converter) addUndecided(field, format string, args ...any) {
+	c.undecided = append(c.undecided, undecided{of: c.of, text: c.at(field) + ": " + fmt.Sprintf(format, args...)})
+}
+
+// addCoded is addUndecided for a field that only a body can convert.
+func (c *converter) addCoded(field, format string, args ...any) {
+	c.addUndecided(field, format, args...)
+	c.undecided[len(c.undecided)-1].needsCode = true
+}
+
+// at returns the path of a field in the requested command, or its name if that command does not have it.
+func (c *converter) at(field string) string {
+	if c.of.Path == nil {
+		return field
+	}
+	return *c.of.Path + field
+}
+
+// defaultOf returns the value of a field in events that lack it.
+func (c *converter) defaultOf(field string) (text string, ok bool) {
+	if c.of.Path != nil {
+		if text, ok = c.defaults[c.at(field)]; ok {
+			return text, true
+		}
+	}
+	text, ok = c.of.Defaults[field]
+	return text, ok
 }
 
 // convertStruct returns the statements that convert a recorded struct, old, to the current struct: as a
-// literal, or field by field if the struct embeds others.
+// literal, or field by field if the struct embeds others that old does not.
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
-func (u *upgrade) convertStruct(prefix, target string, fields []contract.Field, structure *types.Struct) string {
+func (c *converter) convertStruct(target string) string {
 	used, embeds := map[string]bool{}, false
 	var names, values []string
-	for _, f := range derive.JSONFields(structure, false) {
-		at, value := prefix+f.Key, ""
-		was, found := u.sourceOf(prefix, fields, f.Key)
-		fallback, hasDefault := u.defaults[at]
+	for _, name := range slices.Sorted(maps.Keys(c.of.Embedded)) {
+		names, values = append(names, name), append(values, c.convertEmbedded(name))
+	}
+	for _, f := range derive.JSONFields(c.of.Current.Underlying().(*types.Struct), false) {
+		if _, ok := c.of.Embedded[f.Path[0]]; ok && len(f.Path) > 1 {
+			continue
+		}
+		value := ""
+		was, found := c.sourceOf(f.Key)
+		fallback, hasDefault := c.defaultOf(f.Key)
 		embeds = embeds || len(f.Path) > 1
 		switch {
 		case found:
 			used[was.Name] = true
-			value = u.convertField(at, was, f)
+			value = c.convertField(was, f)
 		case hasDefault:
-			value = u.defaultValue(at, fallback, f.Var.Type())
+			value = c.defaultValue(f.Key, fallback, f.Var.Type())
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // absent in old events
 		default:
-			u.addUndecided(at, "new required field; set its value in old events (default %s=VALUE) or its old name (rename OLD=%s)", at, f.Key)
+			c.addUndecided(f.Key, "new required field; set its value in old events (%s %s=VALUE) or its old name (%s OLD=%s)", c.p.Option("default"), c.at(f.Key), c.p.Option("rename"), f.Key)
 		}
 		if f.Indirect {
-			u.addUndecided(at, "field of an embedded pointer; send a body")
+			c.addCoded(f.Key, "field of an embedded pointer; set %s", c.p.Option("body"))
 		}
 		names, values = append(names, f.Var.Name()), append(values, value)
 	}
-	for _, was := range fields {
-		if at := prefix + was.Name; !used[was.Name] && !slices.Contains(u.edit.Drop, at) {
-			u.addUndecided(at, "no such field now; set its new name (rename %s=NEW), or ignore it (drop %[1]s)", at)
+	for _, was := range c.of.Fields {
+		first, _, _ := strings.Cut(was.Go, ".")
+		if _, ok := c.of.Embedded[first]; !used[was.Name] && !(ok && first != was.Go) && !(c.of.Path != nil && slices.Contains(c.edit.Drop, c.at(was.Name))) {
+			c.addUndecided(was.Name, "no such field now; set its new name (%s %s=NEW), or ignore it (%s %[2]s)", c.p.Option("rename"), c.at(was.Name), c.p.Option("drop"))
 		}
 	}
 	if embeds {
@@ -281,10 +568,31 @@ func (u *upgrade) convertStruct(prefix, target string, fields []contract.Field, 
 	return "return " + target + "{" + strings.TrimPrefix(end, ",") + strings.Join(names, between) + end + "}"
 }
 
+// convertEmbedded returns the value of an embedded field.
+func (c *converter) convertEmbedded(name string) string {
+	ref := c.of.Embedded[name]
+	if ref.Old == nil {
+		return "old." + name
+	}
+	c.queue(ref.Old)
+	if isPointer(c.current(name).Type()) {
+		return c.callApp("UpgradePointer", "old."+ref.Old.Name, c.structText(ref, c.qualified)+"."+method(ref.Old))
+	}
+	return "old." + ref.Old.Name + "." + method(ref.Old) + "()"
+}
+
+// queue makes write write the conversion of a struct.
+func (c *converter) queue(o *gen.OldStruct) {
+	if !slices.Contains(c.queued, o) {
+		c.queued = append(c.queued, o)
+	}
+}
+
 // sourceOf returns the recorded field that a field gets its value from.
-func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) (contract.Field, bool) {
-	for _, was := range fields {
-		renamed, ok := u.edit.Rename[prefix+was.Name]
+func (c *converter) sourceOf(name string) (contract.Field, bool) {
+	for _, was := range c.of.Fields {
+		renamed, ok := c.edit.Rename[c.at(was.Name)]
+		ok = ok && c.of.Path != nil
 		if ok && renamed == name || !ok && was.Name == name {
 			return was, true
 		}
@@ -292,39 +600,39 @@ func (u *upgrade) sourceOf(prefix string, fields []contract.Field, name string) 
 	return contract.Field{}, false
 }
 
-func (u *upgrade) convertField(at string, was contract.Field, f derive.JSONField) string {
-	old, err := contract.ParseType(was.Type)
+func (c *converter) convertField(was contract.Field, f derive.JSONField) string {
+	old, err := was.ParseType()
 	if err != nil {
-		u.addUndecided(at, "%v", err)
+		c.addUndecided(f.Key, "%v", err)
 		return ""
 	}
 	value, target := "old."+recordedGo(was), f.Var.Type()
 	isLost := was.Optional && !f.Omits && !isPointer(target) // events may lack it
-	fallback, hasDefault := u.defaults[at]
+	fallback, hasDefault := c.defaultOf(f.Key)
 	switch {
 	case isLost && !hasDefault:
-		u.addUndecided(at, "was optional, is required now; set its value in events that lack it (default %s=VALUE)", at)
+		c.addUndecided(f.Key, "was optional, is required now; set its value in events that lack it (%s %s=VALUE)", c.p.Option("default"), c.at(f.Key))
 		return ""
 	case isLost && old.Kind != contract.Pointer:
-		u.addUndecided(at, "was optional, is required now, and events do not distinguish empty from absent; send a body")
+		c.addCoded(f.Key, "was optional, is required now, and events do not distinguish empty from absent; set %s", c.p.Option("body"))
 		return ""
 	case isLost:
 		old, value = *old.Elem, "v"
 	}
-	converted, ok := u.convert(value, old, target)
+	converted, ok := c.convert(value, old, target)
 	if !ok {
-		u.addUndecided(at, "type changed from %s to %s", was.Type, types.TypeString(target, (*types.Package).Name))
+		c.addCoded(f.Key, "type changed from %s to %s", was.Type, types.TypeString(target, (*types.Package).Name))
 	}
 	if isLost {
-		fallback = u.defaultValue(at, fallback, target)
-		return u.callApp("UpgradeOr", "old."+recordedGo(was), fallback, u.function(old, target, converted))
+		fallback = c.defaultValue(f.Key, fallback, target)
+		return c.callApp("UpgradeOr", "old."+recordedGo(was), fallback, c.function(old, target, converted))
 	}
 	return converted
 }
 
 // callApp returns a call of a function of core/app.
-func (u *upgrade) callApp(function string, arguments ...string) string {
-	return u.file.Ref(u.p.Import("core/app"), function) + "(" + strings.Join(arguments, ", ") + ")"
+func (c *converter) callApp(function string, arguments ...string) string {
+	return c.file.Ref(c.p.Import("core/app"), function) + "(" + strings.Join(arguments, ", ") + ")"
 }
 
 func isPointer(t types.Type) bool {
@@ -334,97 +642,91 @@ func isPointer(t types.Type) bool {
 
 // convert returns the expression that converts a value of a recorded type to a Go type. It reports false
 // if the conversion could lose data.
-func (u *upgrade) convert(value string, old contract.Type, target types.Type) (string, bool) {
+func (c *converter) convert(value string, old contract.Type, target types.Type) (string, bool) {
 	target = types.Unalias(target)
-	named, isNamed := target.(*types.Named)
+	if c.isSame(old, target) {
+		return value, true
+	}
+	_, isNamed := target.(*types.Named)
 	if old.Kind == contract.Opaque {
-		base, _, _ := strings.Cut(old.Name, "[")
-		at := strings.LastIndex(base, ".")
-		return value, isNamed && named.Obj().Pkg() != nil &&
-			named.Obj().Pkg().Path() == u.importPath(base[:at]) && named.Obj().Name() == base[at+1:]
+		return "", false
 	}
 	if pointer, ok := target.(*types.Pointer); ok {
 		if old.Kind != contract.Pointer {
-			converted, ok := u.convert(value, old, pointer.Elem())
+			converted, ok := c.convert(value, old, pointer.Elem())
 			return "new(" + converted + ")", ok
 		}
-		return u.convertElems("UpgradePointer", value, *old.Elem, pointer.Elem())
+		return c.convertElems("UpgradePointer", value, *old.Elem, pointer.Elem())
 	}
 	switch under := target.Underlying().(type) {
 	case *types.Interface:
 		return value, under.Empty()
 	case *types.Basic:
 		name := types.Typ[under.Kind()].Name()
-		if isNamed || name != old.Name {
-			value = typeText(u.file, target) + "(" + value + ")"
+		if isNamed || name != old.Name || old.Enum != "" {
+			value = typeText(c.file.GoFile, target) + "(" + value + ")"
 		}
 		return value, old.Kind == contract.Basic && contract.Holds(name, old.Name)
 	case *types.Slice:
 		if old.Kind == contract.Slice {
-			return u.convertElems("UpgradeList", value, *old.Elem, under.Elem())
+			return c.convertElems("UpgradeList", value, *old.Elem, under.Elem())
 		}
 		return value, old.Kind == contract.Bytes
 	case *types.Array:
-		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && !u.differs(*old.Elem, under.Elem())
+		return value, old.Kind == contract.Array && int(under.Len()) == old.Len && c.isSame(*old.Elem, under.Elem())
 	case *types.Map:
-		if old.Kind != contract.Map || u.differs(*old.Key, under.Key()) {
+		if old.Kind != contract.Map || !c.isSame(*old.Key, under.Key()) {
 			return "", false
 		}
-		return u.convertElems("UpgradeMap", value, *old.Elem, under.Elem())
+		return c.convertElems("UpgradeMap", value, *old.Elem, under.Elem())
 	case *types.Struct:
-		if old.Kind != contract.Struct || !isNamed {
+		o := c.of.Of.StructRefs[old.Name].Old
+		if old.Kind != contract.Struct || o == nil || o.Current == nil || types.TypeString(o.Current, nil) != types.TypeString(target, nil) {
 			return "", false
 		}
-		if old.Name == u.Type {
-			return value + ".Upgrade()", named.Obj().Name() == u.Type
-		}
-		if u.queued[old.Name] == nil {
-			u.queued[old.Name] = target
-			u.order = append(u.order, old.Name)
-		}
-		return value + ".upgrade()", types.Identical(u.queued[old.Name], target)
+		c.queue(o)
+		return value + "." + method(o) + "()", true
 	}
 	return "", false
 }
 
 // convertElems is convert for a pointer, slice or map. It calls the named function of core/app.
-func (u *upgrade) convertElems(function, value string, old contract.Type, target types.Type) (string, bool) {
-	converted, ok := u.convert("v", old, target)
-	if !ok || !u.differs(old, target) {
-		return value, ok
+func (c *converter) convertElems(function, value string, old contract.Type, target types.Type) (string, bool) {
+	if c.isSame(old, target) {
+		return value, true
 	}
-	return u.callApp(function, value, u.function(old, target, converted)), true
+	converted, ok := c.convert("v", old, target)
+	if !ok {
+		return value, false
+	}
+	return c.callApp(function, value, c.function(old, target, converted)), true
 }
 
 // function returns a function that converts a value of a recorded type to a Go type. converted is its result
 // for v.
-func (u *upgrade) function(old contract.Type, target types.Type, converted string) string {
+func (c *converter) function(old contract.Type, target types.Type, converted string) string {
 	if method, ok := strings.CutPrefix(converted, "v."); ok {
-		return u.goType(old) + "." + strings.TrimSuffix(method, "()")
+		return c.goType(old) + "." + strings.TrimSuffix(method, "()")
 	}
-	return "func(v " + u.goType(old) + ") " + typeText(u.file, types.Unalias(target)) + " { return " + converted + " }"
-}
-
-// differs reports whether a value of a recorded type must be converted to be assigned to a Go type.
-func (u *upgrade) differs(old contract.Type, target types.Type) bool {
-	_, isNamed := types.Unalias(target).(*types.Named)
-	converted, ok := u.convert("v", old, target)
-	return !ok || converted != "v" || isNamed && old.Kind != contract.Opaque
+	return "func(v " + c.goType(old) + ") " + typeText(c.file.GoFile, types.Unalias(target)) + " { return " + converted + " }"
 }
 
 // defaultValue returns a default value as Go source.
-func (u *upgrade) defaultValue(at, text string, t types.Type) string {
-	code, ok := u.literal(u.file, text, t)
+func (c *converter) defaultValue(field, text string, t types.Type) string {
+	code, ok := c.literal(c.file.GoFile, c.of.Dir, text, t)
 	if !ok {
-		u.addUndecided(at, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
+		c.addUndecided(field, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
 	}
 	return code
 }
 
 // literal returns a value as Go source that is assignable to a type, and false if there is none. text is JSON,
 // or plain text for a string.
-func (u *upgrade) literal(file gen.GoFile, text string, t types.Type) (string, bool) {
-	own := shape{path: u.p.Import(u.Dir), strings: slices.Collect(maps.Keys(u.feature.Strings))}
+func (u *upgrade) literal(file gen.GoFile, dir, text string, t types.Type) (string, bool) {
+	own := shape{path: u.p.Import(dir)}
+	if feature := u.p.Feature(path.Base(dir)); feature != nil && feature.Dir == dir {
+		own.strings = slices.Collect(maps.Keys(feature.Strings))
+	}
 	if named, ok := types.Unalias(t).(*types.Named); ok && !derive.IsOpaque(named) {
 		t = named.Underlying() // an untyped constant is assignable
 	}
@@ -446,29 +748,31 @@ func (u *upgrade) literal(file gen.GoFile, text string, t types.Type) (string, b
 	return file.Code(value.code), true
 }
 
-// test returns a test that replays an event of the old version. It compares the upgraded command if its fields
+// test returns a test that replays an event of an old version. It compares the upgraded command if its fields
 // have Go literals, and there is no body that converts them.
-func (u *upgrade) test(imported, pkg string) gen.GoFile {
+func (u *upgrade) test(o *gen.OldStruct) gen.GoFile {
+	v := o.Of
+	imported, pkg := u.p.Import(v.Dir), u.p.Package(v.Dir)
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	app := u.p.Import("core/app")
 	file.ImportName(imported, pkg)
 	file.ImportName(app, "app")
 	file.ImportName(app+"/apptest", "apptest")
 	data := "data"
-	if example, ok := u.Old.Example(); ok {
+	if example, ok := v.Old.Example(); ok {
 		data = "[]byte(" + gen.RawString(example) + ")"
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", u.Version, u.EventType, u.Type)
-	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", u.OldType(""))
+	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", v.Number, v.EventType, v.Type)
+	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", o.Name)
 	if data == "data" {
 		file.Use("encoding/json")
-		old := file.Ref(imported, u.OldType(""))
+		old := file.Ref(imported, o.Name)
 		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
 	}
-	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(app, "Record"), u.EventType, u.Version, data)
-	replayed := file.Ref(app+"/apptest", "Replayed") + "[" + file.Ref(imported, u.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
-	if want, ok := u.expected(file); ok {
+	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(app, "Record"), v.EventType, v.Number, data)
+	replayed := file.Ref(app+"/apptest", "Replayed") + "[" + file.Ref(imported, v.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
+	if want, ok := u.converter(o).expected(file); ok {
 		file.Use("reflect")
 		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
 		text.WriteString("t.Errorf(\"got %+v, want %+v\", got, want)\n}\n")
@@ -480,24 +784,28 @@ func (u *upgrade) test(imported, pkg string) gen.GoFile {
 }
 
 // expected returns the command that the example of the old version is upgraded to.
-func (u *upgrade) expected(file gen.GoFile) (literal string, ok bool) {
-	example, _ := u.Old.Example()
+func (c *converter) expected(file gen.GoFile) (literal string, ok bool) {
+	v := c.of.Of
+	example, _ := v.Old.Example()
 	var data map[string]json.RawMessage
-	if u.body != nil || json.Unmarshal([]byte(example), &data) != nil {
+	if c.of == c.converted || json.Unmarshal([]byte(example), &data) != nil {
 		return "", false
 	}
 	var set []string
-	for _, f := range derive.JSONFields(u.Struct, false) {
-		was, _ := u.sourceOf("", u.Old.Fields, f.Key)
-		text := cmp.Or(string(data[was.Name]), u.defaults[f.Key])
+	for _, f := range derive.JSONFields(c.of.Current.Underlying().(*types.Struct), false) {
+		was, _ := c.sourceOf(f.Key)
+		text := string(data[was.Name])
+		if text == "" {
+			text, _ = c.defaultOf(f.Key)
+		}
 		if text == "" {
 			continue
 		}
-		value, ok := u.literal(file, text, f.Var.Type())
+		value, ok := c.literal(file, v.Dir, text, f.Var.Type())
 		if !ok || len(f.Path) > 1 {
 			return "", false
 		}
 		set = append(set, f.Var.Name()+": "+value)
 	}
-	return file.Ref(u.p.Import(u.Dir), u.Type) + "{" + strings.Join(set, ", ") + "}", true
+	return file.Ref(c.p.Import(v.Dir), v.Type) + "{" + strings.Join(set, ", ") + "}", true
 }

@@ -163,7 +163,7 @@ project's Go follow, tests included. petrock type-checks the result and runs the
 before it writes anything. undo reverts the change.
 
 If stored events of a command would no longer be readable, change also generates a new version of the
-command, as generate version does. A renamed command keeps its name in the event log.
+command, as generate version does, and of all commands that contain the same type. A renamed command keeps its name in the event log.
 
 ` + trialHelp,
 		Example: examples(env,

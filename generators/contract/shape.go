@@ -12,6 +12,16 @@ import (
 type Shape struct {
 	Fields []Field            `json:"fields"`
 	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
+
+	// Enums are the constants of the enums that the fields use, by the name in [Field.Named]. Events
+	// are not checked against them: the types of old versions have them.
+	Enums map[string][]Constant `json:"enums,omitempty"`
+}
+
+// A Constant is a value of an enum.
+type Constant struct {
+	Go    string `json:"go"` // name in Go
+	Value string `json:"value"`
 }
 
 // A Field is a struct field as encoding/json writes it.
@@ -19,6 +29,7 @@ type Field struct {
 	Name     string `json:"name"`               // JSON name
 	Go       string `json:"go"`                 // Go name
 	Type     string `json:"type"`               // see [ParseType]
+	Named    string `json:"named,omitempty"`    // Type with the names of enums instead of string, if it has any
 	Optional bool   `json:"optional,omitempty"` // events may omit it
 	Quoted   bool   `json:"quoted,omitempty"`   // its value is a JSON string that contains the value
 }
@@ -27,6 +38,7 @@ type Field struct {
 type Type struct {
 	Kind Kind
 	Name string // name of a basic type, a struct type of the shape, or an opaque type
+	Enum string // name of the enum that a string is; may be empty
 	Len  int    // length of an array
 	Key  *Type  // key type of a map
 	Elem *Type  // element type of a pointer, slice, array or map
@@ -92,6 +104,30 @@ func ParseType(text string) (Type, error) {
 		return Type{Kind: Opaque, Name: text}, nil
 	}
 	return Type{Kind: Struct, Name: text}, nil
+}
+
+// ParseType parses the type of the field with its enums.
+func (f Field) ParseType() (Type, error) {
+	t, err := ParseType(f.Type)
+	if err == nil && f.Named != "" {
+		named, err := ParseType(f.Named)
+		t.setEnums(named)
+		return t, err
+	}
+	return t, err
+}
+
+// setEnums sets the names of enums from the same type with enums in place of strings.
+func (t *Type) setEnums(named Type) {
+	if t.Kind == Basic && named.Kind != Basic {
+		t.Enum = named.Name
+	}
+	if t.Elem != nil && named.Elem != nil {
+		t.Elem.setEnums(*named.Elem)
+	}
+	if t.Key != nil && named.Key != nil {
+		t.Key.setEnums(*named.Key)
+	}
 }
 
 // closingBracket returns the index of the bracket that closes the one that text begins with, or -1.
@@ -267,6 +303,21 @@ func Holds(wide, narrow string) bool {
 	return w >= n
 }
 
+// Of returns the shape of a struct type of the shape.
+func (s Shape) Of(structure string) Shape { return Shape{s.Types[structure], s.Types, s.Enums} }
+
+// Promoted returns the shape of an embedded struct: its fields that are promoted.
+func (s Shape) Promoted(embedded string) Shape {
+	promoted := Shape{Types: s.Types, Enums: s.Enums}
+	for _, f := range s.Fields {
+		if rest, ok := strings.CutPrefix(f.Go, embedded+"."); ok {
+			f.Go = rest
+			promoted.Fields = append(promoted.Fields, f)
+		}
+	}
+	return promoted
+}
+
 // Has reports whether the shape has a field. The path is the JSON names of nested fields, joined by dots.
 func (s Shape) Has(path string) bool {
 	_, ok := s.at(path)
@@ -353,6 +404,8 @@ func (s Shape) example(t Type, within []string) string {
 		value = s.example(*t.Elem, within)
 	}
 	switch {
+	case len(s.Enums[t.Enum]) > 0:
+		return strconv.Quote(s.Enums[t.Enum][0].Value)
 	case t.Kind == Struct:
 		return s.object(s.Types[t.Name], append(slices.Clip(within), t.Name))
 	case t.Kind == Pointer:
@@ -379,7 +432,7 @@ func (s Shape) example(t Type, within []string) string {
 func (s Shape) object(fields []Field, within []string) string {
 	var members []string
 	for _, f := range fields {
-		t, err := ParseType(f.Type)
+		t, err := f.ParseType()
 		value := s.example(t, within)
 		if f.Optional && slices.Contains([]string{"", "null", "[]", "{}"}, value) {
 			continue
@@ -416,3 +469,6 @@ func Renamed(changes []Change) string {
 	}
 	return changes[0].Path + "=" + changes[1].Path
 }
+
+// Removes reports whether the change is the removal of a field.
+func (c Change) Removes() bool { return c.What == removed }

@@ -3,6 +3,7 @@ package derive
 import (
 	"encoding/json"
 	"fmt"
+	"go/constant"
 	"go/types"
 	"regexp"
 	"slices"
@@ -126,7 +127,7 @@ func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 	}
 	f.found.oldVersions = append(f.found.oldVersions, oldVersion{
 		command: parts[1], version: version, name: t.Obj().Name(), next: next.Obj().Name(),
-		shape: f.storedShape(t), file: file, line: line,
+		shape: f.Stored(t), file: file, line: line,
 	})
 }
 
@@ -181,20 +182,40 @@ func HasMap(packages []*Package, entry string) bool {
 	return false
 }
 
-func (f *finder) storedShape(t *types.Named) contract.Shape {
-	s := shapeBuilder{finder: f, types: map[string][]contract.Field{}, names: map[string]types.Type{}}
+// Stored returns the fields of events that have a struct type, as contracts record them. Names are those of
+// the package that declares the type.
+func (p Project) Stored(t *types.Named) contract.Shape {
+	s := p.shapeBuilder(t.Obj().Pkg())
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
 	if len(s.types) > 0 {
 		shape.Types = s.types
 	}
+	if len(s.enums) > 0 {
+		shape.Enums = s.enums
+	}
 	return shape
+}
+
+// StructName returns the name of a struct type in the recorded fields of a command, which has its own package.
+func (p Project) StructName(pkg *types.Package, t *types.Named) string {
+	s := p.shapeBuilder(pkg)
+	return s.typeName(t)
+}
+
+func (p Project) shapeBuilder(pkg *types.Package) shapeBuilder {
+	return shapeBuilder{
+		module: p.Checker.Module().Path, pkg: pkg.Path(),
+		types: map[string][]contract.Field{}, names: map[string]types.Type{}, enums: map[string][]contract.Constant{},
+	}
 }
 
 // A shapeBuilder converts types to the form in which contracts record them.
 type shapeBuilder struct {
-	finder *finder
-	types  map[string][]contract.Field
-	names  map[string]types.Type
+	module, pkg string // paths of the module, and of the package whose types are not qualified
+	types       map[string][]contract.Field
+	names       map[string]types.Type
+	enums       map[string][]contract.Constant
+	namesEnums  bool // whether typeText returns the names of enums
 }
 
 // fields returns the fields of a struct that encoding/json writes. owner prefixes the names of anonymous
@@ -203,13 +224,19 @@ func (s *shapeBuilder) fields(owner string, t *types.Struct) []contract.Field {
 	fields := []contract.Field{}
 	for _, m := range JSONFields(t, false) {
 		_, pointer := types.Unalias(m.Var.Type()).(*types.Pointer)
-		fields = append(fields, contract.Field{
+		f := contract.Field{
 			Name:     m.Key,
 			Go:       strings.Join(m.Path, "."),
 			Type:     s.typeText(owner+m.Var.Name(), m.Var.Type()),
 			Optional: m.Omits || pointer || m.Indirect,
 			Quoted:   m.Quoted,
-		})
+		}
+		s.namesEnums = true
+		if f.Named = s.typeText(owner+m.Var.Name(), m.Var.Type()); f.Named == f.Type {
+			f.Named = ""
+		}
+		s.namesEnums = false
+		fields = append(fields, f)
 	}
 	return fields
 }
@@ -226,6 +253,9 @@ func (s *shapeBuilder) typeText(name string, t types.Type) string {
 	}
 	switch under := t.Underlying().(type) {
 	case *types.Basic:
+		if s.namesEnums && isNamed {
+			return s.enum(named)
+		}
 		return types.Typ[under.Kind()].Name()
 	case *types.Pointer:
 		return "*" + s.typeText(name, under.Elem())
@@ -245,6 +275,40 @@ func (s *shapeBuilder) typeText(name string, t types.Type) string {
 	return "any"
 }
 
+// enum returns the name of an enum of the project and adds its constants. Other types have the name of their
+// underlying type.
+func (s *shapeBuilder) enum(t *types.Named) string {
+	constants := Constants(t)
+	name, isOwn := t.Obj().Name(), t.Obj().Pkg().Path() == s.pkg
+	path, inside := strings.CutPrefix(t.Obj().Pkg().Path(), s.module+"/")
+	switch {
+	case len(constants) == 0 || !inside || !isOwn && !t.Obj().Exported():
+		return types.Typ[t.Underlying().(*types.Basic).Kind()].Name()
+	case !isOwn:
+		name = "./" + path + "." + name
+	}
+	s.enums[name] = nil
+	for _, c := range constants {
+		s.enums[name] = append(s.enums[name], contract.Constant{Go: c.Name(), Value: constant.StringVal(c.Val())})
+	}
+	return name
+}
+
+// Constants returns the constants of a type whose values are strings, in its package, sorted by name.
+func Constants(t *types.Named) (found []*types.Const) {
+	if t.Obj().Pkg() == nil {
+		return nil
+	}
+	scope := t.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		c, ok := scope.Lookup(name).(*types.Const)
+		if ok && types.Identical(c.Type(), t) && c.Val().Kind() == constant.String {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 // addStruct adds a struct type, unless it is known, and returns its name.
 func (s *shapeBuilder) addStruct(name string, t types.Type, under *types.Struct) string {
 	base := name
@@ -261,7 +325,7 @@ func (s *shapeBuilder) addStruct(name string, t types.Type, under *types.Struct)
 // typeName returns a name for a named type that is a Go identifier.
 func (s *shapeBuilder) typeName(t *types.Named) string {
 	text := t.Obj().Name()
-	if pkg := t.Obj().Pkg(); pkg != nil && !s.finder.isThisPackage(pkg) {
+	if pkg := t.Obj().Pkg(); pkg != nil && pkg.Path() != s.pkg {
 		text = gen.Capitalize(pkg.Name()) + gen.Capitalize(text)
 	}
 	for i := range t.TypeArgs().Len() {
@@ -274,7 +338,7 @@ func (s *shapeBuilder) typeName(t *types.Named) string {
 // relative for packages of the project.
 func (s *shapeBuilder) opaque(t *types.Named) string {
 	path := t.Obj().Pkg().Path()
-	if inside, ok := strings.CutPrefix(path, s.finder.Checker.Module().Path+"/"); ok {
+	if inside, ok := strings.CutPrefix(path, s.module+"/"); ok {
 		path = "./" + inside
 	}
 	text := path + "." + t.Obj().Name()

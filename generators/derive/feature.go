@@ -251,7 +251,7 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	}
 	warnings := len(f.found.Warnings)
 	if good && f.setSchemas(c, name, t, method(t, "Apply")) {
-		c.stored = f.storedShape(t)
+		c.stored = f.Stored(t)
 		if c.Retired { // no client calls it
 			c.Input, c.Output, f.found.Warnings = nil, nil, f.found.Warnings[:warnings]
 			return

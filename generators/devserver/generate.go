@@ -353,6 +353,7 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 // ChangeInput is the input of change.
 type ChangeInput struct {
 	engine.Change
+	Edits []json.RawMessage `json:"edits,omitempty"` // Of other code, as for edit, after the change
 	DataOption
 	Common
 }
@@ -361,6 +362,13 @@ type ChangeInput struct {
 //
 //petrock:hints open-world
 func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, error) {
+	for _, text := range in.Edits {
+		var edit engine.FileEdit
+		if err := strictjson.Unmarshal(text, &edit); err != nil {
+			return Answer(ctx, nil, terminal.Usagef("edits: %w", err))
+		}
+		in.Change.Edits = append(in.Change.Edits, edit)
+	}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		return p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
 	})

@@ -38,6 +38,8 @@ type Change struct {
 	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts a stored event, old
 	Check        string   `json:"check,omitempty" schema:"format=go"`   // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`    // Body of the function, Apply or Answer
+
+	Edits []FileEdit `json:"-"` // Of other code that uses the fields, after the change
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
@@ -47,7 +49,11 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
 	}
-	result, err := e.transact(ctx, o, func(*journal.Journal) (*plan, error) {
+	remedy := "Nothing was changed. Set body too, and edits of other code that uses the fields."
+	if !e.OverMCP {
+		remedy = "Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields in one operation."
+	}
+	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
 		p := newPlan(actionChange)
 		p.checkPure = true
 		ch, err := e.newChanger(ctx, p, in)
@@ -61,10 +67,16 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if len(p.conflicts) > 0 {
 			return p, nil
 		}
+		if ch.c.Kind == derive.Command && !e.OverMCP {
+			remedy = fmt.Sprintf("Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.versionCall(ch.c.EventType, ""))
+		}
+		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
+			return nil, err
+		}
 		return p, e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile && in.Body == "" {
-		refusal.Remedy = "Nothing was changed. Set body too, or edit the fields and the code that uses them in one operation."
+	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile {
+		refusal.Remedy = remedy
 	}
 	return result, err
 }
@@ -156,9 +168,6 @@ func (ch *changer) resolve() error {
 		return fmt.Errorf("%s does not declare %s", path.Dir(ch.c.File), ch.c.Func)
 	}
 	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
-	if ch.c.Kind == derive.Command {
-		ch.command = ch.oldGo
-	}
 	t := typesOf(ch.pkg, ch.c, ch.method)
 	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
 	return nil
@@ -303,8 +312,9 @@ func (ch *changer) check() error {
 
 // places returns the places to derive from again: those of the component and of packages that import it.
 func (ch *changer) places() []derive.Place {
+	dirs := append(ch.plan.dirs(), ch.dirs...)
 	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
-		return !slices.Contains(ch.dirs, place.Dir)
+		return !slices.Contains(dirs, place.Dir)
 	})
 }
 
@@ -427,21 +437,17 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	edited.inputNames = map[string]string{"body": "upgrade", "rename": edited.words("rename-field", "rename_fields"), "drop": edited.words("remove-field", "remove_fields")}
 	draft, err := edited.runGenerator(ctx, g, input)
 	if err != nil {
-		err = generatorError(g.Name, err)
-		if usage, ok := errors.AsType[*terminal.UsageError](err); ok {
-			text := strings.NewReplacer("or send a body that", "or set upgrade, a body that", "send a body", "set upgrade", "(rename ", "(rename_fields ", "(drop ", "(remove_fields ").Replace(usage.Error())
-			return terminal.Usagef("change command %s: %s", ch.c.Name, text)
-		}
-		return err
+		return generatorError("change command "+ch.c.Name, err)
 	}
 	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
 		return err
 	}
 	ch.engine.findConflicts(ch.plan, draft)
 	ch.plan.trial = gen.Trial{} // its test runs with those of the package
-	ch.plan.next = append(ch.plan.next, draft.Next[0])
+	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.Next)-1]...)
 	return nil
 }
 
@@ -461,7 +467,7 @@ func (ch *changer) advise() {
 	var added []string
 	for _, edit := range ch.fieldEdits() {
 		for _, f := range edit.added {
-			added = append(added, ch.nameOf(edit.t.Obj())+"."+f.Go)
+			added = append(added, ch.nameOf(f.t.Obj())+"."+f.name)
 		}
 	}
 	if len(added) > 0 && ch.in.Body == "" {

@@ -22,12 +22,12 @@ import (
 type fieldEdit struct {
 	t       *types.Named
 	code    gen.StructCode
-	set     []gen.Field
+	set     []setField
 	renames []string          // OLD=NEW
 	rename  map[string]string // new JSON paths by old ones
 	remove  []string          // JSON paths
 
-	added     []gen.Field              // new fields
+	added     []addedField             // new fields
 	required  []typedField             // fields that are required now, and were not
 	removed   map[token.Pos]bool       // removed fields, by the position of their declaration
 	retyped   map[token.Pos]typedField // fields with another type, not only a pointer to it
@@ -35,9 +35,22 @@ type fieldEdit struct {
 	unwrapped map[token.Pos]bool       // fields that are no longer pointers
 }
 
-// A typedField is a field with its Go type in the package that declares it.
+// A setField is a field to add or replace. in is the JSON path of its struct with a dot at the end, or "".
+type setField struct {
+	gen.Field
+	in string
+}
+
+// An addedField is a new field of a struct, with its name in Go.
+type addedField struct {
+	t    *types.Named
+	name string
+}
+
+// A typedField is a field of a struct with its Go type in the package that declares it.
 type typedField struct {
 	gen.Field
+	in  *types.Named
 	typ string
 }
 
@@ -94,13 +107,22 @@ func newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit,
 		t: t, renames: renames, rename: map[string]string{}, remove: removes,
 		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
 	}
-	var err error
-	if edit.set, err = gen.ParseFields(specs); err != nil {
-		return nil, err
+	groups := map[string][]string{} // by the path of the struct
+	for _, spec := range specs {
+		name := spec[:len(spec)-len(strings.TrimLeftFunc(spec, func(r rune) bool { return r != ':' && r != '"' && r != ' ' }))]
+		at := strings.LastIndex(name, ".") + 1
+		groups[name[:at]] = append(groups[name[:at]], spec[at:])
 	}
-	for i := range specs {
-		if head, _, _ := strings.Cut(specs[i], `"`); !strings.Contains(strings.TrimRight(head, " :"), ":") {
-			edit.set[i].Type = gen.FieldType{} // only the description changes
+	for _, in := range slices.Sorted(maps.Keys(groups)) {
+		set, err := gen.ParseFields(groups[in])
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range set {
+			if head, _, _ := strings.Cut(groups[in][i], `"`); !strings.Contains(strings.TrimRight(head, " :"), ":") {
+				f.Type = gen.FieldType{} // only the description changes
+			}
+			edit.set = append(edit.set, setField{f, in})
 		}
 	}
 	for _, text := range renames {
@@ -119,27 +141,30 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 	for old, name := range edit.rename {
 		oldNames[name] = old
 	}
-	added := ""
+	added := map[*types.Named]string{}
 	for _, f := range edit.set {
-		old := cmp.Or(oldNames[f.Name], f.Name)
+		old := cmp.Or(oldNames[f.in+f.Name], f.in+f.Name)
 		v := jsonField(edit.t, old)
+		home := ch.structAt(edit.t, f.in)
 		switch {
+		case home == nil:
+			return fmt.Errorf("field %s%s: %s has no field %s with a struct type of the project", f.in, f.Name, edit.t.Obj().Name(), strings.TrimSuffix(f.in, "."))
 		case v != nil:
-			if err := ch.replaceField(edit, f, v, old); err != nil {
+			if err := ch.replaceField(edit, home, f, v, strings.TrimPrefix(old, f.in)); err != nil {
 				return err
 			}
-		case old != f.Name:
+		case old != f.in+f.Name:
 			return fmt.Errorf("rename %s=%s: %s has no such field", old, f.Name, edit.t.Obj().Name())
 		default:
-			line, err := ch.newField(edit, f)
+			line, err := ch.newField(edit, home, f)
 			if err != nil {
 				return err
 			}
-			added += line + "\n"
+			added[home] += line + "\n"
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(edit.rename)) {
-		if slices.ContainsFunc(edit.set, func(f gen.Field) bool { return f.Name == edit.rename[old] }) {
+		if slices.ContainsFunc(edit.set, func(f setField) bool { return f.in+f.Name == edit.rename[old] }) {
 			continue
 		}
 		if err := ch.renameField(edit.t, old, edit.rename[old]); err != nil {
@@ -156,19 +181,35 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		}
 		edit.removed[v.Pos()] = true
 	}
-	if added == "" {
+	for t, lines := range added {
+		file := fileAt(ch.view, t.Obj().Pos())
+		structure, ok := enclosing[*ast.TypeSpec](file, t.Obj().Pos()).Type.(*ast.StructType)
+		if !ok {
+			return fmt.Errorf("%s is not declared as a struct; edit it in %s", t.Obj().Name(), file.Path)
+		}
+		if before := file.Text[:ch.offset(structure.Fields.Closing)]; !bytes.HasSuffix(bytes.TrimRight(before, " \t"), []byte("\n")) {
+			lines = "\n" + lines
+		}
+		ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, lines)
+	}
+	return nil
+}
+
+// structAt returns the struct type of the project that the field at a JSON path, with a dot at the end, is,
+// points to or contains. It returns t for an empty path, and nil if there is none.
+func (ch *changer) structAt(t *types.Named, in string) *types.Named {
+	if in == "" {
+		return t
+	}
+	v := jsonField(t, strings.TrimSuffix(in, "."))
+	if v == nil {
 		return nil
 	}
-	file := fileAt(ch.view, edit.t.Obj().Pos())
-	structure, ok := enclosing[*ast.TypeSpec](file, edit.t.Obj().Pos()).Type.(*ast.StructType)
-	if !ok {
-		return fmt.Errorf("%s is not declared as a struct; edit it in %s", edit.t.Obj().Name(), file.Path)
+	inner := types.Unalias(v.Type())
+	for container, ok := inner.(interface{ Elem() types.Type }); ok; container, ok = inner.(interface{ Elem() types.Type }) {
+		inner = types.Unalias(container.Elem())
 	}
-	if before := file.Text[:ch.offset(structure.Fields.Closing)]; !bytes.HasSuffix(bytes.TrimRight(before, " \t"), []byte("\n")) {
-		added = "\n" + added
-	}
-	ch.replace(file, structure.Fields.Closing, structure.Fields.Closing, added)
-	return nil
+	return ch.structOf(inner)
 }
 
 func fieldNames(t *types.Named) string {
@@ -180,18 +221,18 @@ func fieldNames(t *types.Named) string {
 }
 
 // newField returns the declaration of a new field.
-func (ch *changer) newField(edit *fieldEdit, f gen.Field) (string, error) {
+func (ch *changer) newField(edit *fieldEdit, home *types.Named, f setField) (string, error) {
 	f.Type.Kind = cmp.Or(f.Type.Kind, gen.KindString)
-	typ, err := ch.typeText(edit, f, nil)
-	edit.added = append(edit.added, f)
+	typ, err := ch.typeText(edit, home, f.Field, nil)
+	edit.added = append(edit.added, addedField{home, f.Go})
 	if !f.Optional {
-		edit.required = append(edit.required, typedField{f, typ})
+		edit.required = append(edit.required, typedField{f.Field, home, typ})
 	}
-	return fmt.Sprintf("%s %s `%s` // %s", f.Go, typ, edit.code.Tag(f), f.Comment()), err
+	return fmt.Sprintf("%s %s `%s` // %s", f.Go, typ, edit.code.Tag(f.Field), f.Comment()), err
 }
 
 // replaceField plans the new declaration of a field with the JSON name old.
-func (ch *changer) replaceField(edit *fieldEdit, f gen.Field, v *types.Var, old string) error {
+func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, v *types.Var, old string) error {
 	file, field, err := ch.declaration(v)
 	if err != nil {
 		return err
@@ -205,29 +246,29 @@ func (ch *changer) replaceField(edit *fieldEdit, f gen.Field, v *types.Var, old 
 			return fmt.Errorf("field %s: nothing to change; write its type, or a description in double quotes", f.Name)
 		}
 		tag = replaceTag(renamedTag(tag, f.Name), "schema", strings.Join(settings(tag, "description"), ","))
-		ch.editField(file, field, v, f, "", tag)
+		ch.editField(file, field, v, f.Field, "", tag)
 		return nil
 	}
 	oldType := string(file.Text[ch.offset(field.Type.Pos()):ch.offset(field.Type.End())])
 	if enum := ch.enumOf(v); enum != nil {
 		oldType = strings.Replace(oldType, enum.Name(), ch.nameOf(enum), 1)
 	}
-	typ, err := ch.typeText(edit, f, v)
+	typ, err := ch.typeText(edit, home, f.Field, v)
 	if err != nil {
 		return err
 	}
 	dropped := []string{"min", "max", "description"}
 	if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
 		dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
-		edit.retyped[v.Pos()] = typedField{f, typ}
+		edit.retyped[v.Pos()] = typedField{f.Field, home, typ}
 	}
 	kept := settings(tag, dropped...)
 	wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")
 	hasDefault := slices.ContainsFunc(kept, func(s string) bool { return strings.HasPrefix(s, "default=") })
 	if wasOptional && !f.Optional && !hasDefault {
-		edit.required = append(edit.required, typedField{f, typ})
+		edit.required = append(edit.required, typedField{f.Field, home, typ})
 	}
-	code := reflect.StructTag(edit.code.Tag(f, kept...))
+	code := reflect.StructTag(edit.code.Tag(f.Field, kept...))
 	tag = replaceTag(replaceTag(tag, "json", code.Get("json")), "schema", code.Get("schema"))
 	switch {
 	case typ == oldType:
@@ -237,7 +278,7 @@ func (ch *changer) replaceField(edit *fieldEdit, f gen.Field, v *types.Var, old 
 	case oldType == "*"+typ:
 		edit.unwrapped[v.Pos()] = true
 	}
-	ch.editField(file, field, v, f, typ, tag)
+	ch.editField(file, field, v, f.Field, typ, tag)
 	return nil
 }
 
@@ -254,14 +295,14 @@ func settings(tag string, except ...string) (kept []string) {
 
 // typeText returns the Go type of a field. An enum keeps the type that the field has, with new constants,
 // or shares a type of the package with the same values, or gets a new type.
-func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (string, error) {
+func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *types.Var) (string, error) {
 	enum, isEnum := f.Type.Enum()
 	if !isEnum {
 		return edit.code.Type(f), nil
 	}
 	standard := edit.code.Prefix + f.Go
 	name := standard
-	home := edit.t.Obj().Pkg()
+	home := in.Obj().Pkg()
 	if kept := ch.enumOf(old); kept != nil {
 		if name = ch.nameOf(kept); kept.Pkg().Path() != home.Path() {
 			return "", fmt.Errorf("field %s: its enum %s is declared in package %s; edit it there", f.Name, name, kept.Pkg().Name())
@@ -278,7 +319,7 @@ func (ch *changer) typeText(edit *fieldEdit, f gen.Field, old *types.Var) (strin
 		for _, value := range enum.Values {
 			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
 		}
-		ch.appends[fileAt(ch.view, edit.t.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[fileAt(ch.view, in.Obj().Pos()).Path] += text + ")\n"
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -305,9 +346,8 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 // constantsOf returns the constants of a type by their values.
 func constantsOf(name *types.TypeName) map[string]*types.Const {
 	found := map[string]*types.Const{}
-	for _, other := range name.Pkg().Scope().Names() {
-		c, ok := name.Pkg().Scope().Lookup(other).(*types.Const)
-		if ok && types.Identical(c.Type(), name.Type()) && c.Val().Kind() == constant.String {
+	if named, ok := name.Type().(*types.Named); ok {
+		for _, c := range derive.Constants(named) {
 			found[constant.StringVal(c.Val())] = c
 		}
 	}

@@ -133,7 +133,7 @@ func (ch *changer) isComponent(name string) bool {
 func (ch *changer) owns(file *typecheck.File) bool {
 	source := ch.view.File(strings.TrimSuffix(strings.TrimSuffix(file.Path, ".go"), "_test") + ".go")
 	return source != nil && source.Dir() == path.Dir(ch.c.File) &&
-		(source.Path == ch.c.File || slices.ContainsFunc(source.Names(), ch.isOlder))
+		(source.Path == ch.c.File || ch.c.Kind == derive.Command && slices.ContainsFunc(source.Names(), func(name string) bool { return isVersionOf(ch.oldGo, name) }))
 }
 
 // renameTriggers renames the methods of workers that are named after a command: OnCreate, or OnPostsCreate

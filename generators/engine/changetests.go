@@ -70,10 +70,7 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 			ch.retype(file, pair, retyped)
 		}
 	}
-	if edit != ch.inputEdit || ch.structOf(info.TypeOf(literal)).Obj().Pos() != edit.t.Obj().Pos() {
-		return
-	}
-	for _, f := range edit.required {
+	for _, f := range ch.required(info.TypeOf(literal), edit == ch.inputEdit) {
 		f.typ = qualified(literal, f.typ)
 		value := f.code(ch.sample(f.Field))
 		switch at := ch.view.Fset().PositionFor(literal.Pos(), false); {
@@ -167,7 +164,7 @@ func (f typedField) inMap() typedField {
 // code returns a JSON value of a field as Go code, or "" if the type has no literals or the value is not valid.
 func (f typedField) code(data []byte) string {
 	if base, isPointer := strings.CutPrefix(f.typ, "*"); isPointer {
-		value := typedField{f.Field, base}.code(data)
+		value := typedField{f.Field, f.in, base}.code(data)
 		if value == "" {
 			return ""
 		}
@@ -190,7 +187,7 @@ func (f typedField) code(data []byte) string {
 	case kind == gen.KindBytes && isA(&binary):
 		return fmt.Sprintf("[]byte(%q)", binary)
 	case kind == gen.KindList && isA(&items), kind == gen.KindMap && isA(&entries):
-		elem := typedField{gen.Field{Type: *f.Type.Elem}, strings.TrimPrefix(f.typ, string(kind))}
+		elem := typedField{gen.Field{Type: *f.Type.Elem}, f.in, strings.TrimPrefix(f.typ, string(kind))}
 		keys := slices.Sorted(maps.Keys(entries))
 		for _, key := range keys {
 			items = append(items, entries[key])
@@ -551,10 +548,10 @@ func (ch *changer) retyped(f *types.Var, isInput bool) (typedField, bool) {
 
 // required returns the fields that values of a type in an input need now.
 func (ch *changer) required(t types.Type, isInput bool) []typedField {
-	if !isInput || ch.inputEdit == nil || namedPos(t) != ch.inputEdit.t.Obj().Pos() {
+	if !isInput || ch.inputEdit == nil {
 		return nil
 	}
-	return ch.inputEdit.required
+	return slices.DeleteFunc(slices.Clone(ch.inputEdit.required), func(f typedField) bool { return namedPos(t) != f.in.Obj().Pos() })
 }
 
 // editJSON returns a JSON value of a type after the change: it renames and removes members of objects. In an

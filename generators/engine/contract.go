@@ -34,6 +34,8 @@ type brokenCommand struct {
 	beingAdded bool // whether the plan adds the command again after it was removed
 	onDisk     bool // whether the source on disk has the command
 	isOlder    bool // whether the source on disk breaks it too
+	call       string // the call that keeps its events readable
+	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
 
 // String describes the changes: links/create: field url was removed, href was added.
@@ -54,7 +56,7 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	if p.isRevert() {
 		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
 	}
-	version := e.versionCall(b)
+	version := cmp.Or(b.call, e.changeCall(b))
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
 	switch {
 	case slices.Contains(p.accepts, b.command):
@@ -71,25 +73,12 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
 	case slices.ContainsFunc(b.changes, isVersion):
 		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
+	case b.sharedWith != "":
+		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	case b.beingAdded:
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
 	return fmt.Sprintf("keep old events readable with %s; or, %s", version, accept)
-}
-
-// versionCall returns the call that makes a new version of a command, and changes it unless the source on disk
-// has the change already.
-func (e *Engine) versionCall(b brokenCommand) string {
-	renamed := contract.Renamed(b.changes)
-	switch {
-	case b.isOlder && renamed != "":
-		return e.call("petrock generate version "+b.command+" --rename "+renamed, fmt.Sprintf(`generate_component {"kind":"version","name":%q,"rename":[%q]}`, b.command, renamed))
-	case b.isOlder:
-		return e.call("petrock generate version "+b.command, fmt.Sprintf(`generate_component {"kind":"version","name":%q}`, b.command))
-	case renamed != "":
-		return e.call("petrock change command "+b.command+" --rename-field "+renamed, fmt.Sprintf(`change {"name":%q,"rename_fields":[%q]}`, b.command, renamed))
-	}
-	return e.call("petrock change command "+b.command+" with --field, --rename-field or --remove-field", fmt.Sprintf(`change {"name":%q} with fields, rename_fields or remove_fields`, b.command))
 }
 
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
@@ -106,11 +95,9 @@ func (e *Engine) refuseBroken(p *plan) error {
 	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", aboutEvents: true}
 	for _, b := range p.broken {
 		d := e.diagnose(p, b)
-		switch isOther := p.newVersionOf != "" && p.newVersionOf != b.command; {
-		case slices.Contains(p.brokenBefore, b.command) && (isOther || p.newVersionOf == ""):
+		isOther := len(p.newVersionsOf) == 0 || !slices.Contains(p.newVersionsOf, b.command)
+		if isOther && slices.Contains(p.brokenBefore, b.command) {
 			continue
-		case isOther:
-			d.Message = fmt.Sprintf("%s: uses the same type; edit the type by hand first, then generate a new version of %s and of %s", b, p.newVersionOf, b.command)
 		}
 		refusal.Diagnostics = append(refusal.Diagnostics, d)
 	}
@@ -171,6 +158,9 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 		return nil
 	}
 	if err := e.updateCommands(ctx, p, packages, now, before, after, complete); err != nil {
+		return err
+	}
+	if err := e.noteCalls(ctx, p, before); err != nil {
 		return err
 	}
 	if p.action == actionSync || p.action == actionEdit {
@@ -269,7 +259,7 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 		}
 	}
 	b.isOlder = b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
-	if b.isOlder && (u.newVersionOf != "" || u.isRevert() || u.action == actionDestroy) {
+	if b.isOlder && (len(u.newVersionsOf) > 0 || u.isRevert() || u.action == actionDestroy) {
 		u.brokenBefore = append(u.brokenBefore, command)
 	}
 	u.broken = append(u.broken, b)

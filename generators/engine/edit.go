@@ -58,24 +58,11 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
 	p := newPlan(actionEdit)
 	p.checkPure, p.accepts = true, o.Accept
-	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
-	for _, edit := range edits {
-		if problem := e.planFile(j, p, edit); problem != nil {
-			problem.File = cmp.Or(problem.File, edit.Path)
-			refusal.Diagnostics = append(refusal.Diagnostics, *problem)
-		}
-	}
-	if len(refusal.Diagnostics) > 0 {
-		return nil, refusal
+	if err := e.planEdits(ctx, j, p, edits); err != nil {
+		return nil, err
 	}
 	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
 	p.operation.Title = actionEdit + " " + p.name
-	if err := e.completeGo(ctx, p); err != nil {
-		return nil, err
-	}
-	if err := e.planGoMod(ctx, p); err != nil {
-		return nil, err
-	}
 	if !o.Test && !o.NoExec {
 		p.next = append(p.next, "Run the tests with petrock test (over MCP: test).")
 	}
@@ -90,6 +77,27 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileE
 		}
 	}
 	return p, nil
+}
+
+// planEdits plans edits of files, on top of the planned texts.
+func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edits []FileEdit) error {
+	if len(edits) == 0 {
+		return nil
+	}
+	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
+	for _, edit := range edits {
+		if problem := e.planFile(j, p, edit); problem != nil {
+			problem.File = cmp.Or(problem.File, edit.Path)
+			refusal.Diagnostics = append(refusal.Diagnostics, *problem)
+		}
+	}
+	if len(refusal.Diagnostics) > 0 {
+		return refusal
+	}
+	if err := e.completeGo(ctx, p); err != nil {
+		return err
+	}
+	return e.planGoMod(ctx, p)
 }
 
 // planFile plans one edit. It returns why the edit is refused, or nil.

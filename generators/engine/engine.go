@@ -44,8 +44,9 @@ type Engine struct {
 	checker    *typecheck.Checker
 	deriver    derive.Project
 	resolver   *imports.Resolver
-	before     *typecheck.View // the project on disk
-	options    Options         // of the running operation
+	before     *typecheck.View   // the project on disk
+	options    Options           // of the running operation
+	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
 
 	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
 	// means the defaults.

@@ -86,7 +86,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 			if file.Text, err = e.addImports(ctx, p, file); err != nil {
 				return err
 			}
-			if i == 0 {
+			if i == 0 || len(draft.NewVersionsOf) > 0 {
 				p.bodyFile = file.Path
 			}
 		}
@@ -95,7 +95,7 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	for _, file := range draft.Changes {
 		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
-	p.newVersionOf = draft.NewVersionOf
+	p.newVersionsOf = draft.NewVersionsOf
 	p.warn(draft.Warnings...)
 	return nil
 }
@@ -263,6 +263,8 @@ func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) ge
 		do(func() { features = e.deriver.UsedFeatures(e.before, dir) })
 		return features
 	}
+	p.Option = func(input string) string { return e.option(cmp.Or(e.inputNames[input], input)) }
+	p.VersionCall = func(command string) string { return e.versionCall(command, "") }
 	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
 		ended := do(func() { migration, err = e.migrate(ctx, command, edit) })
 		return migration, cmp.Or(ended, err)

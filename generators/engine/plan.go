@@ -66,7 +66,7 @@ type plan struct {
 	skips         []string                    // removed commands whose events are ignored from now on
 	keepsCommands bool                        // the contract keeps its commands
 	contractOnly  bool                        // the contract decides, without git and data
-	newVersionOf  string                      // the command that gets a new version
+	newVersionsOf []string                    // the commands that get a new version
 	stored        *StoredEvents               // the stored events; nil if the plan changes no commands
 	decode        []storedType                // stored events to decode with the planned types
 	was           map[string]contract.Command // commands of the source on disk; nil if commands were not compared

@@ -30,7 +30,6 @@ type rewrite struct {
 	edits     map[string][]textEdit // by file
 	renamed   map[token.Pos]string  // new Go names, by the position of their declaration
 	jsonNames map[token.Pos]string  // new JSON names of fields, by the position of their declaration
-	command   string                // Go type of the command to edit, if it is one
 	unbuilt   []string              // warnings about files that may use renamed declarations
 
 	packages func() []*typecheck.InspectedPackage // in dirs, tests included
@@ -41,9 +40,9 @@ type textEdit struct {
 	text       string
 }
 
-// newRewrite returns a rewrite of declarations in a folder.
-func (e *Engine) newRewrite(ctx context.Context, dir string) (*rewrite, error) {
-	dirs := e.checker.Importers(e.before, dir)
+// newRewrite returns a rewrite of declarations in folders.
+func (e *Engine) newRewrite(ctx context.Context, edited ...string) (*rewrite, error) {
+	dirs := e.checker.Importers(e.before, edited...)
 	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
 	r := &rewrite{view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
 	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
@@ -119,19 +118,43 @@ func (r *rewrite) nameOf(object types.Object) string {
 	return cmp.Or(r.renamed[origin(object).Pos()], object.Name())
 }
 
-// isInOlder reports whether a position is in a method of an older version of the command.
+// isInOlder reports whether a position is in a method of an older version of a command.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
-	if r.command == "" {
+	function := enclosing[*ast.FuncDecl](file, pos)
+	if function == nil || function.Recv == nil {
 		return false
 	}
-	function := enclosing[*ast.FuncDecl](file, pos)
-	return function != nil && r.isOlder(receiverName(function))
+	pkg, _ := r.pass.Package(file.Dir())
+	return pkg != nil && olderOf(pkg, receiverName(function)) != ""
 }
 
-// isOlder reports whether a type belongs to an older version of the command: CreateV1 or CreateV1Item.
-func (r *rewrite) isOlder(name string) bool {
-	rest, ok := strings.CutPrefix(name, r.command+"V")
-	return ok && r.command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+// olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and
+// CreateV1Item, or the struct type that it is upgraded to: Item for ItemV1. It is empty for other types.
+func olderOf(pkg *types.Package, name string) string {
+	has := func(name, method string) bool {
+		object, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			return false
+		}
+		found, _, _ := types.LookupFieldOrMethod(object.Type(), true, pkg, method)
+		return found != nil
+	}
+	for at := range name {
+		if !isVersionOf(name[:at], name) {
+			continue
+		}
+		_, err := strconv.Atoi(name[at+1:])
+		if has(name[:at], "Apply") || err == nil && pkg.Scope().Lookup(name[:at]) != nil && has(name, "Upgrade") {
+			return name[:at]
+		}
+	}
+	return ""
+}
+
+// isVersionOf reports whether a name is that of an older version of a command: CreateV1 or CreateV1Item.
+func isVersionOf(command, name string) bool {
+	rest, ok := strings.CutPrefix(name, command+"V")
+	return ok && command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
 // renameEmbedded renames the fields of structs that embed a renamed type.

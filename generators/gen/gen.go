@@ -44,6 +44,12 @@ type Project struct {
 	// Migrate edits the fields of a recorded command, such as posts/create, for a new version. Migrate
 	// may be nil in tests of generators.
 	Migrate func(eventType string, edit Edit) (*Migration, error)
+
+	// Option returns an input of the generator as the caller writes it: --body in a terminal, body over
+	// MCP. VersionCall returns the call that generates a version of a command. Both may be nil in tests
+	// of generators.
+	Option      func(input string) string
+	VersionCall func(eventType string) string
 }
 
 // Import returns the import path of a folder of the project.
@@ -66,9 +72,9 @@ type Draft struct {
 	Notices, Warnings []string
 
 	// Changes are existing files with new content: renames and migrations that the user requested.
-	// NewVersionOf is the command that gets a new version, such as posts/create.
-	Changes      []File
-	NewVersionOf string
+	// NewVersionsOf are the commands that get a new version, such as posts/create.
+	Changes       []File
+	NewVersionsOf []string
 
 	// Sample is a component of a new generator, which must compile in the project. It is not written.
 	Sample []File
@@ -219,21 +225,76 @@ func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }
 
-// A Migration is a new version of a command.
+// A Migration is a new version of a command, and of every other command whose stored events would not be
+// readable because of the same types.
 type Migration struct {
+	Versions []*Version   // the requested command first
+	Structs  []*OldStruct // the struct types of the old versions: those of the commands first, in the same order
+	Enums    []*OldEnum
+
+	// Changes are the edited files: renamed and dropped fields with all references, the versions in the
+	// doc comments of the commands, and the upgrades of previous versions.
+	Changes  []File
+	Warnings []string // about files that may use renamed fields, but are not built on this system
+}
+
+// A Version is a new version of one command.
+type Version struct {
 	EventType string // type of its events, such as posts/create
 	Dir       string // folder of the feature
 	Type      string // Go type of the command, such as Create
-	File      string // file that declares the type
-	Version   int    // the version that the contract records
+	Number    int    // the version that the contract records
 	Old, New  contract.Shape
-	Struct    *types.Struct     // current fields
-	Defaults  map[string]string // defaults in its tags as JSON, by JSON name
 
-	// Changes are the edited files: renamed and dropped fields with all references, the version in the
-	// type's doc comment, and the upgrade of the previous version.
-	Changes  []File
-	Warnings []string // about files that may use renamed fields, but are not built on this system
+	// StructRefs and EnumRefs are the Go types for names in Old.
+	StructRefs map[string]StructRef
+	EnumRefs   map[string]EnumRef
+}
+
+// A StructRef is the Go type of a recorded struct: Old, or else Kept, a type of the source that still has the
+// recorded fields.
+type StructRef struct {
+	Old  *OldStruct
+	Kept *types.Named
+}
+
+// An EnumRef is the Go type of a recorded enum: Old, or else Kept, a type of the source that still has the
+// recorded values.
+type EnumRef struct {
+	Old  *OldEnum
+	Kept *types.Named
+}
+
+// An OldStruct is a struct type of an old version: CreateV1, or CreateV1Item for the struct type Item.
+type OldStruct struct {
+	Name     string
+	Dir      string // folder of its package
+	Of       *Version
+	Recorded string               // its name in Of.Old; empty for the command itself and for embedded structs
+	Fields   []contract.Field     // as recorded in Of.Old
+	Embedded map[string]StructRef // its embedded structs, by the first name in [contract.Field.Go]
+	Current  *types.Named         // the type that it is upgraded to; nil if the source does not have it
+	Changed  bool                 // whether its own fields differ, not only those of nested structs
+	Exported bool                 // whether other packages upgrade it
+
+	// Path precedes the names of its fields in the requested command, such as "items."; nil if that
+	// command does not contain it.
+	Path     *string
+	Defaults map[string]string // defaults in the tags of a command as JSON, by JSON name
+}
+
+// An OldEnum is an enum of an old version.
+type OldEnum struct {
+	Name   string
+	Dir    string // folder of its package
+	Of     *Version
+	Source string // name of the recorded type
+	Values []contract.Constant
+}
+
+// ConstantName returns the name of a constant of the old enum: CreateV1TierGold for CreateTierGold.
+func (e *OldEnum) ConstantName(c contract.Constant) string {
+	return e.Name + Capitalize(strings.TrimPrefix(c.Go, e.Source))
 }
 
 // An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested
@@ -243,19 +304,18 @@ type Edit struct {
 	Drop   []string
 }
 
-// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its struct
-// type Item.
-func (m *Migration) OldType(structure string) string {
-	base := m.Type + "V" + strconv.Itoa(m.Version)
-	if structure == m.Type { // the command contains itself
+// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its type Item.
+func (v *Version) OldType(name string) string {
+	base := v.Type + "V" + strconv.Itoa(v.Number)
+	if name == v.Type { // the command contains itself
 		return base
 	}
-	if short := strings.TrimPrefix(structure, m.Type); short != structure {
-		if _, taken := m.Old.Types[short]; !taken {
+	if short := strings.TrimPrefix(name, v.Type); short != name {
+		if _, taken := v.Old.Types[short]; !taken {
 			return base + short
 		}
 	}
-	return base + structure
+	return base + name
 }
 
 // ParseDescription trims a description and checks that it fits into a doc comment of one line.

@@ -89,7 +89,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.generate(e, "feature", input{Name: "links", CRUD: true, Fields: []string{"url"}})
 	w.replace("features/links/create.go", `json:"url"`, `json:"href"`)
 	const changed = "links/create: field url was removed, href was added"
-	ways := []string{changed, "petrock generate version links/create --rename url=href", "petrock sync --accept links/create"}
+	ways := []string{changed, `generate_component {"kind": "version", "name": "links/create", "rename": ["url=href"]}`, "petrock sync --accept links/create"}
 
 	_, err := e.Sync(t.Context(), engine.Options{})
 	w.says(err, ways...)
@@ -194,7 +194,7 @@ func TestRegeneratedCommands(t *testing.T) {
 		t.Errorf("destroy does not mention its events:\n%s", text)
 	}
 	_, err = e.Generate(t.Context(), "command", input{Name: "notes/tag", Fields: []string{"label"}, Body: "return TagOutput{}"}.json(), engine.Options{})
-	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", "petrock generate version notes/tag --rename tag=label", "petrock sync --accept notes/tag")
+	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", `generate_component {"kind": "version", "name": "notes/tag", "rename": ["tag=label"]}`, "petrock sync --accept notes/tag")
 	w.generate(e, "command", input{Name: "notes/tag", Fields: []string{"tag"}, Body: "return TagOutput{}"})
 	if _, err := w.version(e, object{"name": "notes/tag", "rename": []string{"tag=label"}}); err != nil {
 		t.Fatal(err)
@@ -276,9 +276,9 @@ type Place struct {
 	}
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
-		"type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level string", "Due   *time.Time",
-		"upgraded.By = old.By", "upgraded.Items = app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "upgraded.Level = Level(old.Level)",
-		`upgraded.Status = "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
+		"type PlaceV1 struct { Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level Level", "Due   *time.Time",
+		"Base: old.Base", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: old.Level",
+		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("%s is missing in\n%s", part, text)
@@ -289,7 +289,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "var upgraded PlaceV2", "upgraded.By = old.By"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "Base:   old.Base"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}
@@ -306,4 +306,86 @@ type Place struct {
 		t.Fatal(err)
 	}
 	w.goCommand("test", "./features/...")
+}
+
+// A change to a type makes a version of every stored command that contains it, in all features. Their events are
+// replayed with the one conversion of the type, and the inputs in their tests follow.
+func TestVersionsOfSharedTypes(t *testing.T) {
+	needsLong(t)
+	w := newWorld(t)
+	client := w.serve(devserver.Options{})
+	call := w.caller(client)
+	book := object{"title": "Emma", "authors": "Jane Austen, Nobody"}
+	mustCall[engine.Result](w, client, "generate_feature", object{"name": "desk"})
+	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "features/desk/state.go", "replace": []object{{"old": "type State struct{}", "new": "type State struct {\n\tAuthors []string `json:\"authors\"` // Of all books\n}"}}}}})
+	commands := []object{
+		{"name": "desk/acquire", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
+		{"name": "desk/stock", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
+		{"name": "desk/label", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
+	}
+	inputs := map[string]object{}
+	for _, command := range commands {
+		mustCall[engine.Result](w, client, "generate_command", command)
+		input := command["examples"].([]object)[0]["input"].(object)
+		inputs[strings.ReplaceAll(command["name"].(string), "/", "_")] = input
+	}
+	mustCall[engine.Result](w, client, "generate_feature", object{"name": "store"})
+	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "features/store/order.go", "text": `package store
+
+import (
+	"context"
+
+	"hello/core/app"
+	"hello/features/desk"
+)
+
+// Order orders a book.
+type Order struct {
+	desk.Acquire
+	Count int ` + "`json:\"count\"`" + ` // How many
+}
+
+// Check refuses nothing.
+func (c Order) Check(ctx context.Context, s *State) error { return nil }
+
+// Apply counts.
+func (c Order) Apply(s *State, e app.Event) int { return c.Count }
+`}}})
+	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
+	for _, tool := range []string{"desk_acquire", "desk_stock", "desk_label"} {
+		call(tool, inputs[tool], `{}`)
+	}
+	call("store_order", object{"title": "Emma", "authors": "x", "count": 2}, `2`)
+	call("desk_authors", object{}, `"authors":["Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody"]`)
+
+	before := w.source()
+	change := object{"name": "desk/acquire", "fields": []string{"authors:[]string"}}
+	refused := func(parts ...string) {
+		t.Helper()
+		said := client.CallTool("change", change)
+		for _, part := range parts {
+			if !said.IsError || !strings.Contains(said.Text(), part) {
+				t.Errorf("%v: got %s, want %q", change, said.Text(), part)
+			}
+		}
+	}
+	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of desk/label, desk/stock, store/order call it too")
+	change["upgrade"] = `return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, ", ")}`
+	refused("the change would not compile", "Set body too, and edits of other code that uses the fields.")
+	change["body"] = "s.Authors = append(s.Authors, c.Authors...)\nreturn AcquireOutput{}"
+	change["edits"] = []object{
+		{"path": "features/desk/stock.go", "replace": []object{{"old": "item.Authors", "new": "item.Authors..."}}},
+		{"path": "features/desk/label.go", "replace": []object{{"old": "append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)", "new": "append(append(s.Authors, c.By[\"a\"].Authors...), c.First.Authors...)"}}},
+	}
+	done := mustCall[engine.Result](w, client, "change", change)
+	w.goCommand("vet", "./features/...")
+	w.goCommand("test", "./features/...")
+	call("desk_authors", object{}, `"authors":["Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody"]`)
+	call("desk_stock", object{"items": []object{{"title": "Persuasion", "authors": []string{"J. A."}}}}, `{}`)
+	call("desk_authors", object{}, `"Nobody","J. A."]`)
+
+	mustCall[engine.Result](w, client, "undo", object{"operation": done.Operation})
+	if changed := before.differences(w.source()); changed != "" {
+		t.Errorf("after undo: %s", changed)
+	}
 }

@@ -1,0 +1,353 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
+)
+
+// stored returns the source of a feature with commands, by their names with their fields.
+func stored(feature, imports, types string, commands ...[2]string) string {
+	text := fmt.Sprintf("package %s\n\nimport (\n\t\"context\"\n\n\t\"hello/core/app\"\n%s)\n\n// State is what %[1]s knows.\ntype State struct{}\n\n// NewState returns an empty state.\nfunc NewState() *State { return &State{} }\n\n%[3]s", feature, imports, types)
+	for _, c := range commands {
+		text += fmt.Sprintf(`
+// %s is a command.
+type %[1]s struct {
+%s}
+
+// Check lets everything pass.
+func (c %[1]s) Check(ctx context.Context, s *State) error { return nil }
+
+// Apply does nothing.
+func (c %[1]s) Apply(s *State, e app.Event) struct{} { return struct{}{} }
+`, c[0], c[1])
+	}
+	return text
+}
+
+// library writes two features whose commands share the type of one of them, in all ways.
+func (b *bench) library() {
+	b.write("features/desk/desk.go", stored("desk", "", "// Box has things in it.\ntype Box struct {\n\tFirst Acquire `json:\"first\"` // One\n\tLabel string `json:\"label\"` // Its label\n}\n",
+		[2]string{"Acquire", "\tTitle   string `json:\"title\"`   // Title\n\tAuthors string `json:\"authors\"` // Authors\n"},
+		[2]string{"Stock", "\tItems []Acquire `json:\"items\"` // Items\n\tNote  string    `json:\"note\"`  // Note\n"},
+		[2]string{"Label", "\tBy map[string]Acquire `json:\"by\"` // By label\n"},
+		[2]string{"Lend", "\tFirst *Acquire `json:\"first,omitempty\"` // First\n"},
+		[2]string{"Donate", "\tAcquire\n\tDonor string `json:\"donor\"` // Donor\n"},
+		[2]string{"Move", "\tBoxes []Box `json:\"boxes\"` // Boxes\n"},
+		[2]string{"Close", "\tReason string `json:\"reason\"` // Reason\n"},
+	))
+	b.write("features/store/store.go", stored("store", "\t\"hello/features/desk\"\n", "",
+		[2]string{"Order", "\tLines []desk.Acquire `json:\"lines\"` // Lines\n\tBox *desk.Box `json:\"box,omitempty\"` // Box\n"},
+	))
+	if _, err := b.Sync(b.Context(), engine.Options{}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// openLibrary returns a project with the library and the generators of petrock.
+func openLibrary(t *testing.T) *bench {
+	b := open(t)
+	b.Engine.Close()
+	var err error
+	if b.Engine, err = engine.Open(b.dir, generators.All()); err != nil {
+		t.Fatal(err)
+	}
+	b.library()
+	return b
+}
+
+func (b *bench) version(input string) (*engine.Result, error) {
+	return b.Generate(b.Context(), "version", json.RawMessage(input), engine.Options{NoExec: true})
+}
+
+// replace replaces a text in a file. A space matches any space.
+func (b *bench) replace(file, old, new string) {
+	b.Helper()
+	text := b.read(file)
+	pattern := regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(old), " ", `\s+`))
+	if !pattern.MatchString(text) {
+		b.Fatalf("%s has no %q:\n%s", file, old, text)
+	}
+	b.write(file, pattern.ReplaceAllLiteralString(text, new))
+}
+
+// has fails unless a file contains all parts, up to spaces.
+func (b *bench) has(file string, parts ...string) {
+	b.Helper()
+	text := strings.Join(strings.Fields(b.read(file)), " ")
+	for _, part := range parts {
+		if !strings.Contains(text, strings.Join(strings.Fields(part), " ")) {
+			b.Errorf("%s has no %q:\n%s", file, part, b.read(file))
+		}
+	}
+}
+
+// A change to a type makes a version of every stored command that contains it, with one conversion.
+func TestSharedType(t *testing.T) {
+	const body = "return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, \", \")}"
+	for way, change := range map[string]func(b *bench) (*engine.Result, error){
+		"change": func(b *bench) (*engine.Result, error) {
+			return b.Change(t.Context(), engine.Change{Name: "desk/acquire", Fields: []string{"authors:[]string"}, Upgrade: body}, engine.Options{NoExec: true})
+		},
+		"version": func(b *bench) (*engine.Result, error) {
+			b.replace("features/desk/desk.go", "Authors string", "Authors []string")
+			input, _ := json.Marshal(map[string]string{"name": "desk/acquire", "body": body})
+			return b.version(string(input))
+		},
+		"another command": func(b *bench) (*engine.Result, error) {
+			b.replace("features/desk/desk.go", "Authors string", "Authors []string")
+			input, _ := json.Marshal(map[string]string{"name": "store/order", "body": body})
+			return b.version(string(input))
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			b := openLibrary(t)
+			if _, err := change(b); err != nil {
+				t.Fatal(err)
+			}
+			text := b.read("features/desk/desk.go")
+			if n := strings.Count(text, "//petrock:version 2"); n != 6 {
+				t.Errorf("got %d new versions in\n%s", n, text)
+			}
+			b.has("features/desk/acquire_v1.go", "func (old AcquireV1) Upgrade() Acquire { "+body+" }")
+			b.has("features/desk/stock_v1.go", "Items []AcquireV1", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note}")
+			b.has("features/desk/label_v1.go", "By map[string]AcquireV1", "app.UpgradeMap(old.By, AcquireV1.Upgrade)")
+			b.has("features/desk/lend_v1.go", "First *AcquireV1", "app.UpgradePointer(old.First, AcquireV1.Upgrade)")
+			b.has("features/desk/donate_v1.go", "type DonateV1 struct { AcquireV1 Donor string", "Donate{Acquire: old.AcquireV1.Upgrade(), Donor: old.Donor}")
+			b.has("features/desk/move_v1.go", "Boxes []MoveV1Box", "app.UpgradeList(old.Boxes, MoveV1Box.Upgrade)",
+				"type MoveV1Box struct { First AcquireV1", "Box{First: old.First.Upgrade(), Label: old.Label}")
+			b.has("features/store/order_v1.go", "Lines []desk.AcquireV1", "Box *desk.MoveV1Box", "app.UpgradeList(old.Lines, desk.AcquireV1.Upgrade)", "app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+			b.isClean()
+
+			// Later versions of one of them, and of all.
+			later := []engine.Change{
+				{Name: "desk/stock", RenameFields: []string{"note=remark"}},
+				{Name: "desk/acquire", RenameFields: []string{"title=name"}},
+				{Name: "desk/stock", RemoveFields: []string{"items"}},
+				{Name: "desk/acquire", Fields: []string{"isbn"}, Default: []string{"isbn=unknown"}},
+				{Name: "store/order", RenameFields: []string{"box.label=box.mark"}},
+			}
+			for _, change := range later {
+				if _, err := b.Change(t.Context(), change, engine.Options{NoExec: true}); err != nil {
+					t.Fatalf("%+v: %v", change, err)
+				}
+				b.isClean()
+			}
+			b.has("features/desk/stock_v1.go", "func (old StockV1) Upgrade() StockV2 { return StockV2{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note} }")
+			b.has("features/desk/stock_v2.go", "Items []AcquireV2", "StockV3{Items: old.Items, Remark: old.Note}")
+		})
+	}
+}
+
+// isClean fails unless the project compiles and nothing is out of date.
+func (b *bench) isClean() {
+	b.Helper()
+	checked, err := b.Check(b.Context())
+	if err != nil || !checked.OK {
+		b.Errorf("check: %s (%v)", checked, err)
+	}
+}
+
+// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer are shared
+// too.
+func TestSharedStructs(t *testing.T) {
+	b := openLibrary(t)
+	b.write("books/books.go", "// Package books has books.\npackage books\n\n// Item is a book.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n\tParts []Item `json:\"parts,omitempty\"` // Parts\n}\n\n// Pair is two.\ntype Pair[T any] struct {\n\tA T `json:\"a\"` // One\n\tB T `json:\"b\"` // Other\n}\n")
+	b.write("features/shop/shop.go", stored("shop", "\t\"hello/books\"\n", "// Base is in all.\ntype Base struct {\n\tBy string `json:\"by\"` // Who\n}\n",
+		[2]string{"Buy", "\tBase\n\tItem books.Item `json:\"item\"` // Item\n"},
+		[2]string{"Sell", "\t*Base\n\tPair books.Pair[books.Item] `json:\"pair\"` // Pair\n"},
+	))
+	b.write("features/fair/fair.go", stored("fair", "\t\"hello/books\"\n", "",
+		[2]string{"Show", "\tAll map[string][]books.Item `json:\"all\"` // All\n"},
+	))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		change engine.Change
+		file   string
+		has    []string
+	}{
+		{engine.Change{Name: "shop/buy", RenameFields: []string{"item.url=item.href"}}, "books/item_v1.go", []string{
+			"type ItemV1 struct { URL string `json:\"url\"` Parts []ItemV1", "func (old ItemV1) Upgrade() Item { return Item{Href: old.URL, Parts: app.UpgradeList(old.Parts, ItemV1.Upgrade)} }",
+		}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.href:[]string"}, Upgrade: "return Item{Href: []string{old.Href}}"}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() Item { return Item{Href: []string{old.Href}} }"}},
+		{engine.Change{Name: "shop/sell", Fields: []string{"by:[]string"}, Upgrade: "return Base{By: []string{old.By}}"}, "features/shop/sell_v3.go", []string{
+			"type SellV3 struct { *SellV3Base", "Sell{Base: app.UpgradePointer(old.SellV3Base, SellV3Base.upgrade), Pair: old.Pair}",
+		}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.pages:int"}, Default: []string{"all.pages=1"}}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() ItemV3 { return ItemV3{Href: []string{old.Href}} }"}},
+	} {
+		if _, err := b.Change(t.Context(), step.change, engine.Options{NoExec: true}); err != nil {
+			t.Fatalf("%+v: %v", step.change, err)
+		}
+		b.isClean()
+		b.has(step.file, step.has...)
+	}
+	for _, change := range []engine.Change{ // until no command contains the type
+		{Name: "shop/buy", RemoveFields: []string{"item"}},
+		{Name: "shop/sell", RemoveFields: []string{"pair"}},
+		{Name: "fair/show", RemoveFields: []string{"all"}},
+	} {
+		if _, err := b.Change(t.Context(), change, engine.Options{NoExec: true}); err != nil {
+			t.Fatalf("%+v: %v", change, err)
+		}
+		b.isClean()
+	}
+	b.has("features/shop/buy_v5.go", "Item books.ItemV4")
+	b.has("books/item_v1.go", "func (old ItemV1) Upgrade() ItemV2")
+	b.has("features/shop/buy_v3.go", "type BuyV3 struct { SellV3Base Item books.ItemV3", "BuyV4{Base: old.SellV3Base.upgrade(), Item: old.Item}")
+	b.has("features/fair/show_v1.go", "All map[string][]books.ItemV1", "app.UpgradeMap(old.All, func(v []books.ItemV1) []books.ItemV2 { return app.UpgradeList(v, books.ItemV1.Upgrade) })")
+}
+
+// Two types that become one have a type each in the old version.
+func TestMergedTypes(t *testing.T) {
+	b := openLibrary(t)
+	const one, two = "// One is one.\ntype One struct {\n\tA string `json:\"a\"` // A\n}\n", "// Two is two.\ntype Two struct {\n\tA string `json:\"a\"` // A\n\tB string `json:\"b\"` // B\n}\n"
+	b.write("features/club/club.go", stored("club", "", one+"\n"+two, [2]string{"Join", "\tOne One `json:\"one\"` // One\n\tTwo Two `json:\"two\"` // Two\n"}))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b.replace("features/club/club.go", "One One", "One Two")
+	b.replace("features/club/club.go", one, "")
+	b.replace("features/club/club.go", "A string `json:\"a\"`", "C string `json:\"c\"`")
+	if _, err := b.version(`{"name": "club/join", "rename": ["one.a=c", "two.a=c"], "default": ["one.b=x"]}`); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/club/join_v1.go", "One JoinV1One `json", "Two JoinV1Two `json", `Two{C: old.A, B: "x"}`, "Two{C: old.A, B: old.B}")
+	b.isClean()
+}
+
+// Old versions have enums: the type of the source while it has the recorded values, else their own.
+func TestOldEnums(t *testing.T) {
+	b := openLibrary(t)
+	const tier = "// Tier is a tier.\ntype Tier string\n\n// The tiers.\nconst (\n\tTierBasic Tier = \"basic\"\n\tGold Tier = \"gold\"\n)\n"
+	b.write("features/club/club.go", stored("club", "", tier,
+		[2]string{"Join", "\tName string `json:\"name\"` // Name\n\tTier Tier `json:\"tier\"` // Tier\n\tPast []Tier `json:\"past\"` // Past\n\tBy map[Tier]string `json:\"by\"` // By\n"},
+	))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b.has("contract.json", `"enums": { "Tier": [{"go":"Gold","value":"gold"},{"go":"TierBasic","value":"basic"}] }`)
+
+	// Another field changes, and the enum gets a value.
+	b.replace("features/club/club.go", "\tGold Tier", "\tTierSilver Tier = \"silver\"\n\tGold Tier")
+	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"name=member"}}, engine.Options{NoExec: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/club/join_v1.go", "Tier Tier `json", "Past []Tier `json", "By map[Tier]string", "Tier: old.Tier", "Past: old.Past", "By: old.By")
+	b.has("features/club/join_v1_test.go", `"tier":"gold","past":["gold"]`)
+
+	// The enum loses a value, and a field gets another type.
+	b.replace("features/club/club.go", "\tTierSilver Tier = \"silver\"\n", "")
+	b.replace("features/club/join_v1.go", "old.Tier", "cmp.Or(old.Tier, TierBasic)")
+	b.replace("features/club/join_v1.go", "package club\n", "package club\n\nimport \"cmp\"\n")
+	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", Fields: []string{"member:[]string"}, Upgrade: "level := old.Tier\nif level == JoinV2TierSilver {\n\tlevel = JoinV2TierGold\n}\nreturn Join{Member: []string{old.Member}, Tier: Tier(level)}"}, engine.Options{NoExec: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/club/join_v2.go", "Tier JoinV2Tier `json", "Past []JoinV2Tier", "By map[JoinV2Tier]string", `JoinV2TierSilver JoinV2Tier = "silver"`)
+	b.has("features/club/join_v1.go", "Tier JoinV2Tier `json", "cmp.Or(old.Tier, JoinV2TierBasic)")
+	b.isClean()
+
+	// The enum is renamed by hand.
+	b.replace("features/club/club.go", "Tier", "Level")
+	b.replace("features/club/club.go", `json:"tier"`, `json:"level"`)
+	b.replace("features/club/join_v2.go", "Tier: Tier(level)", "Level: Level(level)")
+	if _, err := b.version(`{"name": "club/join", "rename": ["tier=level"], "drop": ["by"]}`); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/club/join_v3.go", "Tier JoinV3Tier `json", `JoinV3TierBasic JoinV3Tier = "basic"`, "Level: Level(old.Tier)", "Past: app.UpgradeList(old.Past, func(v JoinV3Tier) Level { return Level(v) })")
+	b.isClean()
+}
+
+// Every refusal names the calls that work, in the words of the front end.
+func TestSharedTypeRefusals(t *testing.T) {
+	b := openLibrary(t)
+	const desk = "features/desk/desk.go"
+	const others = "desk/donate, desk/label, desk/lend, desk/move, desk/stock, store/order"
+	o := engine.Options{NoExec: true}
+	change := engine.Change{Name: "desk/acquire", Fields: []string{"authors:[]string"}}
+	edit := []engine.FileEdit{{Path: desk, Replace: []engine.Replacement{{Old: "Authors string", New: "Authors []string"}}}}
+	for prefix, wants := range map[string][3]string{
+		"": {
+			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind": "command", "name": "desk/acquire", "fields": ["authors:TYPE"]}; or`,
+			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind": "version", "name": "desk/acquire"}; or`,
+		},
+		"--": {
+			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock change command desk/acquire --field authors:TYPE; or",
+			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
+		},
+	} {
+		b.OverMCP = prefix == ""
+		_, err := b.Change(t.Context(), change, o)
+		b.checkError(err, wants[0])
+		_, err = b.Edit(t.Context(), edit, o)
+		b.checkError(err, wants[1])
+		b.checkError(err, "desk/stock: field items.authors changed from string to []string; it contains a type that also changed in desk/acquire, whose new version comes with one of desk/stock")
+		b.replace(desk, "Authors string", "Authors []string")
+		_, err = b.Sync(t.Context(), engine.Options{})
+		b.checkError(err, wants[2])
+		if n := strings.Count(err.Error(), "keep old events readable with"); n != 1 {
+			t.Errorf("got %d calls, want 1: %v", n, err)
+		}
+		b.replace(desk, "Authors []string", "Authors string")
+	}
+
+	// Another command that contains the type has changes of its own.
+	b.replace(desk, "Authors string", "Authors []string")
+	b.replace(desk, "Note string `json:\"note\"`", "Remark string `json:\"remark\"`")
+	const body = `"body": "return Acquire{Title: old.Title}"`
+	_, err := b.version(`{"name": "desk/acquire", ` + body + `}`)
+	b.checkError(err, "desk/stock: note: no such field now")
+	b.checkError(err, "Fields of desk/stock changed that desk/acquire does not have; first run petrock generate version desk/stock")
+	_, err = b.version(`{"name": "desk/stock"}`)
+	b.checkError(err, "(--rename note=NEW)")
+	_, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"]}`)
+	b.checkError(err, "items.authors: type changed from string to []string\nResolve each of these, or set --body to the statements of func (old AcquireV1) Upgrade() Acquire")
+	if _, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"], ` + body + `}`); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/desk/stock_v1.go", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Remark: old.Note}")
+	b.isClean()
+
+	// Two types changed, and both need code.
+	b.replace(desk, "Title string", "Title []string")
+	b.replace(desk, "Label string `json:\"label\"`", "Label []string `json:\"label\"`")
+	_, err = b.version(`{"name": "desk/acquire", "body": "return Acquire{}"}`)
+	b.checkError(err, "first run petrock generate version desk/move")
+	_, err = b.version(`{"name": "desk/move", "body": "return Box{}"}`)
+	b.checkError(err, "--body converts one type, and several changed (Acquire, Box): if more than one needs code, restore the fields of the others, generate the version, then change the next type")
+	b.replace(desk, "Label []string `json:\"label\"`", "Label string `json:\"label\"`")
+	if _, err = b.version(`{"name": "desk/acquire", "body": "return Acquire{Title: []string{old.Title}}"}`); err != nil {
+		t.Fatal(err)
+	}
+	b.replace(desk, "Label string `json:\"label\"`", "Label []string `json:\"label\"`")
+	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First, Label: []string{old.Label}}"}`); err != nil {
+		t.Fatal(err)
+	}
+	b.isClean()
+}
+
+// A change of a query whose output is part of stored events names the change of the command that works.
+func TestSharedOutput(t *testing.T) {
+	b := openLibrary(t)
+	b.write("features/desk/find.go", "package desk\n\nimport \"context\"\n\n// Find finds a box.\ntype Find struct{}\n\n// Answer returns a box.\nfunc (q Find) Answer(ctx context.Context, s *State) (Box, error) { return Box{}, nil }\n")
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{NoExec: true}
+	_, err := b.Change(t.Context(), engine.Change{Name: "desk/find", RenameFields: []string{"output.label=mark"}}, o)
+	b.checkError(err, "keep old events readable with petrock change command desk/move --rename-field boxes.label=boxes.mark")
+	if _, err := b.Change(t.Context(), engine.Change{Kind: "command", Name: "desk/move", RenameFields: []string{"boxes.label=boxes.mark"}}, o); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/desk/move_v1.go", "Box{First: old.First, Mark: old.Label}")
+	b.has("features/store/order_v1.go", "Lines: old.Lines, Box: app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+	b.isClean()
+}
