@@ -31,9 +31,9 @@ type brokenCommand struct {
 	stored     string            // the stored events: 3 events are stored, the first is event 24
 	file       string            // the command's file; empty if the source does not have the command
 	line       int
-	beingAdded bool // whether the plan adds the command again after it was removed
-	onDisk     bool // whether the source on disk has the command
-	isOlder    bool // whether the source on disk breaks it too
+	beingAdded bool   // whether the plan adds the command again after it was removed
+	onDisk     bool   // whether the source on disk has the command
+	isOlder    bool   // whether the source on disk breaks it too
 	call       string // the call that keeps its events readable
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
