@@ -19,7 +19,6 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	e.OptionPrefix = "--" // remedies are for a terminal
 	result, err := e.Check(t.Context())
 	if err != nil {
 		t.Fatal(err)
