@@ -85,7 +85,7 @@ type upgrade struct {
 // An oldFile is a file with types of old versions.
 type oldFile struct {
 	gen.GoFile
-	dir, path string
+	path string
 }
 
 // An undecided field has no known conversion.
@@ -214,7 +214,7 @@ func (u *upgrade) fileOf(dir, typ string) *oldFile {
 			return file
 		}
 	}
-	file := &oldFile{gen.NewGoFile(u.p.Import(dir), u.p.Package(dir)), dir, where}
+	file := &oldFile{gen.NewGoFile(u.p.Import(dir), u.p.Package(dir)), where}
 	file.ImportName(u.p.Import("core/app"), "app")
 	u.files = append(u.files, file)
 	return file

@@ -264,3 +264,21 @@ func FuzzParseType(f *testing.F) {
 		}
 	})
 }
+
+// A field's type has the names of its enums, which examples have values of and comparisons ignore.
+func TestEnums(t *testing.T) {
+	f := contract.Field{Name: "by", Go: "By", Type: "map[string][]string", Named: "map[./desk.Tier][]Level"}
+	parsed, err := f.ParseType()
+	if err != nil || parsed.Key.Enum != "./desk.Tier" || parsed.Elem.Elem.Enum != "Level" || parsed.Key.Name != "string" {
+		t.Errorf("got %+v (%v)", parsed, err)
+	}
+	level := contract.Field{Name: "level", Go: "Level", Type: "string", Named: "Level"}
+	shape := contract.Shape{Fields: []contract.Field{level}, Enums: map[string][]contract.Constant{"Level": {{Go: "Low", Value: "low"}}}}
+	if example, _ := shape.Example(); example != `{"level":"low"}` {
+		t.Errorf("got the example %s", example)
+	}
+	level.Named = ""
+	if changes := shape.Changes(contract.Shape{Fields: []contract.Field{level}}); len(changes) > 0 {
+		t.Errorf("got %+v", changes)
+	}
+}

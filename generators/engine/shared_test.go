@@ -272,19 +272,19 @@ func TestSharedTypeRefusals(t *testing.T) {
 	o := engine.Options{NoExec: true}
 	change := engine.Change{Name: "desk/acquire", Fields: []string{"authors:[]string"}}
 	edit := []engine.FileEdit{{Path: desk, Replace: []engine.Replacement{{Old: "Authors string", New: "Authors []string"}}}}
-	for prefix, wants := range map[string][3]string{
-		"": {
+	for overMCP, wants := range map[bool][3]string{
+		true: {
 			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
 			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind": "command", "name": "desk/acquire", "fields": ["authors:TYPE"]}; or`,
 			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind": "version", "name": "desk/acquire"}; or`,
 		},
-		"--": {
+		false: {
 			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock change command desk/acquire --field authors:TYPE; or",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
 		},
 	} {
-		b.OverMCP = prefix == ""
+		b.OverMCP = overMCP
 		_, err := b.Change(t.Context(), change, o)
 		b.checkError(err, wants[0])
 		_, err = b.Edit(t.Context(), edit, o)
@@ -300,6 +300,7 @@ func TestSharedTypeRefusals(t *testing.T) {
 	}
 
 	// Another command that contains the type has changes of its own.
+	b.OverMCP = false
 	b.replace(desk, "Authors string", "Authors []string")
 	b.replace(desk, "Note string `json:\"note\"`", "Remark string `json:\"remark\"`")
 	const body = `"body": "return Acquire{Title: old.Title}"`
