@@ -28,6 +28,7 @@ type brokenCommand struct {
 	command    string
 	changes    []contract.Change // of its fields; empty if it was removed
 	unreadable string            // why a stored event cannot be decoded; else empty
+	isNewer    bool              // whether stored events have a later version than the source
 	stored     string            // the stored events: 3 events are stored, the first is event 24
 	file       string            // the command's file; empty if the source does not have the command
 	line       int
@@ -53,8 +54,11 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	if p.action == actionEdit {
 		accept = "if no stored data matters, edit again with " + e.words("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
 	}
-	if p.isRevert() {
+	switch {
+	case p.isRevert() && b.unreadable != "":
 		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
+	case p.isRevert():
+		accept = "if no stored data matters, edit the type with " + e.call("petrock edit FILE --accept "+b.command, fmt.Sprintf(`edit and "accept":[%q]`, b.command))
 	}
 	version := cmp.Or(b.call, e.changeCall(b))
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
@@ -71,6 +75,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case len(b.changes) == 0 && b.unreadable == "":
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; to ignore them, %s",
 			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
+	case b.isNewer:
+		return "keep the type and its version; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion):
 		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
 	case b.sharedWith != "":

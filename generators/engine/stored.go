@@ -223,7 +223,7 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 			u.decode = append(u.decode, t)
 		case isRead || isSkipped(t.Type) && !exists || !t.isRead(u.was, u.wasMapped, u.hadMap):
 		case exists:
-			u.breaks(t.Type, brokenCommand{unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
+			u.breaks(t.Type, brokenCommand{isNewer: t.Version > command.Version, unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
 		case u.complete:
 			u.breaks(t.Type, brokenCommand{})
 		}
