@@ -42,7 +42,7 @@ func (sl *slot) condition() (state, reason string) {
 	defer sl.mu.Unlock()
 	switch p := sl.current.Load(); {
 	case sl.late.is(want) && (p == nil || p.launch != want):
-		return "starting", sl.late.err.Error()
+		return "starting", sl.late.err.Error() + ". Meanwhile the last good build, if there is one, answers read-only"
 	case p != nil && p.launch.readOnly != "":
 		return "read-only", p.launch.readOnly
 	case p == nil && sl.down != nil:

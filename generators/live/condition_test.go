@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
@@ -154,6 +155,33 @@ func TestStopped(t *testing.T) {
 		t.Errorf("after build: %s", a.Text())
 	}
 	call(t, c, "write")
+}
+
+// While a build takes long to start, the last good one answers, and does not write.
+func TestSlowStart(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.slowStart = time.Second })
+	c := w.connect(client.Options{})
+	call(t, c, "write")
+	w.write(".stuck", "hang")
+	if text := ask(t, c, Prefix+"add", arguments{"Name": "two"}).Text(); !strings.HasPrefix(text, "Warning: the project's server is starting: ") || !strings.Contains(text, "has not answered yet") {
+		t.Errorf("the result is %s", text)
+	}
+	for refused := ask(t, c, "write", arguments{}); ; refused = ask(t, c, "write", arguments{}) { // it is being started read-only
+		if refused.IsError {
+			if !strings.Contains(refused.Text(), "has not answered yet") {
+				t.Errorf("a command: %s", refused.Text())
+			}
+			break
+		}
+	}
+	if err := os.Remove(filepath.Join(w.root, ".stuck")); err != nil {
+		t.Fatal(err)
+	}
+	for now := ask(t, c, "write", arguments{}); now.IsError; now = ask(t, c, "write", arguments{}) {
+		if t.Context().Err() != nil {
+			t.Fatal("the new build does not run")
+		}
+	}
 }
 
 // Answers of all kinds name their build, except results without members.

@@ -86,6 +86,7 @@ type files struct {
 	patience time.Duration // how long builds wait for a dev server that is busy
 
 	firstAnswer time.Duration // how long the first answers wait for the project's server
+	slowStart   time.Duration // how long calls wait for a server that has been started
 }
 
 // A buildResult is the last build of a server.
@@ -130,7 +131,7 @@ func New(o Options) (*Supervisor, error) {
 		features: b.fingerprints,
 		release:  b.release,
 		close:    func() error { w.close(); log.close(); return b.close() },
-		patience: 10 * time.Second, firstAnswer: 3 * time.Second,
+		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	}), nil
 }
 

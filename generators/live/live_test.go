@@ -102,6 +102,9 @@ func serveTest() error {
 			readOnly = reason
 		}
 	}
+	for stuck, _ := os.ReadFile(".stuck"); string(stuck) == "hang" && readOnly == ""; stuck, _ = os.ReadFile(".stuck") {
+		time.Sleep(time.Millisecond)
+	}
 	if stuck, err := os.ReadFile(".stuck"); err == nil && (readOnly == "" || string(stuck) == "all") {
 		return errors.New("hello: event 8 of the log cannot be read\nthe remedy\nshow it")
 	}
@@ -182,7 +185,9 @@ type world struct {
 	blocked chan struct{} // closed when builds may go on; nil if they may
 	failure error         // of builds
 	changes chan struct{}
-	listed  func() error // called after the features were listed; nil does nothing
+
+	slowStart time.Duration
+	listed    func() error // called after the features were listed; nil does nothing
 }
 
 type lockedBuffer struct {
@@ -205,7 +210,7 @@ func (b *lockedBuffer) String() string {
 func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1)}
+	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second}
 	w.write("tools", "one\n")
 	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
 	for _, f := range prepare {
@@ -218,7 +223,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second,
+		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
 	})
 	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {

@@ -164,7 +164,6 @@ const (
 	maxDelay   = 10 * time.Second
 	holdDelay  = time.Second      // calls wait for a restart that is so near
 	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
-	slowStart  = 10 * time.Second // calls do not wait longer for a server that has been started
 	againDelay = time.Minute      // while the last good build runs instead of one that did not start
 )
 
@@ -294,7 +293,7 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 		sl.awaitOutdated(ctx, l)
 		cancel()
 	}()
-	late := time.AfterFunc(slowStart, func() { sl.isLate(l) })
+	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
 	defer late.Stop()
 	p, err := sl.connect(ctx, l)
 	if err == nil {
@@ -331,10 +330,30 @@ func (sl *slot) awaitOutdated(ctx context.Context, l launch) {
 }
 
 // isLate reports that a server takes long to start. Calls that wait for it fail.
-func (sl *slot) isLate(l launch) {
-	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), slowStart)
-	sl.s.say("warning", err.Error()+". Calls are still answered by the server from before, if there is one.")
+func (sl *slot) isLate(l launch) error {
+	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), sl.s.sup.files.slowStart)
+	sl.s.say("warning", err.Error()+". The last good build answers meanwhile, read-only, if there is one.")
 	sl.update(func() { sl.late, sl.down = attempt{l, err}, err })
+	return err
+}
+
+// fallBack makes the running build read-only while a newer one takes long to start: events that it writes may
+// be unreadable for the newer one. If it does not start again, it is stopped.
+func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
+	running := sl.current.Load()
+	if sl.kind != serverKind || running == nil || running.launch.readOnly != "" || l.readOnly != "" {
+		return
+	}
+	readOnly := launch{program: running.launch.program, restarts: running.launch.restarts, readOnly: sl.s.sup.readOnlyReason(late, startLines)}
+	p, err := sl.connect(ctx, readOnly)
+	if err == nil {
+		if err = sl.s.install(ctx, sl, p); err != nil {
+			p.close()
+		}
+	}
+	if err != nil && ctx.Err() == nil && sl.current.Load() == running {
+		sl.swap(nil)
+	}
 }
 
 // swap makes a server, or none, the current one and retires the one before.
