@@ -282,3 +282,27 @@ func TestEnums(t *testing.T) {
 		t.Errorf("got %+v", changes)
 	}
 }
+
+// Values that an enum loses are found, unless the enum is gone too.
+func TestLostValues(t *testing.T) {
+	with := func(name string, values ...string) contract.Shape {
+		s := contract.Shape{Enums: map[string][]contract.Constant{}}
+		for _, value := range values {
+			s.Enums[name] = append(s.Enums[name], contract.Constant{Go: value, Value: value})
+		}
+		return s
+	}
+	old := with("Grind", "whole", "espresso", "filter")
+	for _, test := range []struct {
+		now  contract.Shape
+		want []string
+	}{
+		{with("Grind", "filter"), []string{"espresso", "whole"}},
+		{with("Grind", "whole", "espresso", "filter", "moka"), nil},
+		{with("Other", "filter"), nil},
+	} {
+		if got := old.LostValues(test.now); !slices.Equal(got, test.want) {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -24,6 +24,20 @@ type Constant struct {
 	Value string `json:"value"`
 }
 
+// LostValues returns the values of enums that a newer shape no longer has, sorted.
+func (old Shape) LostValues(now Shape) []string {
+	var lost []string
+	for name, values := range now.Enums {
+		for _, was := range old.Enums[name] {
+			if !slices.ContainsFunc(values, func(is Constant) bool { return is.Value == was.Value }) {
+				lost = append(lost, was.Value)
+			}
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
 // A Field is a struct field as encoding/json writes it.
 type Field struct {
 	Name     string `json:"name"`               // JSON name

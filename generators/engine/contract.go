@@ -50,9 +50,13 @@ func (b brokenCommand) String() string {
 
 // remedy returns the next calls that keep or give up the stored events, as the caller would write them.
 func (e *Engine) remedy(p *plan, b brokenCommand) string {
-	accept := "if no stored data matters, " + e.call("petrock sync --accept "+b.command, fmt.Sprintf(`build {"accept":[%q]}`, b.command))
+	flags, arguments := "--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command)
+	if b.stored != "" {
+		flags, arguments = flags+" --no-data", arguments+`,"no_data":true`
+	}
+	accept := "if no stored data matters, " + e.call("petrock sync "+flags, "build {"+arguments+"}")
 	if p.action == actionEdit {
-		accept = "if no stored data matters, edit again with " + e.words("--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command))
+		accept = "if no stored data matters, edit again with " + e.words(flags, arguments)
 	}
 	switch {
 	case p.isRevert() && b.unreadable != "":
@@ -65,16 +69,20 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	switch {
 	case slices.Contains(p.accepts, b.command):
 		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no-data"), e.project.Name)
+	case len(b.changes) == 0 && b.unreadable == "" && p.action == actionDestroy && p.kind == string(derive.Feature):
+		return fmt.Sprintf("decide about the events of the feature: to ignore them, %s; to keep some, destroy its commands first, with a map to another feature",
+			e.call("petrock destroy feature "+p.name+" --skip", fmt.Sprintf(`destroy_component {"kind":"feature","name":%q,"skip":true}`, p.name)))
 	case len(b.changes) == 0 && b.unreadable == "" && b.onDisk:
 		remedy := "decide about its events: " + e.call("petrock destroy command "+b.command+" --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead",
 			fmt.Sprintf(`destroy_component {"kind":"command","name":%q,"retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`, b.command))
 		if p.action == actionEdit {
-			remedy += "; or add a function with //petrock:map " + b.command + " to this edit"
+			_, name, _ := strings.Cut(b.command, "/")
+			remedy += fmt.Sprintf("; or add a function with //petrock:map %s to this edit; if you renamed its type, put //petrock:event %s into the doc comment of the new one", b.command, name)
 		}
 		return remedy
 	case len(b.changes) == 0 && b.unreadable == "":
-		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; to ignore them, %s",
-			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
+		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; if you renamed its type, put //petrock:event %s into the doc comment of the new one; to ignore them, %s",
+			b.command, b.command[strings.Index(b.command, "/")+1:], e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
 	case b.isNewer:
 		return "keep the type and its version; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion):
@@ -224,6 +232,9 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 		updated, changes := recorded.Update(u.now[command], u.hasMap(command))
 		if len(changes) == 0 {
 			u.after[command] = updated
+			if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
+				u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
+			}
 		} else {
 			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone()})
 		}

@@ -193,6 +193,8 @@ func (e *Engine) whyNotEditable(name string, text []byte) string {
 		return reasons[name]
 	case isPetrockPath(name):
 		return "is in a folder with petrock's code, which petrock.sum verifies; write your own code in another folder"
+	case strings.HasPrefix(name, "data/log.db"):
+		return "is the server's event log; change it with commands of the server"
 	case typecheck.IsDerived(name, text):
 		return "is derived from the project's Go code; edit that, and it follows"
 	case text == nil && strings.HasSuffix(name, "_gen.go"):

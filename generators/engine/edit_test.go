@@ -142,6 +142,7 @@ func TestEditIsRefused(t *testing.T) {
 		`[{"path":"tools/x.go","text":"package tools\n\nvar X = nowhere.X"}]`:                                    "no package nowhere with X",
 		`[{"path":"features/users/users.go","replace":[{"old":"type State struct","new":"type Other struct"}]}]`: "features/users",
 		// Stored events and replay.
+		`[{"path":"data/log.db","text":"x"}]`: "is the server's event log",
 		`[{"path":"features/posts/create.go","replace":[{"old":"json:\"title\"","new":"json:\"headline\""}]}]`: "keep old events readable with petrock change command posts/create --rename-field title=headline; or, if no stored data matters, edit again with --accept posts/create",
 		`[{"path":"features/posts/now.go","text":"package posts\nimport \"hello/core/app\"\n// Now is one.\ntype Now struct{}\n// Check passes.\nfunc (Now) Check(ctx context.Context, s *State) error { return nil }\n// Apply reads the clock.\nfunc (Now) Apply(s *State, e app.Event) time.Time { return time.Now() }"}]`: "Now.Apply → time.Now",
 	} {

@@ -34,6 +34,8 @@ func (r Removal) check(e *Engine, c derive.Component) error {
 	switch {
 	case decisions > 1:
 		return terminal.Usagef("%s, %s and %s cannot be combined; pass one of them", e.option("retire"), e.option("skip"), e.option("map"))
+	case r.Retire && c.Retired:
+		return terminal.Usagef("command %s is already retired; to remove its type, pass %s or %s", c.EventType, e.option("skip"), e.option("map"))
 	case r.Body != "" && r.Map == "":
 		return terminal.Usagef("%s needs %s, the command that it returns", e.option("body"), e.option("map"))
 	case decisions > 0 && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):

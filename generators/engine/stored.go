@@ -61,7 +61,11 @@ func (s *StoredEvents) String() string {
 	case s.Events == 0:
 		return "No events of the changed commands are stored."
 	}
-	return fmt.Sprintf("Stored events of the changed commands: %d, of which %d were decoded with the new types.", s.Events, s.decoded)
+	text := fmt.Sprintf("Stored events of the changed commands: %d", s.Events)
+	if s.decoded > 0 {
+		text += fmt.Sprintf(", of which %d were decoded with the new types", s.decoded)
+	}
+	return text + "."
 }
 
 // of returns the stored events of a command, the oldest version first.
@@ -356,9 +360,13 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		for _, message := range c.Messages {
 			command, why, ok := strings.Cut(message, ": ")
 			if ok && slices.ContainsFunc(p.decode, func(t storedType) bool { return t.Type == command }) {
-				_, isRecorded := p.was[command]
+				was, isOnDisk := p.was[command]
 				found = true
-				p.broken = append(p.broken, brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isRecorded})
+				b := brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isOnDisk}
+				if now, err := derive.Contract(p.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
+					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(now.Commands[command].Versions[was.Version])})
+				}
+				p.broken = append(p.broken, b)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func TestRemovedCommands(t *testing.T) {
 			case b.OverMCP:
 				b.checkError(err, `to ignore them, build {"skip":["posts/mark"]}`)
 			default:
-				b.checkError(err, "restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map posts/mark; to ignore them, petrock sync --skip posts/mark")
+				b.checkError(err, "restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map posts/mark; if you renamed its type, put //petrock:event mark into the doc comment of the new one; to ignore them, petrock sync --skip posts/mark")
 			}
 			if way == "sync" {
 				if checked, err := b.Check(t.Context()); err != nil || checked.OK || !strings.Contains(checked.Stale(), "posts/mark: the command was removed") {
@@ -198,6 +198,10 @@ func TestDecisionsAboutEvents(t *testing.T) {
 			if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
 				t.Errorf("the project's test says %s%s, %v", checked.Stale(), checked, err)
 			}
+			if test.removal.Retire {
+				_, err := b.Destroy(t.Context(), "command", "posts/mark", o)
+				b.checkError(err, "command posts/mark is already retired")
+			}
 			b.commit()
 			if _, err := b.Undo(t.Context(), done.Operation, engine.Options{}); err != nil {
 				t.Errorf("undo: %v", err)
@@ -227,6 +231,21 @@ func TestDecisionsAboutEvents(t *testing.T) {
 	}
 	_, err := b.Sync(t.Context(), engine.Options{Skip: []string{"posts/mark"}})
 	b.checkError(err, "skip posts/mark: the source still has the command")
+
+	// A feature goes with the decision to skip.
+	b.commit()
+	_, err = b.Destroy(t.Context(), "worker", "posts/digest", engine.Options{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Destroy(t.Context(), "feature", "posts", engine.Options{Force: true})
+	b.checkError(err, "posts/mark: the command was removed; decide about the events of the feature: to ignore them, petrock destroy feature posts --skip")
+	if _, err := b.Destroy(t.Context(), "feature", "posts", engine.Options{Force: true, Removal: engine.Removal{Skip: true}}); err != nil {
+		t.Error(err)
+	}
+	if recorded, _ := b.recorded("posts/mark"); !recorded.Skipped {
+		t.Errorf("recorded is %+v", recorded)
+	}
 }
 
 // A map function that goes leaves its events without a reader.

@@ -221,6 +221,9 @@ func (e *Engine) testPlan(ctx context.Context, p *plan, o Options) error {
 		p.tried = p.newTrial(examples)
 	}
 	if p.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
+		if after.Packages == 0 && p.action != actionEdit {
+			p.tests = nil // examples are not counted
+		}
 		return nil
 	}
 	return e.refuseNewFailures(ctx, p, dirs)
@@ -267,6 +270,8 @@ func (e *Engine) testRemedy(p *plan) string {
 		return "Nothing was changed. Correct the change or the tests and retry."
 	case p.action == actionDestroy:
 		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", p.kind, p.name, edit)
+	case p.action == actionChange && e.OverMCP:
+		return "Nothing was changed. If these tests expect the old behavior, change them in the same call, with edits."
 	case p.bodyFile != "":
 		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", p.correctable("the body"), edit)
 	case p.action == actionChange:
