@@ -108,7 +108,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 
 	// The change can be accepted, and that can be undone.
 	_, err = e.Sync(t.Context(), engine.Options{Accept: []string{"links/nosuch"}})
-	w.says(err, `"links/nosuch": no such command; the commands are links/create, links/delete, links/update`)
+	w.says(err, `"links/nosuch" is not a command; the commands are links/create, links/delete, links/update`)
 	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
 	if err != nil || accepted.Operation == "" {
 		t.Fatalf("accepting: %v, %v", accepted, err)
