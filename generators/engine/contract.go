@@ -28,13 +28,14 @@ type brokenCommand struct {
 	command    string
 	changes    []contract.Change // of its fields; empty if it was removed
 	unreadable string            // why a stored event cannot be decoded; else empty
-	isNewer    bool              // whether stored events have a later version than the source
+	isNewer    bool              // whether stored events, or the source before an undo, have a later version
 	stored     string            // the stored events: 3 events are stored, the first is event 24
 	file       string            // the command's file; empty if the source does not have the command
 	line       int
 	beingAdded bool   // whether the plan adds the command again after it was removed
 	onDisk     bool   // whether the source on disk has the command
-	isOlder    bool   // whether the source on disk breaks it too
+	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
+	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
 	call       string // the call that keeps its events readable
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
@@ -59,10 +60,13 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		accept = "if no stored data matters, edit again with " + e.words(flags, arguments)
 	}
 	switch {
-	case p.isRevert() && b.unreadable != "":
+	case p.isRevert() && b.unreadable != "" && !b.isRecorded:
 		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
-	case p.isRevert():
+	case p.isRevert() && !b.isOlder:
 		accept = "if no stored data matters, edit the type with " + e.call("petrock edit FILE --accept "+b.command, fmt.Sprintf(`edit and "accept":[%q]`, b.command))
+		if b.stored != "" {
+			accept += e.words(" --no-data", `,"no_data":true`)
+		}
 	}
 	version := cmp.Or(b.call, e.changeCall(b))
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
@@ -236,7 +240,13 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 				u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
 			}
 		} else {
-			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone()})
+			isKept := true
+			if p.isRevert() { // may restore a type that was edited by hand, and refused
+				if isKept, err = e.isKept(ctx, u, command); err != nil {
+					return err
+				}
+			}
+			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone(), isOlder: !isKept})
 		}
 	}
 	if err := e.lookAtChanged(ctx, u, before); err != nil {
@@ -275,7 +285,8 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 			}
 		}
 	}
-	b.isOlder = b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
+	b.isOlder = b.isOlder || b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
+	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was[command].Version > u.now[command].Version
 	if b.isOlder && (len(u.newVersionsOf) > 0 || u.isRevert() || u.action == actionDestroy) {
 		u.brokenBefore = append(u.brokenBefore, command)
 	}
@@ -333,11 +344,19 @@ func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (
 // removes. Without git and data, the contract on disk takes the place of the last commit.
 func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) error {
 	committed, known := e.committedContract(ctx)
-	if !known && !u.stored.looked() {
+	if !known {
 		var err error
 		if committed, err = e.readContract(newPlan(u.action)); err != nil {
 			return err
 		}
+	}
+	for i, b := range u.broken {
+		recorded, isRecorded := committed.Commands[b.command]
+		_, changes := recorded.Update(u.now[b.command], u.hasMap(b.command))
+		u.broken[i].isRecorded = isRecorded && len(changes) > 0
+	}
+	if !known && u.stored.looked() {
+		return nil
 	}
 	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {
 		recorded := committed.Commands[command]

@@ -283,6 +283,46 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 	}
 }
 
+// An undo of the version that a hand edit of a type needed restores the edit, which is refused as before, unless the
+// last commit has the type as it was before the edit.
+func TestUndoRestoresEditedTypes(t *testing.T) {
+	const file = "features/posts/create.go"
+	b := open(t)
+	edited := strings.Replace(b.read(file), `json:"title"`, `json:"name"`, 1)
+	v2 := strings.Replace(edited, "type Create struct {", "//petrock:version 2\ntype Create struct {", 1) +
+		"\n// CreateV1 is version 1.\ntype CreateV1 struct {\n\tTitle string `json:\"title\"`\n}\n\n// Upgrade converts it.\nfunc (c CreateV1) Upgrade() Create { return Create{Title: c.Title} }\n"
+	b.write(file, edited)
+	version := func() *engine.Result {
+		t.Helper()
+		made, err := b.Edit(t.Context(), []engine.FileEdit{{Path: file, Text: &v2}}, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	undone, err := b.Undo(t.Context(), version().Operation, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "posts/create: field title was removed, name was added; keep old events readable with petrock generate version posts/create --rename title=name; or, if no stored data matters, petrock sync --accept posts/create"
+	if text := undone.String(); b.read(file) != edited || !strings.Contains(text, want) {
+		t.Errorf("undo says %s, want %q; the file is\n%s", text, want, b.read(file))
+	}
+	_, err = b.Sync(t.Context(), engine.Options{})
+	b.checkError(err, want)
+
+	b.commit()
+	made := version()
+	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
+	b.checkError(err, "posts/create: field title was removed, name was added; keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create\n")
+	b.store("posts/create 2 5 7")
+	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
+	b.checkError(err, "(5 events are stored, the first is event 7); keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create --no-data\n")
+	if _, err := b.Edit(t.Context(), []engine.FileEdit{{Path: file, Text: &edited}}, engine.Options{Accept: []string{"posts/create"}, NoData: true}); err != nil {
+		t.Errorf("the advice is refused: %v", err)
+	}
+}
+
 // The result says why stored events could not be looked at. A server that does not answer is not waited for.
 func TestStoredEventsCannotBeRead(t *testing.T) {
 	b := open(t)

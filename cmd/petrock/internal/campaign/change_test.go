@@ -59,15 +59,33 @@ func TestChange(t *testing.T) {
 			t.Errorf("%s has no %q:\n%s", file, part, text)
 		}
 	}
-	call("tickets_create", object{"title": "second", "priority": "normal", "source": "mail"}, `"seq":2`)
-	call("tickets_open", object{"title": "third", "priority": "normal", "source": "mail"}, `"seq":3`)
-	call("tickets_list", object{}, `"title":"first"`)
-
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if changed := before.differences(w.source()); changed != "" {
 		t.Errorf("after undoing the changes: %s", changed)
+	}
+	for range operations {
+		mustCall[engine.Result](w, client, "redo", object{})
+	}
+	call("tickets_create", object{"title": "second", "priority": "normal", "source": "mail"}, `"seq":2`)
+	call("tickets_open", object{"title": "third", "priority": "normal", "source": "mail"}, `"seq":3`)
+	call("tickets_list", object{}, `"title":"first"`)
+
+	// Now events of the new version are stored.
+	after := w.source()
+	for range len(operations) - 2 {
+		mustCall[engine.Result](w, client, "undo", object{})
+	}
+	const want = "tickets/create: version 2 of its events is stored, and the source has version 1 (3 events are stored, the first is event 1)"
+	if said := client.CallTool("undo", object{}); !said.IsError || !strings.Contains(said.Text(), want) {
+		t.Errorf("undo says %s, want %q", said.Text(), want)
+	}
+	for range len(operations) - 2 {
+		mustCall[engine.Result](w, client, "redo", object{})
+	}
+	if changed := after.differences(w.source()); changed != "" {
+		t.Errorf("after the refused undo: %s", changed)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+edit)
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Undo(s.Context(), s.id, engine.Options{})))
-			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With keep") {
+			if len(refused.Files) != 1 || refused.Files[0].Path != "tools/a.go" || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With --keep") {
 				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
@@ -128,7 +128,7 @@ func TestUndo(t *testing.T) {
 			if !strings.Contains(refused.Error(), undone.Operation) {
 				s.Errorf("the refusal does not name the undo: %v", refused)
 			}
-			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "is already an undo") {
+			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); !strings.Contains(refused.Error(), "nothing to undo") {
 				s.Errorf("with nothing to undo: %v", refused)
 			}
 			s.unchanged(s.before, "after all that,")
@@ -136,12 +136,13 @@ func TestUndo(t *testing.T) {
 		{"the last one", func(s state) {
 			with := s.tree()
 			s.generate(s.e, "prompt", input{Name: "b"})
-			s.undo(s.e, "")
-			s.unchanged(with, "after one undo,")
-			if refused := s.refusal(second(s.e.Undo(s.Context(), "", engine.Options{}))); len(refused.Operations) != 1 || refused.Operations[0] != s.id {
-				s.Errorf("a second undo does not name the operation before: %v", refused)
+			if undone := s.undo(s.e, ""); len(undone.Next) != 1 || !strings.Contains(undone.Next[0], "undo would now undo "+s.id) {
+				s.Errorf("the undo does not name the operation before: %q", undone.Next)
 			}
-			s.undo(s.e, s.id)
+			s.unchanged(with, "after one undo,")
+			if undone := s.undo(s.e, ""); undone.Undoes != s.id {
+				s.Errorf("a second undo undoes %s, want %s", undone.Undoes, s.id)
+			}
 			s.unchanged(s.before, "after two,")
 		}},
 		{"by its number", func(s state) {
@@ -227,7 +228,7 @@ func TestUndo(t *testing.T) {
 			s.write("tools/a.go", s.read("tools/a.go")+edit)
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{})))
-			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With force") {
+			if len(refused.Files) != 1 || !strings.Contains(refused.Error(), "+"+edit[1:]) || !strings.Contains(refused.Remedy, "With --force") {
 				s.Errorf("the refusal does not show the edit: %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")

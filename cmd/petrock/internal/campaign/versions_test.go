@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -63,6 +64,14 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("the field's comment has the old name:\n%s", text)
 	}
 	mustCall[engine.Result](w, client, "generate_component", object{"kind": "version", "name": "links/create", "rename": []string{"href=link"}})
+	mustCall[engine.Result](w, client, "undo", nil)
+	mustCall[engine.Result](w, client, "undo", nil)
+	if changed := before.differences(w.source()); changed != "" {
+		t.Errorf("after undoing the versions: %s", changed)
+	}
+	for range 2 {
+		mustCall[engine.Result](w, client, "redo", nil)
+	}
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)
 	w.goCommand("test", "./features/...")
@@ -72,13 +81,13 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		}
 	}
 
-	// After undo, the build is older than the event log, and the server reports that.
-	mustCall[engine.Result](w, client, "undo", nil)
-	mustCall[engine.Result](w, client, "undo", object{"operation": first.Operation})
-	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf("after undoing the versions: %s", changed)
+	// Events of version 3 are stored now, so that undo keeps its type.
+	said := client.CallTool("undo", nil)
+	const want = `version 3 of its events is stored, and the source has version 2 (2 events are stored, the first is event 1); keep the type and its version; or, if no stored data matters, edit the type with edit and "accept":["links/create"],"no_data":true`
+	if !said.IsError || !strings.Contains(said.Text(), want) {
+		t.Errorf("undo says %s, want %q", said.Text(), want)
 	}
-	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
+	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
 }
 
 // All commands refuse an incompatible change to the fields of a recorded command until it is made explicit.
@@ -108,7 +117,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 
 	// The change can be accepted, and that can be undone.
 	_, err = e.Sync(t.Context(), engine.Options{Accept: []string{"links/nosuch"}})
-	w.says(err, `"links/nosuch": no such command; the commands are links/create, links/delete, links/update`)
+	w.says(err, `"links/nosuch" is not a command; the commands are links/create, links/delete, links/update`)
 	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
 	if err != nil || accepted.Operation == "" {
 		t.Fatalf("accepting: %v, %v", accepted, err)
@@ -179,27 +188,47 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.fresh(e)
 }
 
-// A destroyed command cannot be generated again with incompatible fields, which would misread its events.
+// A destroyed command of which events may be stored cannot be generated again with incompatible fields, which would
+// misread its events.
 func TestRegeneratedCommands(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "notes", CRUD: true, Fields: []string{"title:string:1..50"}})
 	w.generate(e, "command", input{Name: "notes/tag", Fields: []string{"tag"}, Body: "return TagOutput{}"})
-	destroyed, err := e.Destroy(t.Context(), "command", "notes/tag", engine.Options{})
-	if err != nil {
+	w.commit()
+	_, err := e.Destroy(t.Context(), "command", "notes/tag", engine.Options{})
+	w.says(err, "notes/tag: the command was removed; decide about its events: petrock destroy command notes/tag --retire")
+	if _, err := e.Destroy(t.Context(), "command", "notes/tag", engine.Options{Removal: engine.Removal{Skip: true}}); err != nil {
 		t.Fatal(err)
 	}
-	if text := destroyed.String(); !strings.Contains(text, "notes/tag") || !strings.Contains(text, "help evolving") {
-		t.Errorf("destroy does not mention its events:\n%s", text)
-	}
 	_, err = e.Generate(t.Context(), "command", input{Name: "notes/tag", Fields: []string{"label"}, Body: "return TagOutput{}"}.json(), engine.Options{})
-	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", "petrock generate version notes/tag --rename tag=label", "petrock sync --accept notes/tag")
+	w.says(err, "notes/tag: field tag was removed, label was added", "generate it with its recorded fields first", "petrock change command notes/tag --rename-field tag=label", "petrock sync --accept notes/tag")
 	w.generate(e, "command", input{Name: "notes/tag", Fields: []string{"tag"}, Body: "return TagOutput{}"})
 	if _, err := w.version(e, object{"name": "notes/tag", "rename": []string{"tag=label"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.fresh(e)
+
+	// A command that no server of a commit had is forgotten.
+	w.generate(e, "command", input{Name: "notes/pin", Fields: []string{"place"}, Body: "return PinOutput{}"})
+	if _, err := e.Destroy(t.Context(), "command", "notes/pin", engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.generate(e, "command", input{Name: "notes/pin", Fields: []string{"label"}, Body: "return PinOutput{}"})
+	w.fresh(e)
+}
+
+// commit commits all files of the project in a new git repository.
+func (w *world) commit() {
+	w.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "all"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = w.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			w.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
 }
 
 // Old versions of nested types are kept and converted. Conversions that need a decision are named.
