@@ -301,7 +301,8 @@ func (h *history) newName(prefix string) string {
 }
 
 // newFields returns fields of random types.
-func (h *history) newFields(most int) (fields []string) {
+func (h *history) newFields(most int) []string {
+	fields := []string{}
 	for range h.IntN(most + 1) {
 		fields = append(fields, h.newField())
 	}
