@@ -257,7 +257,7 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 		t.Errorf("without data, the result says %v", made.Stored)
 	}
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7)")
+	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7); undo cannot go back behind its events; change it instead, with petrock change command posts/create with --field")
 	b.store("posts/create 1 5 7")
 	if _, err = b.Undo(t.Context(), made.Operation, engine.Options{NoExec: true}); err != nil {
 		t.Errorf("version 2 is neither committed nor stored: %v", err)

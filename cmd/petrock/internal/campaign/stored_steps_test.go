@@ -164,7 +164,12 @@ func (h *history) operate(c call) bool {
 		}
 		h.refused++
 		h.Logf("%s: %s is refused:\n%s", h.now, c, refusal)
-		if changed := before.differences(h.source()); changed != "" {
+		after := h.source()
+		if c.tool == "build" || len(c.command) > 0 && c.command[0] == "sync" { // packages without errors are derived
+			maps.DeleteFunc(before, isDerived)
+			maps.DeleteFunc(after, isDerived)
+		}
+		if changed := before.differences(after); changed != "" {
 			h.Errorf("%s: %s was refused, and has changed the project:\n%s", h.now, c, changed)
 			return false
 		}
@@ -183,6 +188,8 @@ func (h *history) operate(c call) bool {
 		c = one(h.maker, fresh...)
 	}
 }
+
+func isDerived(file, _ string) bool { return strings.HasSuffix(file, "_gen.go") }
 
 // must makes a call that petrock accepts.
 func (h *history) must(c call) {
@@ -219,9 +226,12 @@ func (h *history) advice(c call, refusal string) (next []call) {
 		case 1:
 			return c.with("skip", true), true
 		}
-		target, body, ok := h.target(command)
-		return c.with("map", target).with("body", body), ok
+		target, _, ok := h.target(command)
+		return c.with("map", target), ok
 	}
+	add(`map [\w/]+ to (\w+)/\w+: the fields differ .* pass (?:--)?body, Go statements that return (\w+)`, func(found []string) (call, bool) {
+		return c.with("body", fmt.Sprintf("return convert[%s](old.Data), nil", found[2])), true
+	})
 	mayAccept := func(command string) bool { return !h.stores[1].has(command) }
 	add(`petrock destroy command (\S+) with --retire, --skip or --map`, func(found []string) (call, bool) {
 		return decide(call{command: []string{"destroy", "command", found[1]}}, found[1])
@@ -251,11 +261,14 @@ func (h *history) advice(c call, refusal string) (next []call) {
 				c = c.with(part.argument, append(slices.Clone(c.list(part.argument)), fmt.Sprintf(part.format, field[1])))
 			}
 		}
+		if len(c.arguments) == 2 {
+			c = c.with("fields", []string{h.newName("a") + ":string?"})
+		}
 		return c, true
 	}
 	add(`petrock change command ([\w/]+) with --field, --rename-field or --remove-field`, change)
 	add(`change \{"name":"([\w/]+)"\} with fields, rename_fields or remove_fields`, change)
-	if strings.Contains(refusal, "Resolve each of these, or send a body that converts it") {
+	if strings.Contains(refusal, "a body that converts it") {
 		command := c.arguments["name"]
 		if c.tool == "" {
 			command = c.command[2]
@@ -447,14 +460,14 @@ func operations() map[string]operation {
 				made = made.with("skip", true)
 			}
 			if kind == derive.Command {
-				target, body, hasTarget := h.target(c.EventType)
+				target, _, hasTarget := h.target(c.EventType)
 				switch way := h.IntN(5); {
 				case way == 0:
 					made = made.with("retire", true)
 				case way == 1:
 					made = made.with("skip", true)
 				case way == 2 && hasTarget:
-					made = made.with("map", target).with("body", body)
+					made = made.with("map", target)
 				}
 			}
 			return made, ok
@@ -771,7 +784,7 @@ func (h *history) edit() (edits []engine.FileEdit, command string) {
 		target, body, ok := h.target(c.EventType)
 		if ok {
 			feature, command, _ := strings.Cut(target, "/")
-			edits = append(remove, set("features/"+feature+"/"+name+".go", fmt.Sprintf("package %s\n\nimport \"%s/core/app\"\n\n// map%s reads old events.\n//\n//petrock:map %s\nfunc map%[3]s(old app.Record) (%s, error) {\n\t%s\n}\n",
+			edits = append(remove, set("features/"+feature+"/"+name+".go", fmt.Sprintf("package %s\n\nimport \"%s/core/app\"\n\n// map%s reads old events.\n//\n//petrock:map %s\nfunc map%[3]s(old app.Record) (%[5]s, error) {\n\t%[6]s\n}\n",
 				feature, module, goName, c.EventType, strings.ToUpper(command), body)))
 		}
 	case 10:
