@@ -369,7 +369,7 @@ func (h *history) execute(s *store) {
 			if strings.HasSuffix(tool.Name, "_dump") || h.IntN(2) == 0 {
 				continue
 			}
-			in := tool.InputSchema.value(h.maker, 0).(object)
+			in := tool.InputSchema.value(h.maker, &tool.InputSchema).(object)
 			var out any
 			if err := server.ask(tool.Name, in, &out); err != nil {
 				h.Errorf("%s: %v", h.now, err)
@@ -408,9 +408,11 @@ type schema struct {
 	Defs            map[string]*schema `json:"$defs"`
 }
 
-// value returns a random value that fits a schema.
-func (s *schema) value(m *maker, depth int) any {
+// value returns a random value that fits a schema. Definitions are in root.
+func (s *schema) value(m *maker, root *schema) any {
 	switch {
+	case s.Ref != "":
+		return root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")].value(m, root)
 	case len(s.Enum) > 0:
 		return one(m, s.Enum...)
 	case s.Format == "date-time":
@@ -430,20 +432,20 @@ func (s *schema) value(m *maker, depth int) any {
 	case "array":
 		all := []any{}
 		for range m.IntN(3) {
-			all = append(all, s.Items.value(m, depth+1))
+			all = append(all, s.Items.value(m, root))
 		}
 		return all
 	case "object":
 		all := object{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if slices.Contains(s.Required, name) || m.IntN(2) == 0 {
-				all[name] = s.Properties[name].value(m, depth+1)
+				all[name] = s.Properties[name].value(m, root)
 			}
 		}
 		var rest schema
 		if json.Unmarshal(s.Additional, &rest) == nil { // not false
 			for i := range m.IntN(3) {
-				all[fmt.Sprint("k", i)] = rest.value(m, depth+1)
+				all[fmt.Sprint("k", i)] = rest.value(m, root)
 			}
 		}
 		return all
