@@ -58,7 +58,8 @@ func (h *history) do(c call, overMCP bool) string {
 	h.Helper()
 	switch {
 	case c.tool == "":
-		if out, errOut, status := h.run(c.command...); status != 0 {
+		out, errOut, status := h.run(c.command...)
+		if h.said = out; status != 0 {
 			return out + errOut
 		}
 	case overMCP && c.tool == "plan":
@@ -72,16 +73,17 @@ func (h *history) do(c call, overMCP bool) string {
 		}
 		return h.do(call{tool: "apply", arguments: object{"plan": result.Plan}}, true)
 	case overMCP:
-		if result := h.client.CallTool(c.tool, c.arguments); result.IsError {
-			return result.Text()
+		result := h.client.CallTool(c.tool, c.arguments)
+		if h.said = result.Text(); result.IsError {
+			return h.said
 		}
 	default:
 		result, err := h.inTerminal(c)
 		if err != nil {
 			return err.Error()
 		}
-		if len(result.Refused) > 0 {
-			return result.String()
+		if h.said = result.String(); len(result.Refused) > 0 {
+			return h.said
 		}
 	}
 	return ""
@@ -160,6 +162,7 @@ func (h *history) operate(c call) bool {
 		if refusal == "" {
 			h.Logf("%s: %s", h.now, c)
 			h.accepted++
+			h.accept(c)
 			return true
 		}
 		h.refused++
@@ -191,6 +194,23 @@ func (h *history) operate(c call) bool {
 }
 
 func isDerived(file, _ string) bool { return strings.HasSuffix(file, "_gen.go") }
+
+// accept notes the effects of an accepted call: an undo may bring back an edit by hand that was broken, and a
+// break that is accepted ends the promise of the last commit.
+func (h *history) accept(c call) {
+	h.isOpen = h.isOpen || (c.tool == "undo" || c.tool == "redo") && strings.Contains(h.said, "; keep old events readable with ")
+	accepted, _ := c.arguments["accept"].([]string)
+	if list, ok := c.arguments["accept"].([]any); ok {
+		accepted = append(accepted, list[0].(string))
+	}
+	if len(c.command) == 3 && c.command[1] == "--accept" {
+		accepted = append(accepted, c.command[2])
+	}
+	for _, command := range accepted {
+		h.committed = h.committed.Clone()
+		delete(h.committed.Commands, command)
+	}
+}
 
 // must makes a call that petrock accepts.
 func (h *history) must(c call) {

@@ -70,6 +70,7 @@ type history struct {
 	now       string             // the step, for messages
 	names     int                // number of names used
 	renamed   map[string]string  // fields that the step renames
+	said      string             // the result of the last operation
 
 	accepted, refused int
 }
