@@ -63,7 +63,7 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case len(b.changes) == 0 && b.unreadable == "":
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; to ignore them, %s",
 			b.command, e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
-	case p.isRevert():
+	case p.isRevert() && !b.isOlder:
 		return fmt.Sprintf("%s cannot go back behind its events; change it instead, with %s", p.action, e.versionCall(brokenCommand{command: b.command}))
 	case slices.ContainsFunc(b.changes, isVersion) && b.beingAdded:
 		return "choose another name; or, " + accept
