@@ -428,9 +428,12 @@ func (q Dump) Answer(ctx context.Context, s *State) (*State, error) { return s, 
 
 // newCommand returns the call that generates a command.
 func (h *history) newCommand(feature string) call {
-	name := h.newName("c")
+	name, fields := h.newName("c"), h.newFields(4)
+	if h.IntN(3) == 0 {
+		fields = []string{"text:string"} // events of such commands can be read as each other
+	}
 	return call{tool: "generate_component", arguments: object{
-		"kind": "command", "name": feature + "/" + name, "fields": h.newFields(4), "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
+		"kind": "command", "name": feature + "/" + name, "fields": fields, "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
 	}}
 }
 
@@ -497,7 +500,8 @@ func operations() map[string]operation {
 	return map[string]operation{
 		"command": func(h *history) (call, bool) {
 			found, err := os.ReadDir(h.path("features"))
-			if err != nil || len(h.components(derive.Command)) > 7 || len(found) == 0 {
+			isRetired := func(c derive.Component) bool { return c.Retired }
+			if err != nil || len(slices.DeleteFunc(h.components(derive.Command), isRetired)) > 5 || len(found) == 0 {
 				return call{}, false
 			}
 			c := h.newCommand(found[h.IntN(len(found))].Name())
@@ -632,13 +636,20 @@ func (h *history) try(kind string, make operation) bool {
 		h.commit()
 		return true
 	case "no server":
-		return removeAll(h.path(engine.ServerDir)) == nil && !h.isOpen && h.build() != ""
+		h.Logf("%s: remove %s", h.now, engine.ServerDir)
+		if err := os.RemoveAll(h.path(engine.ServerDir)); err != nil {
+			h.Fatal(err)
+		}
+		return true
 	case "checkout":
 		changed := strings.Fields(h.git("diff", "--name-only", "HEAD"))
 		if len(changed) == 0 {
 			return false
 		}
 		file := changed[h.IntN(len(changed))]
+		if slices.Contains(changed, contract.File) && h.IntN(3) == 0 {
+			file = contract.File
+		}
 		h.Logf("%s: git checkout %s", h.now, file)
 		h.git("checkout", "-q", "HEAD", "--", file)
 		h.isOpen = true

@@ -181,24 +181,25 @@ func (h *history) settle() {
 			h.Errorf("%s: the last commit promises to read %s; the contract has %+v: %s", h.now, name, now, contract.Describe(broken))
 		}
 	}
-	program := h.build()
+	h.build()
 	for _, s := range h.stores {
-		h.start(program, s, record)
+		h.start(s, record)
 	}
 	h.record, h.sound, h.isOpen = record, h.source(), false
 }
 
+// program is the server that the test builds. It is not the one that petrock asks for stored events.
+const program = ".petrock/program/" + name
+
 // build builds the server from the source.
-func (h *history) build() string {
+func (h *history) build() {
 	h.Helper()
-	program := h.path(filepath.Join(engine.ServerDir, name))
-	h.goCommand("build", "-buildvcs=false", "-o", program, "./cmd/"+name)
-	return program
+	h.goCommand("build", "-buildvcs=false", "-o", h.path(program), "./cmd/"+name)
 }
 
-// run runs a program in the project, and returns its output.
+// runServer runs the server in the project, and returns its output.
 func (h *history) runServer(args ...string) (string, error) {
-	cmd := exec.Command(h.path(filepath.Join(engine.ServerDir, name)), args...)
+	cmd := exec.Command(h.path(program), args...)
 	cmd.Dir = h.dir
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -208,7 +209,7 @@ func (h *history) runServer(args ...string) (string, error) {
 }
 
 // start replays a store with the server, and compares its state with the state before.
-func (h *history) start(program string, s *store, record *contract.Contract) {
+func (h *history) start(s *store, record *contract.Contract) {
 	h.Helper()
 	if _, err := os.Stat(s.dir); err != nil {
 		s.state = map[int64]string{}
@@ -291,7 +292,7 @@ func canonical(t testing.TB, text []byte) string {
 // connect starts the built server on a store, as clients do.
 func (h *history) connect(s *store, do func(*server)) {
 	h.Helper()
-	server := startServer(h.t, h.path(filepath.Join(engine.ServerDir, name)), h.dir, "--data", s.dir)
+	server := startServer(h.t, h.path(program), h.dir, "--data", s.dir)
 	do(server)
 	server.end()
 }
