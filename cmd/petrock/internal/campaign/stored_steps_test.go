@@ -168,9 +168,10 @@ func (h *history) operate(c call) bool {
 		h.refused++
 		h.Logf("%s: %s is refused:\n%s", h.now, c, refusal)
 		after := h.source()
-		if c.tool == "build" || len(c.command) > 0 && c.command[0] == "sync" { // packages without errors are derived
+		if c.tool == "build" || len(c.command) > 0 && c.command[0] == "sync" { // what does not compile is derived too, where that is possible
 			maps.DeleteFunc(before, isDerived)
 			maps.DeleteFunc(after, isDerived)
+			h.accept(c)
 		}
 		if changed := before.differences(after); changed != "" {
 			h.Errorf("%s: %s was refused, and has changed the project:\n%s", h.now, c, changed)
@@ -193,7 +194,9 @@ func (h *history) operate(c call) bool {
 	}
 }
 
-func isDerived(file, _ string) bool { return strings.HasSuffix(file, "_gen.go") }
+func isDerived(file, _ string) bool {
+	return strings.HasSuffix(file, "_gen.go") || file == contract.File
+}
 
 // accept notes the effects of an accepted call: an undo may bring back an edit by hand that was broken, and a
 // break that is accepted ends the promise of the last commit.
