@@ -89,6 +89,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 			b.command, b.command[strings.Index(b.command, "/")+1:], e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
 	case b.isNewer:
 		return "keep the type and its version; or, " + accept
+	case slices.ContainsFunc(b.changes, isVersion) && b.beingAdded:
+		return "choose another name; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion):
 		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
 	case b.sharedWith != "":
@@ -206,6 +208,13 @@ type commandUpdate struct {
 	wasMapped      map[string]string
 	after          map[string]contract.Command // commands of the new contract
 	hasMap, hadMap func(command string) bool
+	onDisk         *contract.Contract // unlike the planned one, an undo has not changed it
+}
+
+// isMissing reports whether the source on disk lacks a command that the contract on disk has.
+func (u *commandUpdate) isMissing(command string) bool {
+	recorded, isRecorded := u.onDisk.Commands[command]
+	return isRecorded && !recorded.IsGone() && u.was[command].Versions == nil && u.wasMapped[command] == ""
 }
 
 // updateCommands updates the commands of a contract whose recorded events are still readable. It notes as
@@ -220,8 +229,12 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	if err != nil {
 		return err
 	}
+	onDisk, err := e.readContract(newPlan(p.action))
+	if err != nil {
+		return err
+	}
 	u := &commandUpdate{
-		plan: p, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
+		plan: p, onDisk: onDisk, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
 		wasMapped: derive.MappedTypes(earlier), after: after.Commands,
 		hasMap: func(command string) bool { return derive.HasMap(packages, command) },
 		hadMap: func(command string) bool { return derive.HasMap(earlier, command) },
@@ -263,7 +276,7 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 		}
 	}
 	if p.isRevert() {
-		return e.checkReverted(ctx, u)
+		e.checkReverted(ctx, u)
 	}
 	return nil
 }
@@ -309,7 +322,7 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 		if gone.Removed = true; u.action == actionSync {
 			u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
 		}
-	case u.was[command].Versions == nil && u.wasMapped[command] == "" && u.action != actionSync: // removed by hand, before this plan
+	case u.isMissing(command) && u.action != actionSync: // removed by hand, before this plan
 		u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
 		return nil
 	default:
@@ -342,13 +355,10 @@ func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (
 
 // checkReverted notes as broken the commands and versions that the last commit has and an undo or a redo
 // removes. Without git and data, the contract on disk takes the place of the last commit.
-func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) error {
+func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	committed, known := e.committedContract(ctx)
 	if !known {
-		var err error
-		if committed, err = e.readContract(newPlan(u.action)); err != nil {
-			return err
-		}
+		committed = u.onDisk
 	}
 	for i, b := range u.broken {
 		recorded, isRecorded := committed.Commands[b.command]
@@ -356,7 +366,7 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) error {
 		u.broken[i].isRecorded = isRecorded && len(changes) > 0
 	}
 	if !known && u.stored.looked() {
-		return nil
+		return
 	}
 	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {
 		recorded := committed.Commands[command]
@@ -373,7 +383,6 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) error {
 			u.after[command] = recorded
 		}
 	}
-	return nil
 }
 
 // checkAccepted refuses names of commands that are in neither the source nor the contract, and commands to

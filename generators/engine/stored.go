@@ -215,7 +215,10 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		return err
 	}
 	isSkipped := func(command string) bool {
-		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped
+		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.accepts, command)
+	}
+	wasRead := func(t storedType) bool {
+		return t.isRead(u.was, u.wasMapped, u.hadMap) || u.onDisk.Commands[t.Type].Skipped
 	}
 	for _, t := range stored.types {
 		if slices.Contains(changed, t.Type) {
@@ -225,7 +228,7 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		switch isRead := t.isRead(u.now, u.mapped, u.hasMap); {
 		case isRead && exists && slices.Contains(changed, t.Type), u.mapped[t.Type] != "" && slices.Contains(changed, t.Type):
 			u.decode = append(u.decode, t)
-		case isRead || isSkipped(t.Type) && !exists || !t.isRead(u.was, u.wasMapped, u.hadMap):
+		case isRead || isSkipped(t.Type) && !exists || !wasRead(t):
 		case exists:
 			u.breaks(t.Type, brokenCommand{isNewer: t.Version > command.Version, unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
 		case u.complete:

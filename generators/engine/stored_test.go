@@ -248,6 +248,48 @@ func TestDecisionsAboutEvents(t *testing.T) {
 	}
 }
 
+// An undo of a sync does not record a command that the source lacks: it goes again, or is refused.
+func TestUndoOfSync(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		b := open(t)
+		b.commit()
+		b.addMark()
+		o, events := engine.Options{}, []string{"posts/create 1 2 1"}
+		if stored {
+			o.Skip, events = []string{"posts/mark"}, append(events, "posts/mark 1 3 24")
+		}
+		b.store(events...)
+		if err := os.Remove(filepath.Join(b.dir, "features/posts/mark.go")); err != nil {
+			t.Fatal(err)
+		}
+		synced, err := b.Sync(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Undo(t.Context(), synced.Operation, engine.Options{})
+		if stored {
+			b.checkError(err, "posts/mark: the command was removed (3 events are stored, the first is event 24)")
+		} else if err != nil {
+			t.Errorf("not stored: %v", err)
+		}
+		if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
+			t.Errorf("stored %t: the project's test says %s, %v", stored, checked.Stale(), err)
+		}
+	}
+}
+
+// The events of a skipped command are not forgotten.
+func TestSkippedEventsAreStored(t *testing.T) {
+	b := open(t)
+	b.addMark()
+	b.store("posts/mark 1 3 24")
+	if _, err := b.Destroy(t.Context(), "command", "posts/mark", engine.Options{Removal: engine.Removal{Skip: true}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Sync(t.Context(), engine.Options{Accept: []string{"posts/mark"}})
+	b.checkError(err, "posts/mark: the command was removed (3 events are stored, the first is event 24); to accept that although they are stored, pass --no-data too")
+}
+
 // A map function that goes leaves its events without a reader.
 func TestMapFunctionIsRemoved(t *testing.T) {
 	b := open(t)
@@ -276,7 +318,7 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 		t.Errorf("without data, the result says %v", made.Stored)
 	}
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7)")
+	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7); keep the type and its version")
 	b.store("posts/create 1 5 7")
 	if _, err = b.Undo(t.Context(), made.Operation, engine.Options{NoExec: true}); err != nil {
 		t.Errorf("version 2 is neither committed nor stored: %v", err)

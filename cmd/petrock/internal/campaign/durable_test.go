@@ -24,9 +24,9 @@ type server struct {
 }
 
 // startServer starts a built program in a folder, as clients do.
-func startServer(t *testing.T, program, dir string) *server {
+func startServer(t *testing.T, program, dir string, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, cmd: exec.Command(program, "mcp")}
+	s := &server{t: t, cmd: exec.Command(program, append([]string{"mcp"}, args...)...)}
 	s.cmd.Dir, s.cmd.Stderr = dir, t.Output()
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
@@ -37,6 +37,7 @@ func startServer(t *testing.T, program, dir string) *server {
 		t.Fatal(err)
 	}
 	s.out = bufio.NewScanner(out)
+	s.out.Buffer(nil, 64<<20)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
