@@ -257,25 +257,34 @@ func (h *history) advice(c call, refusal string) (next []call) {
 		return c.with("body", fmt.Sprintf("return convert[%s](old.Data), nil", found[2])), true
 	})
 	mayAccept := func(command string) bool { return !h.stores[1].has(command) }
-	add(`petrock destroy command (\S+) with --retire, --skip or --map`, func(found []string) (call, bool) {
+	add(`petrock destroy command (\S+) --retire`, func(found []string) (call, bool) {
 		return decide(call{command: []string{"destroy", "command", found[1]}}, found[1])
 	})
-	add(`(destroy_component) (\{.*?\}) with "retire":true`, func(found []string) (call, bool) {
-		c := parse(found[1], found[2])
+	add(`(destroy_component) (\{"kind":"command".*?),"retire":true\}`, func(found []string) (call, bool) {
+		c := parse(found[1], found[2]+"}")
 		return decide(c, c.arguments["name"].(string))
 	})
+	add(`petrock (destroy) (feature) (\S+) (--skip)`, func(found []string) (call, bool) { return call{command: found[1:]}, true })
+	add(`(destroy_component) (\{"kind":"feature".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
 	add(`petrock (sync) (--skip) ([\w/]+)`, func(found []string) (call, bool) { return call{command: found[1:]}, true })
 	add(`(build) (\{"skip":.*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
-	add(`petrock (sync) (--accept) ([\w/]+)`, func(found []string) (call, bool) { return call{command: found[1:]}, mayAccept(found[3]) })
-	add(`(build) (\{"accept":\["(.*?)"\]\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), mayAccept(found[3]) })
-	add(`edit again with --accept ([\w/]+)`, func(found []string) (call, bool) { return c.with("accept", found[1:]), mayAccept(found[1]) })
-	add(`edit again with "accept":\["(.*?)"\]`, func(found []string) (call, bool) { return c.with("accept", found[1:]), mayAccept(found[1]) })
+	// With no-data, the server would not start.
+	add(`petrock (sync) (--accept) ([\w/]+)( --no-data)?`, func(found []string) (call, bool) {
+		return call{command: found[1:4]}, mayAccept(found[3]) && found[4] == ""
+	})
+	add(`(build) (\{"accept":\["([\w/]+)"\]\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), mayAccept(found[3]) })
+	add(`edit again with --accept ([\w/]+)( --no-data)?`, func(found []string) (call, bool) {
+		return c.with("accept", found[1:2]), mayAccept(found[1]) && found[2] == ""
+	})
+	add(`edit again with "accept":\["([\w/]+)"\](,"no_data")?`, func(found []string) (call, bool) {
+		return c.with("accept", found[1:2]), mayAccept(found[1]) && found[2] == ""
+	})
 	add(`petrock (generate) (version) ([\w/]+)(?: (--rename) (\w+=\w+))?`, func(found []string) (call, bool) {
 		return call{command: slices.DeleteFunc(found[1:], func(s string) bool { return s == "" })}, true
 	})
-	add(`(generate_component) (\{"kind":"version".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
+	add(`(generate_component) (\{"kind": "version".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
 	add(`petrock (change) (command) ([\w/]+) (--rename-field) (\w+=\w+)`, func(found []string) (call, bool) { return call{command: found[1:]}, true })
-	add(`(change) (\{"name":"[\w/]+","rename_fields".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
+	add(`(change) (\{"kind": "command", "name": "[\w/]+", "rename_fields".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
 	change := func(found []string) (call, bool) {
 		c := call{tool: "change", arguments: object{"kind": "command", "name": found[1]}}
 		for _, part := range []struct{ argument, pattern, format string }{
@@ -290,9 +299,9 @@ func (h *history) advice(c call, refusal string) (next []call) {
 		}
 		return c, true
 	}
-	add(`petrock change command ([\w/]+) with --field, --rename-field or --remove-field`, change)
-	add(`change \{"name":"([\w/]+)"\} with fields, rename_fields or remove_fields`, change)
-	if strings.Contains(refusal, "a body that converts it") {
+	add(`petrock change command ([\w/]+)(?:;| --field| --remove-field)`, change)
+	add(`change \{"kind": "command", "name": "([\w/]+)"(?:\}|, "fields"|, "remove_fields")`, change)
+	if strings.Contains(refusal, "to the statements of func (old ") {
 		command := c.arguments["name"]
 		if c.tool == "" {
 			command = c.command[2]
