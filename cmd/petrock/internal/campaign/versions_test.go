@@ -88,6 +88,21 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("undo says %s, want %q", said.Text(), want)
 	}
 	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
+
+	// Files that are restored by hand make the build older than the event log, and the server reports that.
+	for file := range w.source() {
+		if _, existed := before[file]; !existed {
+			if err := os.Remove(w.path(file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for file, text := range before {
+		if _, text, isFile := strings.Cut(text, "\n"); isFile {
+			w.write(file, text)
+		}
+	}
+	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
 }
 
 // All commands refuse an incompatible change to the fields of a recorded command until it is made explicit.
