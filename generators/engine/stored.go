@@ -218,7 +218,7 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.accepts, command)
 	}
 	wasRead := func(t storedType) bool {
-		return t.isRead(u.was, u.wasMapped, u.hadMap) || u.onDisk.Commands[t.Type].Skipped
+		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.accepts, t.Type)
 	}
 	for _, t := range stored.types {
 		if slices.Contains(changed, t.Type) {

@@ -278,8 +278,9 @@ func TestUndoOfSync(t *testing.T) {
 	}
 }
 
-// The events of a skipped command are not forgotten.
-func TestSkippedEventsAreStored(t *testing.T) {
+// A break that is accepted does not hide stored events: those of a skipped command, and those of a version
+// whose type was removed by hand.
+func TestAcceptedBreaksOfStoredEvents(t *testing.T) {
 	b := open(t)
 	b.addMark()
 	b.store("posts/mark 1 3 24")
@@ -288,6 +289,18 @@ func TestSkippedEventsAreStored(t *testing.T) {
 	}
 	_, err := b.Sync(t.Context(), engine.Options{Accept: []string{"posts/mark"}})
 	b.checkError(err, "posts/mark: the command was removed (3 events are stored, the first is event 24); to accept that although they are stored, pass --no-data too")
+
+	const create = "features/posts/create.go"
+	v1 := b.read(create)
+	v2 := strings.Replace(v1, "type Create struct {", "//petrock:version 2\ntype Create struct {", 1)
+	both := v2 + "\n// CreateV1 is version 1.\ntype CreateV1 struct {\n\tTitle string `json:\"title\"`\n}\n\n// Upgrade converts it.\nfunc (c CreateV1) Upgrade() Create { return Create{Title: c.Title} }\n"
+	if _, err := b.Edit(t.Context(), []engine.FileEdit{{Path: create, Text: &both}}, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b.store("posts/create 1 5 7")
+	b.write(create, v2)
+	_, err = b.Sync(t.Context(), engine.Options{Accept: []string{"posts/create"}})
+	b.checkError(err, "posts/create: version 1 of its events is stored, and the source has version 2 (5 events are stored, the first is event 7); to accept that although they are stored, pass --no-data too")
 }
 
 // A map function that goes leaves its events without a reader.
