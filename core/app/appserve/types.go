@@ -66,13 +66,16 @@ func printTypes(out io.Writer, types []app.TypeCount) error {
 	return table.Flush()
 }
 
+// maxSample is the size in bytes at which log sample ends.
+const maxSample = 4 << 20
+
 func (d *Data) newSample() *cobra.Command {
 	var version, limit int
 	cmd := &cobra.Command{
 		Use:   "sample TYPE",
 		Short: "Show events of a type from all of the log",
 		Long: `Show events of a type and version, with their amendments, as lines of JSON: the first, the last, and
-others from all of the log.
+others from all of the log. The output ends after 4 MiB.
 
 The command only reads: if the data does not exist, it has no events. Servers can keep running.`,
 		Example: d.examples("log sample posts/create --version 2", "log sample posts/create --limit 10"),
@@ -91,6 +94,9 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 					}
 					if err != nil {
 						return err
+					}
+					if lines.Len() > maxSample {
+						break
 					}
 				}
 				return nil
