@@ -151,7 +151,7 @@ func superviseTest() error {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		patience: 10 * time.Second, firstAnswer: 3 * time.Second,
+		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	})
 	s.env[serverVariable] = "1"
 	return s.Serve(context.Background(), jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{}))
