@@ -597,7 +597,11 @@ func operations() map[string]operation {
 				h.Fatal(err)
 			}
 			last := done.Operations[max(0, len(done.Operations)-8):]
-			return call{tool: "undo", arguments: object{"operation": last[h.IntN(len(last))].ID}}, true
+			undo := call{tool: "undo", arguments: object{"operation": last[h.IntN(len(last))].ID}}
+			if h.IntN(5) == 0 {
+				undo = undo.with("force", true)
+			}
+			return undo, true
 		},
 		"sync": func(h *history) (call, bool) { return call{tool: "build", arguments: object{}}, true },
 		"edit": func(h *history) (call, bool) {
@@ -746,7 +750,7 @@ func (h *history) stash() bool {
 		h.Errorf("%s: the check of the last commit: %v, %s", h.now, err, checked.Stale())
 	}
 	h.build()
-	if _, err := h.runServer("replay", "--data", h.stores[1].dir); err != nil {
+	if _, err := h.runServer("replay", "--data", h.stores[1].dir); err != nil && h.hasFeatures() {
 		h.Errorf("%s: the server of the last commit does not start on the data of earlier commits: %v", h.now, err)
 	}
 	h.git("stash", "pop", "-q")
@@ -797,7 +801,7 @@ func (h *history) edit() (edits []engine.FileEdit, command string) {
 	}
 	name := h.newName("a")
 	goName := strings.ToUpper(name)
-	switch h.IntN(11) {
+	switch h.IntN(12) {
 	case 0:
 		edits = remove
 	case 1:
@@ -831,7 +835,17 @@ func (h *history) edit() (edits []engine.FileEdit, command string) {
 			edits = append(remove, set("features/"+feature+"/"+name+".go", fmt.Sprintf("package %s\n\nimport \"%s/core/app\"\n\n// map%s reads old events.\n//\n//petrock:map %s\nfunc map%[3]s(old app.Record) (%[5]s, error) {\n\t%[6]s\n}\n",
 				feature, module, goName, c.EventType, strings.ToUpper(command), body)))
 		}
-	case 10:
+	case 10: // another name in the event log
+		pattern := regexp.MustCompile(`\b` + c.Func + `(V\d+|Output)?\b`)
+		for _, file := range append([]string{c.File}, c.OlderFiles()...) {
+			edits = append(edits, set(file, pattern.ReplaceAllString(h.read(file), goName+"$1")))
+		}
+		for _, edit := range remove {
+			if strings.HasSuffix(edit.Path, "_test.go") {
+				edits = append(edits, edit)
+			}
+		}
+	case 11:
 		if older := c.OlderFiles(); len(older) > 0 {
 			edits = slices.DeleteFunc(remove, func(edit engine.FileEdit) bool {
 				return !strings.HasPrefix(edit.Path, strings.TrimSuffix(older[0], ".go"))
