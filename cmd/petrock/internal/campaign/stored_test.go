@@ -400,7 +400,7 @@ func (h *history) execute(s *store) {
 
 // A schema is the part of JSON Schema that fields of commands have.
 type schema struct {
-	Type            string
+	Type            any // one type, or a list
 	Format          string
 	ContentEncoding string
 	Enum            []any
@@ -424,7 +424,13 @@ func (s *schema) value(m *maker, root *schema) any {
 	case s.ContentEncoding == "base64":
 		return []byte(fmt.Sprint(m.IntN(1e6)))
 	}
-	switch s.Type {
+	kind := s.Type
+	if kinds, ok := kind.([]any); ok {
+		kind = one(m, kinds...)
+	}
+	switch kind {
+	case "null":
+		return nil
 	case "string":
 		return fmt.Sprintf("%s %d", one(m, odd()...), m.IntN(1e6))
 	case "integer":
