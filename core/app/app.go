@@ -47,6 +47,7 @@ import (
 	"log/slog"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -251,14 +252,14 @@ func (a *App) add(f *feature) error {
 		a.types[t.eventType], a.commands[c.kind] = t, t
 	}
 	for _, m := range f.Maps {
-		t := a.commands[m.kind]
+		t, version := f.findVersion(a.commands, m.kind)
 		switch {
-		case t == nil || t.feature != f:
-			return fmt.Errorf("map of %s returns %v, which is not a command of the feature", m.eventType, m.kind)
+		case t == nil:
+			return fmt.Errorf("map of %s returns %v, which is not a command of the feature, nor an older version of one", m.eventType, m.kind)
 		case a.maps[m.eventType] != nil:
 			return fmt.Errorf("map of %s: feature %s maps it too; remove one", m.eventType, a.maps[m.eventType].cmdType.feature.Name)
 		}
-		a.maps[m.eventType] = &typeMap{m, t}
+		a.maps[m.eventType] = &typeMap{m, t, version}
 	}
 	for _, q := range f.Queries {
 		if q.state != f.State.kind {
@@ -267,6 +268,20 @@ func (a *App) add(f *feature) error {
 	}
 	a.features, a.states[f.State.kind] = append(a.features, f), f
 	return nil
+}
+
+// findVersion returns the command of the feature that has a type, and the version that the type is of.
+func (f *feature) findVersion(commands map[reflect.Type]*commandType, kind reflect.Type) (*commandType, int) {
+	for _, t := range commands {
+		switch at := slices.IndexFunc(t.older, func(o Older) bool { return o.kind == kind }); {
+		case t.feature != f:
+		case t.kind == kind:
+			return t, t.version
+		case at >= 0:
+			return t, t.older[at].version
+		}
+	}
+	return nil, 0
 }
 
 // checkMaps returns an error if a [Mapping] is for events of a command that exists.

@@ -238,6 +238,7 @@ func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mappe
 type typeMap struct {
 	Mapping
 	cmdType *commandType // of the result
+	version int          // of the result
 }
 
 // call returns the payload of the command that replaces an event.
@@ -248,7 +249,7 @@ func (m *typeMap) call(old Record) (Payload, error) {
 			return Payload{}, err
 		}
 		data, err := strictjson.Marshal(value)
-		return Payload{m.cmdType.eventType, m.cmdType.version, data}, err
+		return Payload{m.cmdType.eventType, m.version, data}, err
 	}, old)
 }
 

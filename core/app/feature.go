@@ -135,8 +135,8 @@ type Mapping struct {
 }
 
 // MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command C
-// of the feature. read must be deterministic, like Apply. It returns [ErrDrop] to ignore an event. Its
-// result is encoded, and then decoded as strictly as an event of C.
+// of the feature, or as an older version of it. read must be deterministic, like Apply. It returns
+// [ErrDrop] to ignore an event. Its result is encoded, and then decoded as strictly as an event of C.
 func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
 	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
 }

@@ -102,6 +102,17 @@ func TestMapToOlder(t *testing.T) {
 	}
 }
 
+// A function of a type may return an older version too.
+func TestMapOfOlder(t *testing.T) {
+	m := app.NewMemory()
+	record(t, m, "items/bump", 1, `{"by":5}`)
+	f := summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2))
+	f.Maps = []app.Mapping{app.MapOf("items/bump", func(old app.Record) (old1 SumV1, err error) { return old1, old.Decode(&old1) })}
+	if n := total(t, open(t, m.Share(), f)); n != 5 {
+		t.Errorf("the total is %d", n)
+	}
+}
+
 func mappingBump(f app.Feature) app.Feature {
 	f.Map = func(r app.Record) (app.Payload, error) {
 		if r.Type == "items/bump" {

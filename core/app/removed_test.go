@@ -167,7 +167,7 @@ func TestRemoved(t *testing.T) {
 		{"map that panics", []app.Mapping{app.MapOf("scratch/poke", func(app.Record) (Count, error) { panic("oh") })}, nil, nil, "panic: oh (removed_test.go:"},
 		{"map of a command", []app.Mapping{app.MapOf("items/add", mapPoke)}, nil, nil, "feature items: map of items/add: it is a command, and only events of removed commands are mapped"},
 		{"two maps", []app.Mapping{app.MapOf("a/b", mapPoke), app.MapOf("a/b", mapPoke)}, nil, nil, "feature items: map of a/b: feature items maps it too; remove one"},
-		{"map to another type", []app.Mapping{app.MapOf("a/b", func(app.Record) (State, error) { return State{}, nil })}, nil, nil, "feature items: map of a/b returns app_test.State, which is not a command of the feature"},
+		{"map to another type", []app.Mapping{app.MapOf("a/b", func(app.Record) (State, error) { return State{}, nil })}, nil, nil, "feature items: map of a/b returns app_test.State, which is not a command of the feature, nor an older version of one"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, o := items(), quiet()

@@ -25,6 +25,11 @@ type mapper struct {
 	line     typecheck.Diagnostic // of the directive, without a message
 }
 
+// IsMapper reports whether a function reads events of removed commands.
+func IsMapper(decl *ast.FuncDecl) bool {
+	return slices.ContainsFunc(directives(decl.Doc), func(d directive) bool { return d.name == "map" })
+}
+
 // visitMapper adds a function with the directive map, or reports its errors. The function need not be
 // exported.
 func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
@@ -83,8 +88,9 @@ func (f *finder) checkMappers() {
 		if f.hasSignature(function, f.pkg, signature{"app.Record", "T error"}) {
 			result = f.name(function.Signature().Results().At(0).Type())
 		}
-		if !slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Kind == Command && c.Func == result }) {
-			f.problem(m.pos, "%s reads old events as a command, so it must be func %[1]s(old app.Record) (T, error), where T is a command of this package; change it, or remove //petrock:map", m.function)
+		isOlder := slices.ContainsFunc(f.found.oldVersions, func(o oldVersion) bool { return o.name == result })
+		if !isOlder && !slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Kind == Command && c.Func == result }) {
+			f.problem(m.pos, "%s reads old events as a command, so it must be func %[1]s(old app.Record) (T, error), where T is a command of this package or an older version of one; change it, or remove //petrock:map", m.function)
 		}
 	}
 }

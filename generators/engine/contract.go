@@ -37,6 +37,7 @@ type brokenCommand struct {
 	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
 	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
 	call       string // the call that keeps its events readable
+	mappedBy   string // the function that maps its events, if it was removed; else empty
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
 
@@ -87,6 +88,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case len(b.changes) == 0 && b.unreadable == "":
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; if you renamed its type, put //petrock:event %s into the doc comment of the new one; to ignore them, %s",
 			b.command, b.command[strings.Index(b.command, "/")+1:], e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
+	case b.mappedBy != "":
+		return "edit its map function, " + b.mappedBy + ", so that it fits"
 	case b.isNewer:
 		return "keep the type and its version; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion) && b.beingAdded:

@@ -113,13 +113,13 @@ func addEnums(v *gen.Version, old contract.Type, t types.Type, names map[string]
 // redirectPackage is redirectOlder for the types or the methods of one package.
 func (m *migration) redirectPackage(dir string, inTypes bool, names map[string]oldName, fields map[token.Pos]string, basic map[string]bool) {
 	pkg, _ := m.pass.Package(dir)
-	if pkg == nil || !slices.ContainsFunc(pkg.Scope().Names(), func(name string) bool { return olderOf(pkg, name) != "" }) {
+	if pkg == nil || !slices.ContainsFunc(m.view.Files(dir), func(file *typecheck.File) bool { return len(olderDecls(pkg, file, inTypes)) > 0 }) {
 		return
 	}
 	inspected := m.pass.Inspect(dir)
 	for _, file := range inspected.Files {
 		for _, decl := range olderDecls(pkg, file, inTypes) {
-			_, isVersioned := names[pkg.Path()+"."+olderOf(pkg, decl.name)]
+			_, isVersioned := names[pkg.Path()+"."+decl.command]
 			for node := range ast.Preorder(decl.node) {
 				var ident *ast.Ident
 				isIdent := false
@@ -192,26 +192,27 @@ func plainType(name *types.TypeName) string {
 	return ""
 }
 
-// An olderDecl is the declaration of a type of an older version, or of one of its methods.
+// An olderDecl is the declaration of a type of an older version, of one of its methods, or of a function that
+// maps events to a command.
 type olderDecl struct {
-	name string // of the type
-	node ast.Node
+	command string
+	node    ast.Node
 }
 
 func olderDecls(pkg *types.Package, file *typecheck.File, areTypes bool) (found []olderDecl) {
 	for _, decl := range file.Syntax.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			if !areTypes && decl.Recv != nil {
-				found = append(found, olderDecl{receiverName(decl), decl})
+			if !areTypes {
+				found = append(found, olderDecl{convertsTo(pkg, decl), decl})
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
 				if spec, ok := spec.(*ast.TypeSpec); ok && areTypes {
-					found = append(found, olderDecl{spec.Name.Name, spec})
+					found = append(found, olderDecl{olderOf(pkg, spec.Name.Name), spec})
 				}
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(d olderDecl) bool { return olderOf(pkg, d.name) == "" })
+	return slices.DeleteFunc(found, func(d olderDecl) bool { return d.command == "" })
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
@@ -122,10 +124,18 @@ func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r 
 	}
 	body := r.Body
 	if body == "" {
-		stored := c.Stored()
-		if stored.Breaks(target.Stored()) {
-			return terminal.Usagef("map %s to %s: the fields differ (%s); pass %s, Go statements that return %s and an error from old, an app.Record: old.Decode(&fields) reads its data, and app.ErrDrop ignores the event",
-				c.EventType, target.EventType, contract.Describe(stored.Changes(target.Stored())), e.option("body"), target.Func)
+		record, err := e.readContract(p)
+		if err != nil {
+			return err
+		}
+		versions := map[int]contract.Shape{}
+		maps.Copy(versions, record.Commands[c.EventType].Versions)
+		versions[c.Version()] = c.Stored()
+		for _, version := range slices.Sorted(maps.Keys(versions)) {
+			if changes := versions[version].Changes(target.Stored()); versions[version].Breaks(target.Stored()) {
+				return terminal.Usagef("map %s to %s: the fields of version %d differ (%s); pass %s, Go statements that return %s and an error from old, an app.Record: old.Version is its version, old.Decode(&fields) reads its data, and app.ErrDrop ignores the event",
+					c.EventType, target.EventType, version, contract.Describe(changes), e.option("body"), target.Func)
+			}
 		}
 		body = fmt.Sprintf("var command %s\nerr := old.Decode(&command)\nreturn command, err", target.Func)
 	}

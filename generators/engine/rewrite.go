@@ -69,7 +69,7 @@ func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
 }
 
 // renameUses renames all identifiers of renamed declarations. In older versions of a command, fields keep
-// their names: a new version makes them convert to the recorded fields.
+// their names, except embedded ones: a new version makes them convert to the recorded fields.
 func (r *rewrite) renameUses() {
 	if len(r.renamed) == 0 {
 		return
@@ -89,7 +89,7 @@ func (r *rewrite) renameUses() {
 				}
 				v, isVar := object.(*types.Var)
 				name := r.renamed[origin(object).Pos()]
-				if name != "" && !(isVar && v.IsField() && r.isInOlder(file, ident.Pos())) {
+				if name != "" && !(isVar && v.IsField() && !v.Embedded() && r.isInOlder(file, ident.Pos())) {
 					r.replace(file, ident.Pos(), ident.End(), name)
 					old[ident.Name] = true
 				}
@@ -118,14 +118,28 @@ func (r *rewrite) nameOf(object types.Object) string {
 	return cmp.Or(r.renamed[origin(object).Pos()], object.Name())
 }
 
-// isInOlder reports whether a position is in a method of an older version of a command.
+// isInOlder reports whether a position is in a method of an older version of a command, or in a function that
+// maps events to a command, which a new version makes map to the older one.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	function := enclosing[*ast.FuncDecl](file, pos)
-	if function == nil || function.Recv == nil {
-		return false
-	}
 	pkg, _ := r.pass.Package(file.Dir())
-	return pkg != nil && olderOf(pkg, receiverName(function)) != ""
+	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
+}
+
+// convertsTo returns the command that a method of an older version belongs to, or that a function maps events
+// to. It is empty for other functions.
+func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
+	if function.Recv != nil {
+		return olderOf(pkg, receiverName(function))
+	}
+	if !derive.IsMapper(function) || function.Type.Results == nil {
+		return ""
+	}
+	command, _ := function.Type.Results.List[0].Type.(*ast.Ident)
+	if command == nil {
+		return ""
+	}
+	return cmp.Or(olderOf(pkg, command.Name), command.Name)
 }
 
 // olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and

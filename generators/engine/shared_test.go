@@ -87,6 +87,64 @@ func (b *bench) has(file string, parts ...string) {
 	}
 }
 
+// A function that maps events of a removed command to another command maps them to its older version when
+// that gets a new one.
+func TestMapToChangedCommand(t *testing.T) {
+	b := openLibrary(t)
+	b.write("features/desk/old.go", `package desk
+
+import "hello/core/app"
+
+// mapBuy reads old events.
+//
+//petrock:map desk/buy
+func mapBuy(old app.Record) (Acquire, error) {
+	var fields Acquire
+	err := old.Decode(&fields)
+	return Acquire{Title: fields.Title, Authors: fields.Authors}, err
+}
+
+// mapShut reads old events.
+//
+//petrock:map desk/shut
+func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }
+`)
+	changes := []engine.Change{
+		{Name: "desk/acquire", RenameFields: []string{"title=name"}, RemoveFields: []string{"authors"}},
+		{Name: "desk/acquire", Fields: []string{"year:int"}, Default: []string{"year=1999"}},
+		{Name: "desk/acquire", Rename: "get"},
+	}
+	for _, change := range changes {
+		if _, err := b.Change(t.Context(), change, engine.Options{NoExec: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.isClean()
+	}
+	b.has("features/desk/old.go", `func mapBuy(old app.Record) (GetV1, error) {
+	var fields GetV1
+	err := old.Decode(&fields)
+	return GetV1{Title: fields.Title, Authors: fields.Authors}, err
+}`, "func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
+}
+
+// A command is only read as another one without a body if that has the fields of all of its versions.
+func TestMapOfVersions(t *testing.T) {
+	b := openLibrary(t)
+	text := stored("desk", "", "", [2]string{"Stop", "\tReason string `json:\"reason\"` // Why\n"})
+	text, methods, _ := strings.Cut(text, "// State is")
+	text += methods[strings.Index(methods, "// Stop is"):]
+	b.write("features/desk/stop.go", text)
+	b.write("features/desk/end.go", strings.NewReplacer("Stop", "End", "Reason", "Why", "reason", "why").Replace(text))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Change(t.Context(), engine.Change{Name: "desk/stop", RenameFields: []string{"reason=why"}}, engine.Options{NoExec: true}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Destroy(t.Context(), "command", "desk/stop", engine.Options{Removal: engine.Removal{Map: "desk/end"}, NoExec: true, Force: true})
+	b.checkError(err, "map desk/stop to desk/end: the fields of version 1 differ (field reason was removed, why was added); pass --body")
+}
+
 // A change to a type makes a version of every stored command that contains it, with one conversion.
 func TestSharedType(t *testing.T) {
 	const body = "return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, \", \")}"

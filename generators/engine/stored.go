@@ -220,13 +220,17 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 	wasRead := func(t storedType) bool {
 		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.accepts, t.Type)
 	}
+	mayMapChange := func(eventType string) bool { // the function, or the command that it returns
+		feature, _, isMapped := strings.Cut(u.mapped[eventType], ".")
+		return isMapped && slices.ContainsFunc(changed, func(c string) bool { return c == eventType || strings.HasPrefix(c, feature+"/") })
+	}
 	for _, t := range stored.types {
 		if slices.Contains(changed, t.Type) {
 			stored.Events += t.Count
 		}
 		command, exists := u.now[t.Type]
 		switch isRead := t.isRead(u.now, u.mapped, u.hasMap); {
-		case isRead && exists && slices.Contains(changed, t.Type), u.mapped[t.Type] != "" && slices.Contains(changed, t.Type):
+		case isRead && exists && slices.Contains(changed, t.Type), mayMapChange(t.Type):
 			u.decode = append(u.decode, t)
 		case isRead || isSkipped(t.Type) && !exists || !wasRead(t):
 		case exists:
@@ -365,7 +369,7 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 			if ok && slices.ContainsFunc(p.decode, func(t storedType) bool { return t.Type == command }) {
 				was, isOnDisk := p.was[command]
 				found = true
-				b := brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isOnDisk}
+				b := brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(p.shippedPackages())[command]}
 				if now, err := derive.Contract(p.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
 					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(now.Commands[command].Versions[was.Version])})
 				}

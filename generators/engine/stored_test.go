@@ -223,7 +223,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 		{"query", "posts/get", engine.Removal{Skip: true}, "only commands have stored events"},
 		{"command", "posts/mark", engine.Removal{Map: "posts/mark"}, "it is the command that is removed"},
 		{"command", "posts/mark", engine.Removal{Map: "posts/nothing"}, `command "posts/nothing" does not exist`},
-		{"command", "posts/mark", engine.Removal{Map: "posts/create"}, "the fields differ (field title was added); pass --body"},
+		{"command", "posts/mark", engine.Removal{Map: "posts/create"}, "the fields of version 1 differ (field title was added); pass --body"},
 		{"command", "posts/mark", engine.Removal{Map: "posts/create", Body: "return Create{}"}, "not enough return values"},
 	} {
 		_, err := b.Destroy(t.Context(), test.kind, test.name, engine.Options{Removal: test.removal, Force: true})

@@ -253,7 +253,7 @@ func (h *history) advice(c call, refusal string) (next []call) {
 		target, _, ok := h.target(command)
 		return c.with("map", target), ok
 	}
-	add(`map [\w/]+ to (\w+)/\w+: the fields differ .* pass (?:--)?body, Go statements that return (\w+)`, func(found []string) (call, bool) {
+	add(`map [\w/]+ to (\w+)/\w+: the fields of version \d+ differ .* pass (?:--)?body, Go statements that return (\w+)`, func(found []string) (call, bool) {
 		return c.with("body", fmt.Sprintf("return convert[%s](old.Data), nil", found[2])), true
 	})
 	mayAccept := func(command string) bool { return !h.stores[1].has(command) }
