@@ -286,6 +286,9 @@ func (a *App) executeBatch(ctx context.Context) {
 			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
+		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
+		}
 		if err == nil && grown {
 			a.signalGrowth()
 		}
