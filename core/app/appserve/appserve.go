@@ -130,7 +130,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, err
 	}
-	if err := appmcp.Register(s, a, store, d.options, d.features...); err != nil {
+	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
 	events, err := store.Last(ctx)
