@@ -240,7 +240,10 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 
 func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 	store, err := sqlite.Open(ctx, file)
-	if err != nil {
+	switch {
+	case errors.Is(err, app.ErrFull):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
 	}
 	return store, nil
@@ -260,6 +263,8 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
+	case errors.Is(err, app.ErrFull):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())
 	}
