@@ -366,6 +366,13 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	return s.lost
 }
 
+// isShort reports whether a log with a head lacks commits that this store has seen.
+func (s *Store) isShort(h head) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h.commits < s.known.commits || h.last < s.known.seq
+}
+
 // learn records that the log has a position.
 func (s *Store) learn(p position) {
 	s.mu.Lock()

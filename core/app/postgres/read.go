@@ -50,7 +50,7 @@ func newStatements(schema string) statements {
 		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
 		last:    in("SELECT last FROM {schema}.head"),
 		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
+		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = ANY($1::bytea[])"),
 		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
 		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
 
@@ -147,7 +147,9 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 		var first []app.Record
 		var last int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			first, last, err = s.firstPage(ctx, conn, after)
+			if first, last, err = s.firstPage(ctx, conn, after); err == nil && last < after {
+				return s.checkKnown(ctx, conn) // after may be beyond the end, or commits are lost
+			}
 			return err
 		})
 		type result struct {
@@ -241,24 +243,33 @@ func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, row
 
 // scanPage returns the records of rows, until the page is full.
 func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
-	defer rows.Close()
 	page, bytes := make([]app.Record, 0, limit), 0
-	for bytes < pageBytes && rows.Next() {
+	err := scanRecords(rows, func(r app.Record) bool {
+		page = append(page, r)
+		bytes += len(r.Data) + len(r.Result)
+		return bytes < pageBytes
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// scanRecords calls f with the records of rows, until f returns false.
+func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
+	defer rows.Close()
+	for more := true; more && rows.Next(); {
 		var r app.Record
 		var id, key, actor []byte
 		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
 		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor); err != nil {
-			return nil, err
+			return err
 		}
 		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
-		page = append(page, r)
-		bytes += len(r.Data) + len(r.Result)
+		more = f(r)
 	}
 	rows.Close()
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return page, nil
+	return rows.Err()
 }
 
 // value returns the integer that a statement selects.

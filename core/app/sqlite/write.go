@@ -314,15 +314,21 @@ func (t *tx) Names(prefix string) ([]string, error) {
 }
 
 // Find implements [app.Tx].
-func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
+func (t *tx) Find(keys ...string) (map[string]app.Record, error) {
 	if err := t.flushBuffered(); err != nil {
-		return found, false, err
+		return nil, err
 	}
-	err = t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
-		found, ok = record(row), true
-		return false
-	})
-	return found, ok, err
+	found := map[string]app.Record{}
+	for _, key := range keys { // a statement takes microseconds
+		err := t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
+			found[key] = record(row)
+			return false
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Records implements [app.Tx].
