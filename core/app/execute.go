@@ -278,7 +278,7 @@ func (a *App) executeBatch(ctx context.Context) {
 			if errors.Is(err, ErrConflict) && !p.final {
 				p.tries++
 				p.final = p.tries == maxTries
-				p.err = fmt.Errorf("write to the log: %w", err)
+				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
 			}
 			if p.final {
 				p.answer()

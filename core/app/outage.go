@@ -106,7 +106,7 @@ func (s *watchedStore) Names(ctx context.Context, prefix string) ([]string, erro
 func (s *watchedStore) View(ctx context.Context, f func(View) error) error {
 	var own error
 	err := s.Store.View(ctx, func(v View) error { own = f(v); return own })
-	if own != nil && !isFailure(own) {
+	if own != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFull) {
 		return err
 	}
 	return s.check(ctx, err)
@@ -213,9 +213,9 @@ func (t watchedTx) Stamp() (int64, error) {
 	return stamp, storeError(err)
 }
 
-func (t watchedTx) Find(key string) (Record, bool, error) {
-	r, ok, err := t.Tx.Find(key)
-	return r, ok, storeError(err)
+func (t watchedTx) Find(keys ...string) (map[string]Record, error) {
+	found, err := t.Tx.Find(keys...)
+	return found, storeError(err)
 }
 
 func (t watchedTx) Append(records ...Record) error      { return storeError(t.Tx.Append(records...)) }
