@@ -105,7 +105,7 @@ func (o Options) toReplay() Options {
 
 // An App is a set of features on one log.
 type App struct {
-	store    Store
+	store    *watchedStore
 	o        Options
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
@@ -199,9 +199,10 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
 	a := &App{
-		store: store, o: o, process: processName(), stale: true,
+		o: o, process: processName(), stale: true,
 		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
+	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown = make(chan struct{})
 	for _, f := range features {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -44,9 +45,11 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
 			}
 		default:
-			a.o.Logger.Error("restarting worker", "worker", r.name, "error", err)
-			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
-			try++
+			a.logError(slog.LevelError, "restarting worker", err, "worker", r.name)
+			if !isFailure(err) {
+				wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
+				try++
+			}
 		}
 		select {
 		case <-time.After(wait):
@@ -117,7 +120,7 @@ func (r *runner) stop(ctx context.Context) {
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.progress); err != nil {
-		r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
+		r.app.logError(slog.LevelWarn, "release worker", err, "worker", r.name)
 	}
 }
 
@@ -290,6 +293,10 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		}
 		if errors.Is(err, errLost) {
 			return err // the other process handles it
+		}
+		if isFailure(err) {
+			r.Tries-- // the store does not work
+			return err
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -225,12 +226,13 @@ func (a *App) Watch(f func()) {
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
 // runs the workers that no other process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { a.watchStore(ctx) })
 	if a.o.ReadOnly != "" {
 		a.pollStore(ctx)
 		return
 	}
-	var group sync.WaitGroup
-	defer group.Wait()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {
@@ -249,17 +251,14 @@ func (a *App) pollStore(ctx context.Context) {
 	var visibleAt time.Time      // when visible was read
 	check, unseen := true, false // whether to read the stamp; whether visible is outdated
 	_, notified := a.changes()
-	var changed <-chan struct{} // nil if the store does not notify
-	if n, ok := a.store.(Notifier); ok {
-		changed = n.Changed()
-	}
+	changed := a.store.Changed() // nil if the store does not notify
 	for {
 		grown, count := a.changes()
 		if check {
 			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
 				lastStamp, unseen = stamp, true
 				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
-					a.o.Logger.Error("follow log", "error", err)
+					a.logError(slog.LevelError, "follow log", err)
 				}
 			}
 		}

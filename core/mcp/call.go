@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -40,6 +41,7 @@ type Call struct {
 	cache     Cache           // of the result
 	checked   []byte          // structured content that is known to be valid JSON
 	failed    *ToolResult     // the result of a tool with IsError set
+	hidden    error           // the error that the client sees only a part of
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 
@@ -148,6 +150,20 @@ func isTraceparent(text string) bool {
 	parts := strings.Split(text, "-")
 	return len(text) == 55 && len(parts) == 4 && len(parts[0]) == 2 && len(parts[1]) == 32 && len(parts[2]) == 16 &&
 		strings.Trim(text, "-0123456789abcdef") == ""
+}
+
+// forClient returns the error for the client. If err has a method ForClient, it is for operators: it goes
+// to the log, and remote clients get the text of that method, which has the id of the request.
+func (c *Call) forClient(err error) error {
+	e, ok := errors.AsType[interface {
+		error
+		ForClient(request string) string
+	}](err)
+	if !ok || !c.IsRemote() {
+		return err
+	}
+	c.hidden = err
+	return errors.New(e.ForClient(c.RequestID()))
 }
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base

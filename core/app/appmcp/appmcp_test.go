@@ -330,7 +330,7 @@ func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	other := mcp.AddTool(s, mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, func(context.Context, struct{}) (string, error) { return "", nil })
-	if err := errors.Join(other, appmcp.Register(s, a, store, o, feature)); err != nil {
+	if err := errors.Join(other, appmcp.Register(s, a, o, feature)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -394,7 +394,7 @@ func TestNewerEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, appmcp.Options{}, posts()) })
+	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
 		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})
@@ -424,7 +424,7 @@ func TestActors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
-	if err := appmcp.Register(s, a, store, appmcp.Options{}, posts()); err != nil {
+	if err := appmcp.Register(s, a, appmcp.Options{}, posts()); err != nil {
 		t.Fatal(err)
 	}
 	client := mcptest.Connect(t, s)

@@ -145,7 +145,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, err
 	}
-	if err := appmcp.Register(s, a, store, d.options, d.features...); err != nil {
+	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
 	events, err := store.Last(ctx)
@@ -256,7 +256,10 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 
 func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 	store, err := sqlite.Open(ctx, file)
-	if err != nil {
+	switch {
+	case errors.Is(err, app.ErrFull):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
 	}
 	return store, nil
@@ -276,6 +279,8 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
+	case errors.Is(err, app.ErrFull):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())
 	}

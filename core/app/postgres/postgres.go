@@ -61,7 +61,7 @@ CREATE TABLE {schema}.head (
 INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 `
 
-var errClosed = errors.New("the store is closed")
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
 // A Store is a log in a PostgreSQL database. It implements [app.Store] and [app.Notifier].
 //
@@ -75,6 +75,7 @@ type Store struct {
 	channel string        // for NOTIFY
 	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
+	patient time.Duration // how long reads wait for the database
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
@@ -106,6 +107,7 @@ type Store struct {
 var (
 	_ app.Store    = (*Store)(nil)
 	_ app.Notifier = (*Store)(nil)
+	_ app.Pinger   = (*Store)(nil)
 )
 
 // A position is a point in the history of a log.
@@ -117,7 +119,7 @@ type position struct {
 
 const (
 	maxReaders       = 4
-	patience         = 10 * time.Second // how long opening and reads wait for the database
+	patience         = 10 * time.Second // how long opening and reads wait for a connection
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
 	keepAlive        = 15 * time.Second
@@ -127,19 +129,40 @@ const (
 // defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
 // returns an error that matches [fs.ErrNotExist].
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
+	s, schema, err := newStore(address, defaultSchema)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectFirst(ctx)
+	if err == nil {
+		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.name, marked(err))
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.background.Go(func() { s.listen(running) })
+	s.background.Go(func() { s.notify(running) })
+	return s, nil
+}
+
+// newStore returns a store without connections, and the schema of its log.
+func newStore(address, defaultSchema string) (s *Store, schema string, err error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, err // without the password
+		return nil, "", err // without the password
 	}
-	schema := cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
+	schema = cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
 	delete(config.RuntimeParams, "search_path")
-	s := &Store{
+	s = &Store{
 		name:      fmt.Sprintf("schema %s of database %s on %s", schema, config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))),
 		id:        rand.Text(),
 		config:    config,
 		sql:       newStatements(schema),
 		timeout:   30 * time.Second,
 		stalled:   10 * time.Second,
+		patient:   patience,
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),
@@ -158,18 +181,7 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = processName()
 	}
-	conn, err := s.connectFirst(ctx)
-	if err == nil {
-		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.name, err)
-	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
-	s.background.Go(func() { s.listen(running) })
-	s.background.Go(func() { s.notify(running) })
-	return s, nil
+	return s, schema, nil
 }
 
 // firstSchema returns the first schema of a search_path, whose names are quoted or in lower case.
@@ -201,6 +213,7 @@ const (
 	noTable         = "42P01"
 	noColumn        = "42703"
 	tableExists     = "42P07"
+	diskFull        = "53100"
 	tooManyClients  = "53300"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
@@ -229,8 +242,21 @@ func isOutage(err error) bool {
 	return false
 }
 
+// marked returns an error with [app.ErrFull] or [app.ErrUnavailable], if one applies.
+func marked(err error) error {
+	switch {
+	case code(err) == diskFull:
+		return fmt.Errorf("%w: %w", err, app.ErrFull)
+	case isOutage(err), strings.HasPrefix(code(err), "53"): // insufficient resources
+		return fmt.Errorf("%w: %w", err, app.ErrUnavailable)
+	}
+	return err
+}
+
 // errLostConnection marks errors after which a connection is closed.
 var errLostConnection = errors.New("connection to the database lost")
+
+var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, create bool) error {
@@ -364,6 +390,13 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	defer s.mu.Unlock()
 	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup; restart this process to continue with the log as it is", known.seq, known.id, last)
 	return s.lost
+}
+
+// isShort reports whether a log with a head lacks commits that this store has seen.
+func (s *Store) isShort(h head) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h.commits < s.known.commits || h.last < s.known.seq
 }
 
 // learn records that the log has a position.

@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -291,6 +293,84 @@ func TestLostCommits(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 		}
+	}
+}
+
+// A numbers is a state whose command refuses to add a number twice.
+type numbers struct {
+	Known map[int]bool `json:"known"`
+}
+
+// Number adds a number, or removes the number -N.
+type Number struct {
+	N int `json:"n"`
+}
+
+func (c Number) Check(_ context.Context, s *numbers) error {
+	if s.Known[c.N] {
+		return fmt.Errorf("%d is known", c.N)
+	}
+	return nil
+}
+
+func (c Number) Apply(s *numbers, _ app.Event) int {
+	if s.Known[c.N] = true; c.N < 0 {
+		delete(s.Known, c.N)
+		delete(s.Known, -c.N)
+	}
+	return len(s.Known)
+}
+
+// openApp opens an app on a store.
+func openApp(t testing.TB, s *Store, o app.Options) *app.App {
+	t.Helper()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	a, err := app.Open(t.Context(), s, o, app.Feature{
+		Name:     "numbers",
+		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
+		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A store that loses its lock with its connection, without using the connection, knows neither the
+// events that other stores write then nor their number. Its app executes commands all the same, and
+// refuses none because of an old state.
+func TestLostLock(t *testing.T) {
+	for name, isAhead := range map[string]bool{"the app has seen the events": true, "the app has not": false} {
+		t.Run(name, func(t *testing.T) {
+			address := newSchema(t)
+			s, other := open(t, address), open(t, address)
+			a, b := openApp(t, s, app.Options{}), openApp(t, other, app.Options{})
+			execute := func(a *app.App, n int) {
+				t.Helper()
+				if _, err := app.Execute(t.Context(), a, Number{n}); err != nil {
+					t.Error(n, err)
+				}
+			}
+			waitFor(t, "the store keeps the lock", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			for n := range 3 {
+				execute(b, n)
+			}
+			if isAhead {
+				if _, err := a.Status(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := app.Execute(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
+				t.Errorf("a command that must be refused: %v", err)
+			}
+			execute(a, 3)
+
+			waitFor(t, "the store keeps the lock again", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			execute(b, -3)
+			execute(a, 3)
+		})
 	}
 }
 
