@@ -120,6 +120,10 @@ type App struct {
 	queue queue
 	watch watch
 
+	monitor   Monitor // the store; nil if it is none
+	waitersMu sync.Mutex
+	waiters   map[*waiter]bool
+
 	rebuilding atomic.Bool // writers retry instead of waiting
 
 	// mu guards the states, which include the events up to seq. Commands hold it until their
@@ -204,7 +208,9 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	}
 	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
-	a.watch.grown = make(chan struct{})
+	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
+	a.waiters = map[*waiter]bool{}
+	a.monitor, _ = store.(Monitor)
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {
 			return nil, fmt.Errorf("feature %s: %w", f.Name, err)

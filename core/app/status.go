@@ -188,6 +188,7 @@ const pollInterval = 250 * time.Millisecond
 type watch struct {
 	mu       sync.Mutex
 	grown    chan struct{} // closed when the log grows, and replaced
+	rebuilt  chan struct{} // closed when the states were rebuilt, and replaced
 	count    int           // number of changes
 	watchers []func()
 }
@@ -199,6 +200,21 @@ func (a *App) signalGrowth() {
 	close(a.watch.grown)
 	a.watch.grown = make(chan struct{})
 	a.watch.count++
+}
+
+// signalRebuilt notifies that the states were rebuilt, for example after an amendment.
+func (a *App) signalRebuilt() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	close(a.watch.rebuilt)
+	a.watch.rebuilt = make(chan struct{})
+}
+
+// rebuilds returns a channel that is closed when the states were rebuilt.
+func (a *App) rebuilds() <-chan struct{} {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return a.watch.rebuilt
 }
 
 // signalProgress notifies watchers of other changes, such as the progress of a worker.
@@ -238,6 +254,9 @@ func (a *App) Run(ctx context.Context) {
 		for _, w := range f.Workers {
 			group.Go(func() { a.runWorker(ctx, f, w) })
 		}
+	}
+	if a.monitor != nil {
+		group.Go(func() { a.watchSessions(ctx) })
 	}
 	a.pollStore(ctx)
 }
