@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -44,6 +45,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	ended bool
+	meta  Meta // for the _meta of the result
 }
 
 // A client is the client of a session, as it describes itself in the handshake.
@@ -110,6 +112,29 @@ func CallFrom(ctx context.Context) *Call {
 // IsRemote reports whether the client is remote, such as an HTTP client. Sessions of [Server.Serve], for
 // example over stdio, are not.
 func (c *Call) IsRemote() bool { return c.via.remote }
+
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
+// prompt.
+func (c *Call) SetResultMeta(key string, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		c.meta = Meta{}
+	}
+	c.meta[key] = value
+}
+
+// resultMeta returns the _meta of the result with the members of SetResultMeta.
+func (c *Call) resultMeta(own Meta) Meta {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.meta) == 0 {
+		return own
+	}
+	all := maps.Clone(c.meta)
+	maps.Copy(all, own)
+	return all
+}
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.
