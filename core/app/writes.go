@@ -24,6 +24,23 @@ func ExecuteOlder(ctx context.Context, a *App, old any) (json.RawMessage, error)
 	return a.execute(ctx, old)
 }
 
+// Input returns the input of a command's tool for a command of its current type: the JSON of its Downgrade if
+// the command writes an older version, and c itself otherwise.
+func (a *App) Input(c any) (any, error) {
+	t := a.commands[reflect.TypeOf(c)]
+	if t == nil || t.writes == t.version {
+		return c, nil
+	}
+	data, err := strictjson.Marshal(c)
+	if err == nil {
+		data, err = t.downgradeWritten(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input of %s: %w", t.eventType, err)
+	}
+	return json.RawMessage(data), nil
+}
+
 // downgradeWritten returns the data of the version that the command writes, for data of the current
 // version. It is an error if the older version cannot hold a field that is set.
 func (t *commandType) downgradeWritten(data []byte) (older []byte, err error) {
