@@ -4,7 +4,7 @@ package app
 // does not use the store.
 type Health struct {
 	Store    string            // why the store does not work: unreachable, full or failed; empty if it does
-	Features map[string]string // why features do not follow the log, by name
+	Features map[string]string // "stale" or "stopped" for features that do not follow the log, by name
 }
 
 // Health returns the health of the app.
@@ -14,7 +14,7 @@ func (a *App) Health() Health {
 	defer a.mu.RUnlock()
 	for _, f := range a.features {
 		if f.stuck != nil {
-			h.Features[f.Name] = "stopped"
+			h.Features[f.Name] = f.stuck.state()
 		}
 	}
 	return h

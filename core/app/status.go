@@ -26,7 +26,8 @@ type FeatureStatus struct {
 	Workers  []string `json:"workers"`
 	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why the state cannot have snapshots
-	Stuck    string   `json:"stuck,omitempty"`  // why calls of the feature fail in this process
+	Stuck    string   `json:"stuck,omitempty"`  // why commands of the feature fail in this process
+	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
 }
 
 // Status applies all committed events, and returns the status of the app.
@@ -53,7 +54,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 			status.Unkept = err.Error()
 		}
 		if f.stuck != nil {
-			status.Stuck = f.stuck.Error()
+			status.Stuck, status.Stale = f.stuck.Error(), !f.stuck.Stopped
 		}
 		s.Features = append(s.Features, status)
 	}

@@ -182,6 +182,9 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
 	}
+	if meta := c.resultMeta(r.Meta); len(meta) > len(r.Meta) {
+		r = &ToolResult{Content: r.Content, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: meta}
+	}
 	blocks := r.Content
 	if len(blocks) > 0 {
 		var err error

@@ -386,29 +386,36 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// If a feature meets an event of a newer build, its tools say so, and the features resource names
-// it. The log can still be read.
+// If a feature meets an event of a newer build, its commands fail, the results of its queries are marked as
+// stale, and the features resource names it. The log can still be read.
 func TestNewerEvent(t *testing.T) {
 	store := app.NewMemory()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "hello"}, posts().Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "hello", OnStale: appmcp.OnStale}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
+	client.CallTool("posts_create", map[string]string{"title": "first"})
+	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
+		t.Errorf("posts_list returns the _meta %v", result.Meta)
+	}
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
+		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const says = "the event log is newer than this process; restart it"
-	for tool, arguments := range map[string]map[string]string{"posts_create": {"title": "b"}, "posts_list": {}} {
-		result := client.CallTool(tool, arguments)
-		if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 1") {
-			t.Errorf("%s says %s", tool, text)
-		}
+	result := client.CallTool("posts_create", map[string]string{"title": "b"})
+	if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 2") {
+		t.Errorf("posts_create returns %s", text)
 	}
-	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) {
+	result = client.CallTool("posts_list", nil)
+	meta, err := json.Marshal(result.Meta["petrock/stale"])
+	if want := `{"event":2,"reason":"this server cannot read event 2 (posts/create, version 1)"}`; result.IsError || !strings.Contains(result.Text(), "first") || err != nil || string(meta) != want {
+		t.Errorf("posts_list returns %s, marked with %s, want %s", result.Text(), meta, want)
+	}
+	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
 		t.Errorf("the features are %s", text)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
