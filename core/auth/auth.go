@@ -76,12 +76,8 @@ func (id *Identity) Actor() string { return cmp.Or(id.Name, id.Subject, id.Clien
 // IsReservedActor reports whether a name may be that of another kind of actor: of an API key, a local
 // user, a worker, a program without a user, or a user of another issuer.
 func IsReservedActor(name string) bool {
-	for _, prefix := range []string{"anonymous", "client:", "key-", "local:", "worker:"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return strings.Contains(name, "@http")
+	reserved := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc([]string{"anonymous", "client:", "key-", "local:", "worker:"}, reserved) || strings.Contains(name, "@http")
 }
 
 type identityKey struct{}

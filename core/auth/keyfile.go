@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,15 +17,13 @@ import (
 // A Key is a line of a key file: NAME sha256:HEX [SCOPE…]. Empty lines and lines that begin with # are
 // ignored.
 type Key struct {
-	// Name is the name of the caller, in events too. Several keys may have the same name, such as an old
-	// key and a new one. A name consists of a letter, and letters, digits and . _ -; all letters are
-	// lower case. See [IsReservedActor] for names that are refused.
-	Name string `json:"name"`
-
-	Sum Sum `json:"hash"`
-
-	// Scopes are the scopes of the key. Without scopes, the key bypasses them.
-	Scopes []string `json:"scopes"`
+	// Name is the name of the caller. Several keys may have the same name, such as an old key and a new
+	// one. It begins with a letter, has only lower-case letters, digits and . _ -, and is not reserved;
+	// see [IsReservedActor].
+	Name   string   `json:"name"`
+	Sum    Sum      `json:"hash"`
+	Scopes []string `json:"scopes"`        // without scopes, the key bypasses them
+	Key    string   `json:"key,omitempty"` // the key itself, of [AddKey]
 }
 
 // A Sum is the SHA-256 hash of an API key.
@@ -41,7 +38,7 @@ func isName(text string) bool {
 	return text != "" && 'a' <= text[0] && text[0] <= 'z' && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// check returns what is wrong with a key. The text follows a name of the key.
+// check returns what is wrong with a key.
 func (k Key) check() error {
 	switch {
 	case !isName(k.Name):
@@ -49,82 +46,61 @@ func (k Key) check() error {
 	case IsReservedActor(k.Name):
 		return fmt.Errorf("has the name %s, which is reserved; choose another", k.Name)
 	case slices.ContainsFunc(k.Scopes, func(scope string) bool { return !IsScope(scope) }):
-		return errors.New("has an invalid scope; use printable ASCII characters without quotes and backslashes")
+		return errors.New("has an invalid scope; use printable ASCII characters without spaces, quotes and backslashes")
 	}
 	return nil
 }
 
-// parseKey returns the key of a line. ok is false if the line is empty or a comment.
-func parseKey(line string) (k Key, ok bool, err error) {
+// parseKey returns the key of a line, or nil if the line is empty or a comment. Errors never contain a key.
+func parseKey(line string) (*Key, error) {
 	fields := strings.Fields(line)
-	if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
-		return k, false, nil
+	if len(fields) == 0 || fields[0][0] == '#' {
+		return nil, nil
 	}
-	if len(fields) > 1 {
-		digits, isSum := strings.CutPrefix(fields[1], "sha256:")
-		sum, err := hex.DecodeString(digits)
-		if isSum && err == nil && len(sum) == len(k.Sum) {
-			k = Key{fields[0], Sum(sum), fields[2:]}
-			return k, true, k.check()
-		}
+	digits, ok := strings.CutPrefix(append(fields, "")[1], "sha256:")
+	sum, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(sum) != sha256.Size {
+		return nil, errors.New("is not NAME sha256:HEX [SCOPE…]")
 	}
-	return k, true, errors.New("is not NAME sha256:HEX [SCOPE…]")
+	k := &Key{Name: fields[0], Sum: Sum(sum), Scopes: fields[2:]}
+	return k, k.check()
 }
 
-// parseKeys returns the keys in the text of a file. Errors never contain a key.
-func parseKeys(file string, text []byte) (keys []Key, err error) {
-	for i, line := range strings.Split(string(text), "\n") {
-		k, ok, err := parseKey(line)
+// ReadKeys returns the keys in a file, in its order, and its text. Users other than its owner must not be able to change
+// it, and only those of its group may read it, because Kubernetes gives secrets to a group.
+func ReadKeys(file string) (keys []Key, text string, err error) {
+	info, err := os.Stat(file)
+	if err == nil && runtime.GOOS != "windows" && info.Mode()&0o027 != 0 {
+		err = fmt.Errorf("%s has mode %04o, so other users can read or change it; run chmod 600 %s", file, info.Mode().Perm(), file)
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read keys: %w", err)
+	}
+	for i, line := range strings.Split(string(raw), "\n") {
+		k, err := parseKey(line)
 		if err != nil {
-			return nil, fmt.Errorf("read keys: line %d of %s %w", i+1, file, err)
+			return nil, string(raw), fmt.Errorf("read keys: line %d of %s %w", i+1, file, err)
+		} else if k != nil {
+			keys = append(keys, *k)
 		}
-		if ok {
-			keys = append(keys, k)
-		}
 	}
-	return keys, nil
-}
-
-// readKeyFile returns the text of a key file. Users other than its owner must not be able to change it,
-// and only those of its group may read it, because Kubernetes gives secrets to a group.
-func readKeyFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("read keys: %s has mode %04o, so other users can read or change it; run chmod 600 %s", file, mode, file)
-	}
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("read keys: %w", err)
-	}
-	return text, nil
-}
-
-// ReadKeys returns the keys in a file, in its order.
-func ReadKeys(file string) ([]Key, error) {
-	text, err := readKeyFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return parseKeys(file, text)
+	return keys, string(raw), nil
 }
 
 // AddKey adds a random key to the end of a file, which it creates if needed. Only the result has the key.
-func AddKey(file, name string, scopes []string) (k Key, key string, err error) {
-	key = rand.Text() // at least 128 bits
-	k = Key{Name: name, Sum: sha256.Sum256([]byte(key)), Scopes: scopes}
+func AddKey(file, name string, scopes []string) (Key, error) {
+	key := rand.Text() // at least 128 bits
+	k := Key{name, sha256.Sum256([]byte(key)), scopes, key}
 	if err := k.check(); err != nil {
-		return k, "", fmt.Errorf("add a key: it %w", err)
+		return k, fmt.Errorf("add a key: it %w", err)
 	}
-	return k, key, rewriteKeys(file, func(text string) (string, error) {
-		return text + strings.Join(append([]string{name, k.Sum.String()}, scopes...), " ") + "\n", nil
+	return k, rewriteKeys(file, func(text string) (string, error) {
+		line := strings.Join(append([]string{name, k.Sum.String()}, scopes...), " ")
+		return strings.TrimLeft(strings.TrimRight(text, "\n")+"\n"+line+"\n", "\n"), nil
 	})
 }
 
@@ -134,17 +110,14 @@ func RevokeKeys(file, what string) (revoked []Key, err error) {
 	isSum := strings.HasPrefix(what, "sha256:")
 	err = rewriteKeys(file, func(text string) (kept string, err error) {
 		for line := range strings.Lines(text) {
-			if k, ok, _ := parseKey(line); ok && (k.Name == what || isSum && strings.HasPrefix(k.Sum.String(), what)) {
-				revoked = append(revoked, k)
+			if k, _ := parseKey(line); k != nil && (k.Name == what || isSum && strings.HasPrefix(k.Sum.String(), what)) {
+				revoked = append(revoked, *k)
 			} else {
 				kept += line
 			}
 		}
-		switch {
-		case len(revoked) == 0:
-			err = fmt.Errorf("revoke %s: no such key in %s", what, file)
-		case isSum && len(revoked) > 1:
-			err = fmt.Errorf("revoke %s: the hashes of %d keys begin with this; add more digits", what, len(revoked))
+		if len(revoked) == 0 || isSum && len(revoked) > 1 {
+			err = fmt.Errorf("revoke %s: this is the name or the hash of %d keys in %s; list them, and give a name, or more digits of a hash", what, len(revoked), file)
 		}
 		return kept, err
 	})
@@ -154,7 +127,7 @@ func RevokeKeys(file, what string) (revoked []Key, err error) {
 // rewriteKeys replaces the text of a key file, or creates it. Readers see the old file or the new one,
 // which has the owner and the mode of the old one, so that the server can read it. The file .new also
 // prevents two changes at the same time.
-func rewriteKeys(file string, edit func(text string) (string, error)) (err error) {
+func rewriteKeys(file string, edit func(text string) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target
 	}
@@ -164,38 +137,23 @@ func rewriteKeys(file string, edit func(text string) (string, error)) (err error
 	} else if err != nil {
 		return fmt.Errorf("change keys: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			next.Close()
-			os.Remove(next.Name())
-		}
-	}()
-	old, err := readKeyFile(file)
+	_, text, err := ReadKeys(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		old = nil
-	} else if err != nil {
-		return err
-	} else if err := copyOwner(next, file); err != nil {
-		return fmt.Errorf("change keys: %w; run this as the owner of %s", err, file)
+		err = nil
+	} else if err == nil {
+		err = copyOwner(next, file)
 	}
-	if len(old) > 0 && old[len(old)-1] != '\n' {
-		old = append(old, '\n')
+	if err == nil {
+		text, err = edit(text)
 	}
-	if _, err := parseKeys(file, old); err != nil {
-		return err
+	if err == nil {
+		_, err = next.WriteString(text)
 	}
-	text, err := edit(string(old))
-	if err != nil {
-		return err
-	}
-	if _, err = next.WriteString(text); err == nil {
-		err = next.Sync()
-	}
-	if err = errors.Join(err, next.Close()); err == nil {
+	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
 		err = os.Rename(next.Name(), file)
 	}
 	if err != nil {
-		return fmt.Errorf("change keys: %w", err)
+		os.Remove(next.Name())
 	}
-	return nil
+	return err
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -25,8 +24,7 @@ type KeyGate struct {
 	listed keySet                 // keys that do not come from the file
 	keys   atomic.Pointer[keySet] // all keys
 	file   string                 // empty if there is none
-	text   []byte                 // of the file, when it was last read
-	err    error                  // why that text is not valid
+	text   string                 // of the file, when it was last read
 }
 
 // A keySet holds the callers by the hashes of their keys. The time of a lookup depends on the hash of
@@ -41,10 +39,8 @@ func Keys(realm string, list []string) (*KeyGate, error) {
 	var keys []Key
 	for i, text := range list {
 		k, err := parseListed(text)
-		if err != nil && len(list) == 1 {
-			return nil, fmt.Errorf("the key %w; %s", err, keyRemedy)
-		} else if err != nil {
-			return nil, fmt.Errorf("key %d of %d %w; %s", i+1, len(list), err, keyRemedy)
+		if err != nil {
+			return nil, fmt.Errorf("key %d of %d %w; generate a key with openssl rand -hex 32", i+1, len(list), err)
 		}
 		keys = append(keys, k)
 	}
@@ -65,10 +61,7 @@ func (g *KeyGate) AddFile(file string) error {
 	return err
 }
 
-const (
-	minKeyLength = 16
-	keyRemedy    = "generate a key with openssl rand -hex 32"
-)
+const minKeyLength = 16
 
 func parseListed(text string) (Key, error) {
 	if name, key, _ := strings.Cut(text, "="); len(key) >= minKeyLength && isName(name) {
@@ -82,8 +75,6 @@ func parseListed(text string) (Key, error) {
 // checkStrength returns why a text cannot be a key.
 func checkStrength(text string) error {
 	switch {
-	case text == "":
-		return errors.New("is empty")
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("has white space, control characters or non-ASCII characters")
 	case len(text) < minKeyLength:
@@ -116,44 +107,35 @@ func (g *KeyGate) replace(keys []Key) error {
 	return nil
 }
 
-// reload reads the file again. If its text has changed and is valid, reload replaces the keys.
-func (g *KeyGate) reload() (changed bool, err error) {
-	text, err := readKeyFile(g.file)
-	if err != nil || bytes.Equal(text, g.text) {
-		return false, cmp.Or(err, g.err)
-	}
-	keys, err := parseKeys(g.file, text)
-	if err == nil {
-		err = g.replace(keys)
-	}
-	g.text, g.err = text, err
-	return true, err
-}
-
 // Watch reads the file again every second until ctx ends, because not all file systems report changes.
 // A key that was removed is refused from then on, and its streams end. While the file is not valid, the
 // previous keys are accepted.
 func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
-	if g.file == "" {
-		return
-	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for failed := false; ; {
+	for g.file != "" {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		changed, err := g.reload()
-		switch {
-		case err != nil && (changed || !failed):
+		if changed, err := g.reload(); err != nil && changed {
 			log.Error("reload API keys: the previous ones are still accepted", "file", g.file, "error", err)
-		case err == nil && (changed || failed):
+		} else if changed {
 			log.Info("reloaded API keys", "file", g.file, "callers", strings.Join(g.Callers(), " "))
 		}
-		failed = err != nil
 	}
+}
+
+// reload reads the file again, and reports whether its text has changed. A file that cannot be read has
+// no text.
+func (g *KeyGate) reload() (changed bool, err error) {
+	keys, text, err := ReadKeys(g.file)
+	changed, g.text = text != g.text, text
+	if err == nil && changed {
+		err = g.replace(keys)
+	}
+	return changed, err
 }
 
 // Callers returns the names of the callers that have keys.

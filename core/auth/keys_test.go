@@ -137,8 +137,8 @@ func TestWeakKeys(t *testing.T) {
 		keys []string
 		says string
 	}{
-		{[]string{""}, "the key is empty"},
-		{[]string{oldKey, ""}, "key 2 of 2 is empty"},
+		{[]string{""}, "key 1 of 1 has 0 characters"},
+		{[]string{oldKey, ""}, "key 2 of 2 has 0 characters"},
 		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
 		{[]string{oldKey + "\n"}, "white space"},
 		{[]string{" " + oldKey}, "white space"},

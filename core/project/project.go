@@ -142,10 +142,10 @@ func LookupSetting(program, setting string) (value string, ok bool, err error) {
 	name := Variable(program, setting)
 	value, ok = os.LookupEnv(name)
 	file, fromFile := os.LookupEnv(name + "_FILE")
-	switch {
-	case !fromFile:
+	if !fromFile {
 		return value, ok, nil
-	case value != "": // images may set a variable, which containers can only empty
+	}
+	if value != "" { // images may set a variable, which containers can only empty
 		return "", false, fmt.Errorf("%s and %s_FILE are both set; set only one of them", name, name)
 	}
 	text, err := os.ReadFile(file)

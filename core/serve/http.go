@@ -227,14 +227,11 @@ func hostOf(publicURL string) (string, error) {
 
 func (s *httpServer) addKeys() error {
 	text, ok, err := project.LookupSetting(s.Name, "api_key")
-	file := s.keysFile()
 	switch {
-	case err != nil:
+	case err != nil || !ok && s.keyFile == "" && !s.KeysRequired:
 		return err
-	case !ok && file == "" && s.KeysRequired:
+	case !ok && s.keyFile == "":
 		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
-	case !ok && file == "":
-		return nil
 	}
 	var list []string
 	if ok {
@@ -243,9 +240,9 @@ func (s *httpServer) addKeys() error {
 	if s.keys, err = auth.Keys(s.Name, list); err != nil {
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
 	}
-	if file != "" {
-		if err := s.keys.AddFile(file); err != nil {
-			return s.explainKeys(err)
+	if s.keyFile != "" {
+		if err := s.keys.AddFile(s.keyFile); err != nil {
+			return fmt.Errorf("%w; %s keys add writes such a file", err, s.Name)
 		}
 	}
 	s.listen.Gates = append(s.listen.Gates, s.keys)
