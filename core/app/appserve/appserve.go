@@ -3,7 +3,6 @@
 package appserve
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.
@@ -307,12 +307,33 @@ func redacted(data string) string {
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
+// checkArgument returns an error if a command-line argument is a URL with a password, which every user
+// of the machine could read.
+func (d *Data) checkArgument(data string) error {
+	parsed, err := url.Parse(data)
+	if !isURL(data) || err != nil {
+		return nil // opening an invalid URL fails
+	}
+	password, _ := parsed.User.Password()
+	if password+parsed.Query().Get("password")+parsed.Query().Get("sslpassword") == "" {
+		return nil
+	}
+	return terminal.Usagef("the URL has a password, which other users could read in the list of processes; set %s to the URL, or %s_FILE to a file with it, or set PGPASSFILE and omit the password", d.variable(), d.variable())
+}
+
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist. It can be the URL of a database instead.
 func (d *Data) folder() (string, error) {
-	if given := cmp.Or(d.dir, os.Getenv(d.variable())); isURL(given) {
+	given, err := d.dir, d.checkArgument(d.dir)
+	if given == "" {
+		given, _, err = project.LookupSetting(d.program, "data")
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case isURL(given):
 		return given, nil
-	} else if given != "" {
+	case given != "":
 		dir, err := filepath.Abs(given)
 		if err != nil {
 			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)
