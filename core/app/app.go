@@ -111,7 +111,7 @@ func (o Options) toReplay() Options {
 
 // An App is a set of features on one log.
 type App struct {
-	store    Store
+	store    *watchedStore
 	o        Options
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
@@ -126,6 +126,10 @@ type App struct {
 
 	queue queue
 	watch watch
+
+	monitor   Monitor // the store; nil if it is none
+	waitersMu sync.Mutex
+	waiters   map[*waiter]bool
 
 	rebuilding atomic.Bool // writers retry instead of waiting
 
@@ -206,11 +210,14 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
 	a := &App{
-		store: store, o: o, process: processName(), stale: true,
+		o: o, process: processName(), stale: true,
 		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, written: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
+	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
-	a.watch.grown = make(chan struct{})
+	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
+	a.waiters = map[*waiter]bool{}
+	a.monitor, _ = store.(Monitor)
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {
 			return nil, fmt.Errorf("feature %s: %w", f.Name, err)

@@ -59,6 +59,7 @@ type pending struct {
 	result   json.RawMessage
 	err      error
 	final    bool          // err is final, even if the rest of the batch is retried
+	tries    int           // that ended in a conflict
 	wake     chan struct{} // signals that the caller must lead, or has a result
 }
 
@@ -243,6 +244,10 @@ func (q *queue) putBack(batch []*pending) {
 	q.list = append(batch, q.list...)
 }
 
+// maxTries limits the tries of a command that loses its connection to the store each time, for
+// example because of its size.
+const maxTries = 10
+
 // errRetry means that a batch had no effect and must be executed again.
 var errRetry = errors.New("retry")
 
@@ -280,6 +285,11 @@ func (a *App) executeBatch(ctx context.Context) {
 	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
 		var rest []*pending
 		for _, p := range batch {
+			if errors.Is(err, ErrConflict) && !p.final {
+				p.tries++
+				p.final = p.tries == maxTries
+				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+			}
 			if p.final {
 				p.answer()
 			} else {
@@ -296,6 +306,9 @@ func (a *App) executeBatch(ctx context.Context) {
 			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
+		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
+		}
 		if err == nil && grown {
 			a.signalGrowth()
 		}
@@ -335,17 +348,15 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		return nil, err
 	}
+	executed, err := findKeys(tx, batch)
+	if err != nil {
+		return nil, err
+	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
-		if p.key != "" {
-			known, err := a.findExecuted(tx, p, records)
-			if err != nil {
-				a.stale = a.stale || len(records) > 0
-				return nil, err
-			}
-			if known {
-				continue
-			}
+		if before, ok := executed[p.key]; ok {
+			p.repeat(before)
+			continue
 		}
 		r, err := a.executeOne(p)
 		if a.stale {
@@ -356,31 +367,35 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		if err == nil {
 			records = append(records, r)
 			a.seq, a.lastID = r.Seq, r.ID
+			if r.Key != "" {
+				executed[r.Key] = r
+			}
 		}
 	}
 	return records, nil
 }
 
-// findExecuted looks a command up by its key, in the log and the new records, and sets its result.
-func (a *App) findExecuted(tx Tx, p *pending, records []Record) (bool, error) {
-	before, found, err := tx.Find(p.key)
-	if err != nil {
-		return false, err
-	}
-	for _, r := range records {
-		if r.Key == p.key {
-			before, found = r, true
+// findKeys returns the records of commands that were executed before, by their keys.
+func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
+	var keys []string
+	for _, p := range batch {
+		if p.key != "" {
+			keys = append(keys, p.key)
 		}
 	}
-	switch {
-	case !found:
-		return false, nil
-	case before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before):
-		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
-	default:
-		p.result = before.Result
+	if keys == nil {
+		return map[string]Record{}, nil
 	}
-	return true, nil
+	return tx.Find(keys...)
+}
+
+// repeat answers a command with the result of the one that has the same key.
+func (p *pending) repeat(before Record) {
+	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
+		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
+		return
+	}
+	p.result = before.Result
 }
 
 // executeOne executes one command. If it fails after changing the state, it sets a.stale.

@@ -85,6 +85,9 @@ func (a *App) follow(from View, stamp int64) (err error) {
 		}
 	}
 	if err == nil {
+		if a.behind {
+			a.signalRebuilt()
+		}
 		a.stamp, a.behind = stamp, false
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -188,6 +189,7 @@ const pollInterval = 250 * time.Millisecond
 type watch struct {
 	mu       sync.Mutex
 	grown    chan struct{} // closed when the log grows, and replaced
+	rebuilt  chan struct{} // closed when the states were rebuilt, and replaced
 	count    int           // number of changes
 	watchers []func()
 }
@@ -199,6 +201,21 @@ func (a *App) signalGrowth() {
 	close(a.watch.grown)
 	a.watch.grown = make(chan struct{})
 	a.watch.count++
+}
+
+// signalRebuilt notifies that the states were rebuilt, for example after an amendment.
+func (a *App) signalRebuilt() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	close(a.watch.rebuilt)
+	a.watch.rebuilt = make(chan struct{})
+}
+
+// rebuilds returns a channel that is closed when the states were rebuilt.
+func (a *App) rebuilds() <-chan struct{} {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return a.watch.rebuilt
 }
 
 // signalProgress notifies watchers of other changes, such as the progress of a worker.
@@ -226,17 +243,21 @@ func (a *App) Watch(f func()) {
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
 // runs the workers that no other process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { a.watchStore(ctx) })
 	if a.o.ReadOnly != "" {
 		a.pollStore(ctx)
 		return
 	}
-	var group sync.WaitGroup
-	defer group.Wait()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {
 			group.Go(func() { a.runWorker(ctx, f, w) })
 		}
+	}
+	if a.monitor != nil {
+		group.Go(func() { a.watchSessions(ctx) })
 	}
 	a.pollStore(ctx)
 }
@@ -250,17 +271,14 @@ func (a *App) pollStore(ctx context.Context) {
 	var visibleAt time.Time      // when visible was read
 	check, unseen := true, false // whether to read the stamp; whether visible is outdated
 	_, notified := a.changes()
-	var changed <-chan struct{} // nil if the store does not notify
-	if n, ok := a.store.(Notifier); ok {
-		changed = n.Changed()
-	}
+	changed := a.store.Changed() // nil if the store does not notify
 	for {
 		grown, count := a.changes()
 		if check {
 			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
 				lastStamp, unseen = stamp, true
 				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
-					a.o.Logger.Error("follow log", "error", err)
+					a.logError(slog.LevelError, "follow log", err)
 				}
 			}
 		}

@@ -263,15 +263,16 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		}
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
-			t.Fatal(err)
-		}
 		world.mu.Lock()
 		world.sent = nil
 		world.mu.Unlock()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Hour + time.Millisecond) // then no timer of a worker ends
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // less than a worker waits after an error
 		if got := world.list(); got != "tag raise" && got != "raise tag" {
-			t.Errorf("after the amendment they have done %s", got)
+			t.Errorf("after the amendment they have done %q", got)
 		}
 		cancel()
 		<-done

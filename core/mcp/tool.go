@@ -278,7 +278,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	case err != nil && isProtocolError(err):
 		return nil, err
 	case err != nil:
-		return ErrorResult(err), nil
+		return ErrorResult(c.forClient(err)), nil
 	case result == nil:
 		result = &ToolResult{}
 	}

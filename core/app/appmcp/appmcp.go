@@ -37,11 +37,11 @@ type Options struct {
 	RemoteResources bool
 }
 
-// Register adds the tools of all features, and the app's resources. store is the store of the app.
+// Register adds the tools of all features, and the app's resources.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
 // For the log to record callers, open the app with [Actor] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
-func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
+func Register(s *mcp.Server, a *app.App, o Options, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
 	for _, f := range features {
@@ -49,7 +49,7 @@ func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ..
 			errs = append(errs, f.Register(s, a))
 		}
 	}
-	errs = append(errs, registerResources(s, a, store, !o.RemoteResources, addedScopes(before, s.ToolScopes())))
+	errs = append(errs, registerResources(s, a, !o.RemoteResources, addedScopes(before, s.ToolScopes())))
 	s.Provide(func(ctx context.Context) context.Context { return app.With(ctx, a) })
 	a.Watch(func() { s.ResourcesUpdated(isAppResource) })
 	return errors.Join(errs...)
@@ -167,7 +167,8 @@ const (
 const mimeJSON = "application/json"
 
 // registerResources adds the app's resources. The log and the workers require the scopes.
-func registerResources(s *mcp.Server, a *app.App, store app.Store, local bool, scopes []string) error {
+func registerResources(s *mcp.Server, a *app.App, local bool, scopes []string) error {
+	store := a.Store()
 	return errors.Join(
 		s.AddResource(mcp.Resource{
 			URI: logURI, Name: "log", Title: "Event log", MIMEType: mimeJSON, Local: local, Scopes: scopes,

@@ -68,7 +68,7 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session has ended
 	c.Client = mcptest.Serve(t, func(s *mcp.Server) error {
 		c.server = s
-		return appmcp.Register(s, c.App, store, appmcp.Options{}, features...)
+		return appmcp.Register(s, c.App, appmcp.Options{}, features...)
 	})
 	return c
 }

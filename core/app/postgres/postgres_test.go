@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -267,6 +269,57 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// A session has ended when it has lost all its connections, and not before.
+func TestEnded(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	ended := func() string {
+		t.Helper()
+		list, err := s.Ended(t.Context(), []string{"none", other.Session()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(strings.Join(list, " "), other.Session(), "other")
+	}
+	if _, err := more(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(); got != "none" {
+		t.Errorf("ended: %s", got)
+	}
+	admin(t, address, "SELECT pg_terminate_backend($1)", other.writer.PgConn().PID())
+	if got := ended(); got != "none" {
+		t.Errorf("without its writer, ended: %s", got)
+	}
+	other.Close()
+	waitFor(t, "the session ends", func() bool { return ended() == "none other" })
+
+	cmd, in, out := child(t, "step", address)
+	fmt.Fprintln(in)
+	if !out.Scan() {
+		t.Fatal("the child has ended")
+	}
+	var session string
+	row := func() bool {
+		return s.tryRead(t.Context(), t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, s.sql.version).Scan(new(int), &session)
+		}) == nil
+	}
+	if !row() || session == s.Session() {
+		t.Fatalf("the last writer is %s", session)
+	}
+	if list, err := s.Ended(t.Context(), []string{session}); len(list) > 0 || err != nil {
+		t.Errorf("a running process: ended %v, %v", list, err)
+	}
+	begin := time.Now()
+	cmd.Process.Kill()
+	waitFor(t, "the session of the killed process ends", func() bool {
+		list, err := s.Ended(t.Context(), []string{session})
+		return err == nil && len(list) == 1
+	})
+	t.Logf("a killed process is noticed after %v", time.Since(begin))
+}
+
 // If a failover loses commits, the stores that have seen them refuse to continue.
 func TestLostCommits(t *testing.T) {
 	for _, again := range []bool{false, true} { // whether another process has appended since
@@ -291,6 +344,84 @@ func TestLostCommits(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 		}
+	}
+}
+
+// A numbers is a state whose command refuses to add a number twice.
+type numbers struct {
+	Known map[int]bool `json:"known"`
+}
+
+// Number adds a number, or removes the number -N.
+type Number struct {
+	N int `json:"n"`
+}
+
+func (c Number) Check(_ context.Context, s *numbers) error {
+	if s.Known[c.N] {
+		return fmt.Errorf("%d is known", c.N)
+	}
+	return nil
+}
+
+func (c Number) Apply(s *numbers, _ app.Event) int {
+	if s.Known[c.N] = true; c.N < 0 {
+		delete(s.Known, c.N)
+		delete(s.Known, -c.N)
+	}
+	return len(s.Known)
+}
+
+// openApp opens an app on a store.
+func openApp(t testing.TB, s *Store, o app.Options) *app.App {
+	t.Helper()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	a, err := app.Open(t.Context(), s, o, app.Feature{
+		Name:     "numbers",
+		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
+		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A store that loses its lock with its connection, without using the connection, knows neither the
+// events that other stores write then nor their number. Its app executes commands all the same, and
+// refuses none because of an old state.
+func TestLostLock(t *testing.T) {
+	for name, isAhead := range map[string]bool{"the app has seen the events": true, "the app has not": false} {
+		t.Run(name, func(t *testing.T) {
+			address := newSchema(t)
+			s, other := open(t, address), open(t, address)
+			a, b := openApp(t, s, app.Options{}), openApp(t, other, app.Options{})
+			execute := func(a *app.App, n int) {
+				t.Helper()
+				if _, err := app.Execute(t.Context(), a, Number{n}); err != nil {
+					t.Error(n, err)
+				}
+			}
+			waitFor(t, "the store keeps the lock", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			for n := range 3 {
+				execute(b, n)
+			}
+			if isAhead {
+				if _, err := a.Status(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := app.Execute(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
+				t.Errorf("a command that must be refused: %v", err)
+			}
+			execute(a, 3)
+
+			waitFor(t, "the store keeps the lock again", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			execute(b, -3)
+			execute(a, 3)
+		})
 	}
 }
 

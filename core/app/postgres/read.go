@@ -50,7 +50,7 @@ func newStatements(schema string) statements {
 		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
 		last:    in("SELECT last FROM {schema}.head"),
 		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
+		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = ANY($1::bytea[])"),
 		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
 		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
 
@@ -77,37 +77,43 @@ func newStatements(schema string) statements {
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
-	deadline := time.Now().Add(patience)
+	waiting, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	defer cancel()
+	outage := errNoAnswer
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if s.closed.Load() {
+		switch {
+		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
+			return ctx.Err()
+		case waiting.Err() != nil:
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, s.patient, outage, app.ErrUnavailable)
+		case s.closed.Load():
 			return errClosed
 		}
-		err := s.tryRead(ctx, f)
+		err := s.tryRead(ctx, waiting, f)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !isOutage(err) || time.Now().After(deadline):
-			return fmt.Errorf("read %s: %w", s.name, err)
+		case waiting.Err() == nil && !isOutage(err):
+			return fmt.Errorf("read %s: %w", s.name, marked(err))
+		case waiting.Err() == nil || !errors.Is(err, context.DeadlineExceeded):
+			outage = err
 		}
-		s.dropIdle()
+		if waiting.Err() == nil {
+			s.dropIdle()
+		}
 		select {
 		case <-time.After(wait):
-		case <-ctx.Done():
+		case <-waiting.Done():
 		}
 	}
 }
 
-// tryRead calls f once.
-func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
+// tryRead calls f once. It stops waiting for a connection when waiting ends, and f when ctx ends.
+func (s *Store) tryRead(ctx, waiting context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	select {
 	case s.readers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-waiting.Done():
+		return waiting.Err()
 	}
 	defer func() { <-s.readers }()
 	ctx, cancel := context.WithTimeout(ctx, roundTripTimeout)
@@ -116,7 +122,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 	select {
 	case conn = <-s.idle:
 	default:
-		if conn, err = s.connect(ctx); err != nil {
+		if conn, err = s.connect(waiting); err != nil {
 			return err
 		}
 	}
@@ -133,7 +139,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 
 // exec executes a statement on a connection for reading.
 func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
-	return s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	})
@@ -147,7 +153,9 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 		var first []app.Record
 		var last int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			first, last, err = s.firstPage(ctx, conn, after)
+			if first, last, err = s.firstPage(ctx, conn, after); err == nil && last < after {
+				return s.checkKnown(ctx, conn) // after may be beyond the end, or commits are lost
+			}
 			return err
 		})
 		type result struct {
@@ -241,28 +249,52 @@ func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, row
 
 // scanPage returns the records of rows, until the page is full.
 func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
-	defer rows.Close()
 	page, bytes := make([]app.Record, 0, limit), 0
-	for bytes < pageBytes && rows.Next() {
-		var r app.Record
-		var id, key, actor []byte
-		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
-		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor); err != nil {
-			return nil, err
-		}
-		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
+	err := scanRecords(rows, func(r app.Record) bool {
 		page = append(page, r)
 		bytes += len(r.Data) + len(r.Result)
-	}
-	rows.Close()
-	if err := rows.Err(); err != nil {
+		return bytes < pageBytes
+	})
+	if err != nil {
 		return nil, err
 	}
 	return page, nil
 }
 
-// value returns the integer that a statement selects.
+// scanRecords calls f with the records of rows, until f returns false.
+func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
+	defer rows.Close()
+	for more := true; more && rows.Next(); {
+		var r app.Record
+		var id, key, actor []byte
+		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor); err != nil {
+			return err
+		}
+		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
+		more = f(r)
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// Ping implements [app.Pinger]. It tries a new connection if the connections that it has are lost.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.exec(ctx, s.sql.last)
+	if isOutage(err) && ctx.Err() == nil {
+		s.dropIdle()
+		err = s.exec(ctx, s.sql.last)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
+	}
+	return nil
+}
+
+// value returns the integer that a statement selects. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sql, args...).Scan(&value)
 	})
@@ -298,13 +330,16 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	}
 }
 
+// readStamp reads the stamp after the read before has ended, which has an earlier deadline.
 func (s *Store) readStamp(call *stampCall) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), s.patient, errTimeout)
+	defer cancel()
 	s.stamping <- struct{}{}
 	defer func() { <-s.stamping }()
 	s.stampMu.Lock()
 	s.stamp = nil // a later caller needs a later read
 	s.stampMu.Unlock()
-	call.value, call.err = s.value(context.Background(), s.sql.stamp, s.id)
+	call.value, call.err = s.value(ctx, s.sql.stamp, s.id)
 	close(call.done)
 }
 
@@ -352,17 +387,22 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
 	}
 	defer closeConn(conn)
 	v := view{ctx: ctx, s: s, conn: conn}
 	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
 		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last) // the first read fixes the moment
 	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+	if err == nil {
+		if err = f(v); err == nil || !conn.IsClosed() {
+			return err
+		}
 	}
-	return f(v)
+	if conn.IsClosed() {
+		err = errors.Join(err, errLostConnection)
+	}
+	return fmt.Errorf("read %s: %w", s.name, marked(err))
 }
 
 // A view implements [app.TypeView] on a connection within a transaction.
