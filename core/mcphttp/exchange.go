@@ -326,7 +326,7 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	if err := h.sessionQuota.take(e.client, 1); err != nil {
+	if err := h.takeSession(e.client); err != nil {
 		h.refuseLimit(e.w, e.r, m.ID(), err)
 		return
 	}

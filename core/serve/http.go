@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +32,7 @@ type httpServer struct {
 	publicURL string
 	log       logFlags
 	hints     []string // how to configure the authenticators that are not in use
+	started   atomic.Bool
 }
 
 func (p *program) newServe() *cobra.Command {
@@ -55,7 +58,8 @@ func (s *httpServer) long() string {
 given: every program on this machine may call the server, and web pages may if they are served from this
 machine or allowed with --allow-origin.`
 	}
-	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. Calls in flight then have --grace to
+	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. The server is then not ready, but
+serves for --drain, so that load balancers notice; calls in flight have --grace since the signal to
 finish. A second signal ends the process immediately.
 
 ` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
@@ -75,7 +79,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
-	flags.BoolVar(&s.listen.Health, "healthz", false, "answer 200 at /healthz, without authentication")
+	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
 	flags.Var(newSizeFlag(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
@@ -93,6 +97,11 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "size of the events that a session keeps for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of keep-alive comments on a quiet stream")
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
+	drain := 3 * time.Second
+	if terminal.IsTerminal(os.Stdin) || terminal.IsTerminal(s.errOut) {
+		drain = 0 // Ctrl-C
+	}
+	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; 3s unless on a terminal")
 }
 
 func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
@@ -115,21 +124,68 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	if err := s.addGates(listener.Addr()); err != nil {
 		return err
 	}
-	server, end, err := s.open(ctx, s.listen.Logger, s.log.arguments)
+	if err := s.listen.Check(); err != nil {
+		return s.explain(err)
+	}
+	server, err := s.newServer(s.listen.Logger, s.log.arguments)
 	if err != nil {
 		return err
-	}
-	s.listen.Ready = func(addr net.Addr) {
-		for _, line := range s.startupLines(addr, server.RemoteScopes()) {
-			s.log.announce(s.listen.Logger, errOut, s.Name, line)
-		}
 	}
 	if s.listen.BehindProxy {
 		s.handler.Client = mcphttp.ForwardedClient
 	}
+	s.handler.Started, s.listen.Readiness = s.started.Load, s.readiness
+	serving, shutDown := context.WithCancel(ctx)
+	defer shutDown()
+	served := make(chan error, 1)
+	go func() { served <- mcphttp.Serve(serving, mcphttp.NewHandler(server, s.handler), s.listen) }()
+	end, err := s.fill(ctx, server, s.listen.Logger)
+	if err != nil {
+		return err
+	}
+	s.started.Store(true)
+	for _, line := range s.startupLines(listener.Addr(), server.RemoteScopes()) {
+		s.log.announce(s.listen.Logger, errOut, s.Name, line)
+	}
 	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
+	graceOver := make(chan struct{})
+	context.AfterFunc(until, func() {
+		shutDown()
+		time.AfterFunc(s.listen.Grace, func() { close(graceOver) })
+	})
+	return errors.Join(s.explain(<-served), s.endWithin(graceOver, end))
+}
+
+// endWithin calls end. It returns an error if end takes longer than the grace period, and a second.
+func (s *httpServer) endWithin(graceOver <-chan struct{}, end func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- end() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-graceOver:
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(time.Second):
+		return fmt.Errorf("stop: background work has not ended within --grace %v", s.listen.Grace)
+	}
+}
+
+// readiness returns [mcphttp.ServeOptions].Readiness.
+func (s *httpServer) readiness() (unready, degraded []string) {
+	if !s.started.Load() {
+		return []string{"replaying"}, nil
+	}
+	for _, e := range s.extensions {
+		if e, ok := e.(HealthExtension); ok {
+			u, d := e.Health()
+			unready, degraded = append(unready, u...), append(degraded, d...)
+		}
+	}
+	return unready, degraded
 }
 
 func (s *httpServer) check(cmd *cobra.Command) error {
@@ -147,8 +203,8 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 		return terminal.Usagef("--max-memory must be at least --max-body")
 	case s.handler.ClientShare > 100:
 		return terminal.Usagef("--client-share must be at most 100")
-	case s.listen.Grace < 0:
-		return terminal.Usagef("--grace must not be negative")
+	case s.listen.Grace < 0 || s.listen.Drain < 0:
+		return terminal.Usagef("--grace and --drain must not be negative")
 	case s.listen.Grace == 0:
 		s.listen.Grace = time.Nanosecond // 0 would be the default
 	}
@@ -173,7 +229,7 @@ func remedy(err error) string {
 	case *mcphttp.OriginError:
 		return "the operator can allow it with --allow-origin"
 	case *mcphttp.PathError:
-		if e.Path == mcphttp.HealthPath {
+		if e.Path == mcphttp.HealthPath || e.Path == mcphttp.ReadyPath {
 			return "the operator can enable it with --healthz"
 		}
 	}

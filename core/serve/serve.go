@@ -91,6 +91,15 @@ type ReadOnlyExtension interface {
 	SetReadOnly(reason string)
 }
 
+// A HealthExtension is an extension that can become unable to serve, for example if its store fails.
+type HealthExtension interface {
+	Extension
+
+	// Health returns why the server cannot answer calls, and which calls it cannot answer while it
+	// answers others. Everyone can read the reasons. It is called after Open, and must not block.
+	Health() (unready, degraded []string)
+}
+
 // An Authenticator is an extension that authenticates the callers of serve.
 type Authenticator interface {
 	Extension
@@ -170,7 +179,7 @@ func (p *program) newRoot() *cobra.Command {
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
-	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe())
+	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
 		for _, cmd := range e.Commands() {
@@ -203,18 +212,30 @@ func (p *program) addFlags(cmd *cobra.Command) {
 // open returns the server with its tools, resources, prompts and extensions. end closes the extensions.
 // logArguments adds the arguments of calls to the log.
 func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error) {
-	key, err := p.stateKey()
-	if err != nil {
+	if server, err = p.newServer(log, logArguments); err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments})
+	end, err = p.fill(ctx, server, log)
+	return server, end, err
+}
+
+// newServer returns the server without its components.
+func (p *program) newServer(log *slog.Logger, logArguments bool) (*mcp.Server, error) {
+	key, err := p.stateKey()
+	if err != nil {
+		return nil, err
+	}
+	return mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments}), nil
+}
+
+// fill adds the tools, resources, prompts and extensions to the server. end closes the extensions.
+func (p *program) fill(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if p.register != nil {
 		if err := p.register(ctx, server); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	end, err = openAll(ctx, server, log, p.extensions)
-	return server, end, err
+	return openAll(ctx, server, log, p.extensions)
 }
 
 // openAll opens extensions in order. end closes them in reverse order. If one cannot be opened, openAll

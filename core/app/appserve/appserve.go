@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,6 +37,7 @@ type Data struct {
 	dir      string // value of --data
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
+	running  *app.App // set by Open
 }
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema, it is
@@ -68,6 +71,18 @@ func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defa
 // SetReadOnly implements serve.ReadOnlyExtension: commands are refused with this reason, workers do
 // not run, and nothing is written to the event log, which must exist.
 func (d *Data) SetReadOnly(reason string) { d.readOnly = reason }
+
+// Health implements serve.HealthExtension.
+func (d *Data) Health() (unready, degraded []string) {
+	health := d.running.Health()
+	if health.Store != "" {
+		unready = []string{"store: " + health.Store}
+	}
+	for _, name := range slices.Sorted(maps.Keys(health.Features)) {
+		degraded = append(degraded, "feature "+name+": "+health.Features[name])
+	}
+	return unready, degraded
+}
 
 // Flags adds --data to a command and its subcommands, and --app-resources to serve.
 func (d *Data) Flags(cmd *cobra.Command) {
@@ -137,6 +152,7 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
+	d.running = a
 	log.Info("opened data", "folder", redacted(dir), "events", events)
 	if d.readOnly != "" {
 		log.Info("read-only: commands are refused, workers do not run", "reason", d.readOnly)
