@@ -24,6 +24,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.
@@ -33,6 +34,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	snapshot string // value of --snapshot
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 }
@@ -69,8 +71,12 @@ func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defa
 // not run, and nothing is written to the event log, which must exist.
 func (d *Data) SetReadOnly(reason string) { d.readOnly = reason }
 
-// Flags adds --data to a command and its subcommands, and --app-resources to serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
+// serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
+		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
+	}
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
@@ -95,6 +101,10 @@ func (d *Data) Commands() []*cobra.Command {
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
 // workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
+		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -126,10 +136,11 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
 	if err != nil {
 		return nil, err
 	}
+	a.SnapshotDue(ctx)
 	if err := appmcp.Register(s, a, store, d.options, d.features...); err != nil {
 		return nil, err
 	}
