@@ -80,7 +80,7 @@ type Options struct {
 	// same fingerprint are used. nil or an empty result means the hash of the running program.
 	Fingerprint func(feature string) string
 
-	NoSnapshot bool // replay from the first event instead of a snapshot
+	NoSnapshot bool // replay from the first event instead of a snapshot, and take none by itself
 
 	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
 	// [Feature.Map] reads them.
@@ -152,6 +152,8 @@ type feature struct {
 	state    any
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
+
+	locked time.Duration // how long the last snapshot locked the state; 0 if there was none
 
 	// stuck is set in a running process at the first event that cannot be applied. Commands return this
 	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.

@@ -241,7 +241,8 @@ func (a *App) Watch(f func()) {
 }
 
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
-// runs the workers that no other process runs. It returns when ctx ends.
+// runs the workers that no other process runs. When ctx ends, it takes snapshots that are due, for a few
+// seconds at most, and returns. Callers should have stopped executing commands by then.
 func (a *App) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -250,6 +251,12 @@ func (a *App) Run(ctx context.Context) {
 		a.pollStore(ctx)
 		return
 	}
+	defer func() {
+		group.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget)
+		defer cancel()
+		a.SnapshotDue(ctx)
+	}()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {

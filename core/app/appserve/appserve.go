@@ -35,6 +35,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	snapshot string // value of --snapshot
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 	running  *app.App // set by Open
@@ -84,8 +85,12 @@ func (d *Data) Health() (unready, degraded []string) {
 	return unready, degraded
 }
 
-// Flags adds --data to a command and its subcommands, and --app-resources to serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
+// serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
+		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
+	}
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
@@ -110,6 +115,10 @@ func (d *Data) Commands() []*cobra.Command {
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
 // workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
+		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -141,10 +150,11 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
 	if err != nil {
 		return nil, err
 	}
+	a.SnapshotDue(ctx)
 	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
