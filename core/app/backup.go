@@ -108,7 +108,7 @@ func encodeEvent(r Record) ([]byte, error) {
 	e.Data, e.Key, e.Result = nil, "", nil
 	line, err := encodeLine(backupLine{Event: e})
 	if err == nil && !decodesTo(line, r) {
-		err = errors.New("its id or type is not valid UTF-8")
+		err = errors.New("its id, type or cause is not valid UTF-8")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode event %d: %w", r.Seq, err)
@@ -122,8 +122,8 @@ func decodesTo(line []byte, r Record) bool {
 		return false
 	}
 	got := back.Event.record()
-	same := bytes.Equal(got.Data, r.Data) && bytes.Equal(got.Result, r.Result)
-	got.Data, got.Result, r.Data, r.Result = nil, nil, nil, nil
+	same := bytes.Equal(got.Data, r.Data) && bytes.Equal(got.Result, r.Result) && bytes.Equal(got.Cause, r.Cause)
+	got.Data, got.Result, got.Cause, r.Data, r.Result, r.Cause = nil, nil, nil, nil, nil, nil
 	return same && reflect.DeepEqual(got, r)
 }
 
@@ -153,16 +153,11 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 		sum.Write(line)
 		return emit(line)
 	}
-	names, err := documentNames(v)
-	if err != nil {
-		return end, err
-	}
-	for _, name := range names {
-		value, err := v.Get(name)
-		if err != nil {
-			return end, err
+	for d, err := range keptDocuments(v) {
+		if err == nil {
+			err = add(encodeDocument(d.Name, d.Value))
 		}
-		if err := add(encodeDocument(name, value)); err != nil {
+		if err != nil {
 			return end, err
 		}
 		end.Documents++
@@ -180,10 +175,21 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 	return end, nil
 }
 
-// documentNames returns the names of the documents of a view, except snapshots.
-func documentNames(v View) ([]string, error) {
-	names, err := v.Names("")
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, snapshotsPrefix) }), err
+// keptDocuments yields the documents of a view, except snapshots.
+func keptDocuments(v View) iter.Seq2[Document, error] {
+	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
+	return func(yield func(Document, error) bool) {
+		for _, after := range []string{"", afterSnapshots} {
+			for d, err := range v.Documents("", after) {
+				if after == "" && d.Name >= snapshotsPrefix {
+					break
+				}
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
 
 // WriteBackup writes the events and documents of a view to out, without snapshots. program is the
@@ -234,7 +240,24 @@ func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 		}
 		return true
 	})
+	if old := b.documents[oldAmendments]; old != nil && err == nil {
+		err = b.convertAmendments(old)
+	}
 	return b, err
+}
+
+// convertAmendments converts the amendments of a backup that an older build has written.
+func (b *Backup) convertAmendments(old []byte) error {
+	last, err := viewStore{b}.Last(context.Background())
+	if err != nil {
+		return err
+	}
+	rows, err := convertAmendments(old, last)
+	for _, d := range rows {
+		b.documents[d.Name] = d.Value
+	}
+	delete(b.documents, oldAmendments)
+	return err
 }
 
 // each calls f with each line, until f returns false. At the end it verifies the checksum.
@@ -307,6 +330,11 @@ func (b *Backup) Names(prefix string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
 }
 
+// Documents implements [View].
+func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return documents(b, prefix, after)
+}
+
 // A Digest identifies the content of a store. Digests of the same build can be compared.
 type Digest struct {
 	Events  int64
@@ -369,23 +397,17 @@ func copyView(ctx context.Context, tx Tx, from View) error {
 	for _, err := range tx.Records(0) {
 		return cmp.Or(err, ErrNotEmpty)
 	}
-	old, err := documentNames(tx)
-	if err != nil {
-		return err
-	}
-	for _, name := range old { // such as the positions of new workers
-		if err := tx.Put(name, nil); err != nil {
+	for old, err := range keptDocuments(tx) { // such as the positions of new workers
+		if err == nil {
+			err = tx.Put(old.Name, nil)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	names, err := documentNames(from)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		value, err := from.Get(name)
+	for d, err := range keptDocuments(from) {
 		if err == nil {
-			err = tx.Put(name, value)
+			err = tx.Put(d.Name, d.Value)
 		}
 		if err != nil {
 			return err
@@ -427,7 +449,10 @@ func (s viewStore) Last(context.Context) (last int64, err error) {
 func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
 func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
 func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
-func (s viewStore) Write(context.Context, func(Tx) error) error         { return errReadOnly }
-func (s viewStore) View(_ context.Context, f func(View) error) error    { return f(s.v) }
-func (s viewStore) Scrub(context.Context) error                         { return errReadOnly }
-func (s viewStore) Close() error                                        { return nil }
+func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return s.v.Documents(prefix, after)
+}
+func (s viewStore) Write(context.Context, func(Tx) error) error      { return errReadOnly }
+func (s viewStore) View(_ context.Context, f func(View) error) error { return f(s.v) }
+func (s viewStore) Scrub(context.Context) error                      { return errReadOnly }
+func (s viewStore) Close() error                                     { return nil }

@@ -49,6 +49,7 @@ type pending struct {
 	command command
 	data    json.RawMessage
 	actor   string
+	cause   json.RawMessage
 
 	key      string
 	givenKey string // as the caller chose it
@@ -136,6 +137,9 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	p := &pending{ctx: ctx, cmdType: t, data: data, actor: a.actor(ctx, in), wake: make(chan struct{}, 1)}
 	if p.command, err = t.decode(data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
+	}
+	if p.cause, err = a.cause(ctx, in); err != nil {
+		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
 	}
 	if keyed, ok := c.(Keyed); ok {
 		p.key = keyed.IdempotencyKey()
@@ -399,6 +403,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		Version: p.cmdType.version,
 		Data:    p.data,
 		Key:     p.key,
+		Cause:   p.cause,
 	}
 	changed = true
 	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))

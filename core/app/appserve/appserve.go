@@ -151,7 +151,7 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.Fingerprint, o.Skip = d.program, appmcp.Actor, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.Cause, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, d.fingerprint(), d.skipped
 	return o
 }
 
