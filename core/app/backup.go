@@ -192,30 +192,30 @@ func keptDocuments(v View) iter.Seq2[Document, error] {
 	}
 }
 
-// WriteBackup writes the events and documents of a view to out, without snapshots. program is the
-// name of the program, for people.
-func WriteBackup(out io.Writer, v View, program string) error {
+// WriteBackup writes the events and documents of a view to out, without snapshots, and returns the number
+// of events. program is the name of the program, for people.
+func WriteBackup(ctx context.Context, out io.Writer, v View, program string) (events int64, err error) {
 	zip := gzip.NewWriter(out)
 	write := func(line []byte) error {
 		_, err := zip.Write(line)
-		return err
+		return cmp.Or(err, ctx.Err())
 	}
 	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, program, storable(time.Now())}})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := write(head); err != nil {
-		return err
+		return 0, err
 	}
 	end, err := encodeView(v, write)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	last, err := encodeLine(backupLine{End: &end})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return errors.Join(write(last), zip.Close())
+	return end.Events, errors.Join(write(last), zip.Close())
 }
 
 // A Backup is the [View] of a backup.
@@ -224,7 +224,8 @@ type Backup struct {
 	Time    time.Time // when it was written
 
 	open      func() (io.ReadCloser, error)
-	documents map[string][]byte
+	documents map[string][]byte // without those of events, which may be many, unless they are converted
+	converted bool              // documents are complete
 }
 
 // ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
@@ -235,7 +236,7 @@ func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 		switch {
 		case line.Backup != nil:
 			b.Program, b.Time = line.Backup.Program, line.Backup.Time
-		case line.Document != nil:
+		case line.Document != nil && !isRow(line.Document.Name):
 			b.documents[line.Document.Name] = line.Document.value()
 		}
 		return true
@@ -244,6 +245,11 @@ func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 		err = b.convertAmendments(old)
 	}
 	return b, err
+}
+
+// isRow reports whether a document belongs to an event.
+func isRow(name string) bool {
+	return strings.HasPrefix(name, amendmentPrefix) || strings.HasPrefix(name, fallbackPrefix)
 }
 
 // convertAmendments converts the amendments of a backup that an older build has written.
@@ -257,6 +263,7 @@ func (b *Backup) convertAmendments(old []byte) error {
 		b.documents[d.Name] = d.Value
 	}
 	delete(b.documents, oldAmendments)
+	b.converted = true
 	return err
 }
 
@@ -322,17 +329,54 @@ func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
 }
 
 // Get implements [View].
-func (b *Backup) Get(name string) ([]byte, error) { return bytes.Clone(b.documents[name]), nil }
-
-// Names implements [View].
-func (b *Backup) Names(prefix string) ([]string, error) {
-	names := slices.Sorted(maps.Keys(b.documents))
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+func (b *Backup) Get(name string) ([]byte, error) {
+	if !isRow(name) || b.converted {
+		return bytes.Clone(b.documents[name]), nil
+	}
+	for d, err := range b.Documents(name, "") {
+		if err != nil || d.Name == name {
+			return d.Value, err
+		}
+	}
+	return nil, nil
 }
 
-// Documents implements [View].
+// Names implements [View].
+func (b *Backup) Names(prefix string) (names []string, err error) {
+	for d, err := range b.Documents(prefix, "") {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, d.Name)
+	}
+	return names, nil
+}
+
+// Documents implements [View]. The file has the documents in the order of their names.
 func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
-	return documents(b, prefix, after)
+	return func(yield func(Document, error) bool) {
+		if b.converted {
+			for _, name := range slices.Sorted(maps.Keys(b.documents)) {
+				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(Document{name, bytes.Clone(b.documents[name])}, nil) {
+					return
+				}
+			}
+			return
+		}
+		err := b.each(func(line backupLine) bool {
+			d := line.Document
+			switch {
+			case line.Backup != nil, d != nil && (!strings.HasPrefix(d.Name, prefix) || d.Name <= after && after != ""):
+				return true
+			case d != nil:
+				return yield(Document{d.Name, d.value()}, nil)
+			}
+			return false
+		})
+		if err != nil {
+			yield(Document{}, err)
+		}
+	}
 }
 
 // A Digest identifies the content of a store. Digests of the same build can be compared.

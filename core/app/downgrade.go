@@ -12,28 +12,20 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// fallbackPrefix starts the names of documents with a fallback: the command that builds use which cannot
-// read an event.
+// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that cannot read an
+// event.
 const fallbackPrefix = "fallback/"
-
-// A fallback is the document of such an event.
-type fallback struct {
-	Type    string          `json:"type"`
-	Version int             `json:"version"`
-	Data    json.RawMessage `json:"data"`
-}
 
 // fallback returns the fallback of an event. The numbers of events must not decrease.
 func (r *AmendmentReader) fallback(seq int64) (p Payload, ok bool, err error) {
 	document, err := r.fallbacks.of(seq)
-	var f fallback
 	if err == nil && document != nil {
-		err = json.Unmarshal(document, &f)
+		err = json.Unmarshal(document, &p)
 	}
 	if err != nil {
 		return p, false, fmt.Errorf("read the fallback of event %d: %w", seq, err)
 	}
-	return Payload(f), document != nil, nil
+	return p, document != nil, nil
 }
 
 // A Downgrade stores the events of a command above a version, as that version, for builds that know
@@ -51,10 +43,10 @@ type DowngradeReport struct {
 	Type   string  `json:"type"`
 	To     int     `json:"to"`
 	Events int64   `json:"events"` // events above the version
-	Stored int64   `json:"stored"` // events whose version was stored now, because it was missing or different
-	First  *Record `json:"first,omitempty"`
-	Before Payload `json:"-"` // the command of First, amended
-	After  Payload `json:"-"` // as the lower version
+	Stored int64   `json:"stored"` // those that were stored now, because they were missing or different
+	First  int64   `json:"first"`  // the first event; 0 if there is none
+	Before Payload `json:"before"` // how the first event is read
+	After  Payload `json:"after"`  // how older builds read it
 }
 
 // maxFallbacks is the number of fallbacks that are stored in one transaction.
@@ -108,7 +100,7 @@ func (d Downgrade) Run(ctx context.Context, s Store, o Options, features ...Feat
 			return report, fmt.Errorf("downgrade event %d: %w", r.Seq, err)
 		}
 		if report.Events++; report.Events == 1 {
-			report.First, report.Before, report.After = &r, p, lower
+			report.First, report.Before, report.After = r.Seq, p, lower
 		}
 		stored, err := w.add(reader, r.Seq, lower)
 		if err != nil {
@@ -134,7 +126,7 @@ type fallbackWriter struct {
 
 // add adds the fallback of an event, and returns 1 if it is new or different.
 func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p Payload) (int64, error) {
-	value, err := strictjson.Marshal(fallback(p))
+	value, err := strictjson.Marshal(p)
 	if err != nil {
 		return 0, err
 	}

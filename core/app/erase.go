@@ -53,9 +53,42 @@ func Erase(ctx context.Context, s Store, seq int64, reason string) error {
 // numbers, ids, times and types stay. Replay and workers skip them.
 type Erasure struct {
 	First, Last int64              // the events that are looked at; 0 means those of the log
-	Match       func(Record) bool  // selects events; nil selects all
 	Reason      string             // for the log; may be empty
 	Progress    func(erased int64) // called after each batch; may be nil
+
+	// Match selects events; nil selects all. The second argument is the amendment of the event; nil if
+	// it has none.
+	Match func(Record, *Amendment) bool
+}
+
+// matches reports whether the erasure includes an event.
+func (e Erasure) matches(r Record, before *Amendment) bool {
+	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
+}
+
+// Each calls f with each event that the erasure includes.
+func (e Erasure) Each(ctx context.Context, s Store, f func(Record)) error {
+	reader, err := ReadAmendments(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	for r, err := range s.Records(ctx, max(e.First, 1)-1) {
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		if e.Last > 0 && r.Seq > e.Last {
+			break
+		}
+		before, err := reader.Of(r.Seq)
+		if err != nil {
+			return err
+		}
+		if e.matches(r, before) {
+			f(r)
+		}
+	}
+	return nil
 }
 
 // Run erases the events. First it makes all processes skip them, in one transaction; the log records
@@ -115,12 +148,20 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
+	interrupted, err := tx.Get(scrubDocument)
+	if err != nil {
+		return nil, err
+	}
+	first := max(e.First, 1)
+	if interrupted != nil {
+		first = 1
+	}
 	reader := newAmendmentReader(tx, index, false)
 	defer reader.Close()
 	var set Amended
 	var about []Record // earlier events of type app/amended
 	now := storable(time.Now())
-	for r, err := range tx.Records(max(e.First, 1) - 1) {
+	for r, err := range tx.Records(first - 1) {
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +171,12 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 			}
 			continue
 		}
-		if isOwn(r.Type) || e.Last > 0 && r.Seq > e.Last || e.Match != nil && !e.Match(r) {
+		before, err := reader.Of(r.Seq)
+		if err != nil {
+			return nil, err
+		}
+		isBegun := before != nil && before.Erased && !isOwn(r.Type)
+		if !isBegun && !e.matches(r, before) {
 			continue
 		}
 		erased = append(erased, r.Seq)
@@ -139,11 +185,7 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 				return nil, err
 			}
 		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return nil, err
-		}
-		if before != nil && before.Erased {
+		if isBegun {
 			continue
 		}
 		am := Amendment{Seq: r.Seq, Skip: true, Erased: true, By: Actor(ctx), Reason: e.Reason, Time: now}

@@ -59,9 +59,9 @@ func (c Cause) encode() (json.RawMessage, error) {
 
 // A Payload is the command in a [Record]. [Feature.Map] replaces payloads that no command can read.
 type Payload struct {
-	Type    string
-	Version int
-	Data    json.RawMessage
+	Type    string          `json:"type"`
+	Version int             `json:"version"`
+	Data    json.RawMessage `json:"data"`
 }
 
 // Payload returns the command of the event.

@@ -244,7 +244,7 @@ func withRows(v TypeView) (TypeView, error) {
 		return v, err
 	}
 	documents, err := convertAmendments(old, lastSeq)
-	rows := &Backup{documents: map[string][]byte{}}
+	rows := &Backup{documents: map[string][]byte{}, converted: true}
 	for _, d := range documents {
 		rows.documents[d.Name] = d.Value
 	}
