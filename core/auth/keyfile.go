@@ -140,8 +140,8 @@ func rewriteKeys(file string, edit func(text string) (string, error)) error {
 	_, text, err := ReadKeys(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
-	} else if err == nil {
-		err = copyOwner(next, file)
+	} else if err == nil && copyOwner(next, file) != nil {
+		err = fmt.Errorf("change keys: only the owner of %s can", file)
 	}
 	if err == nil {
 		text, err = edit(text)
