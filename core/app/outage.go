@@ -45,7 +45,11 @@ func (e *StoreError) ForClient(request string) string {
 
 // ForClient returns the text for the client of a request. It has nothing of the event's data.
 func (e *StuckError) ForClient(request string) string {
-	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), and this feature has stopped (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, request)
+	effect := "it refuses commands of this feature"
+	if e.Stopped {
+		effect = "this feature has stopped"
+	}
+	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), so %s (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, effect, request)
 }
 
 // A watchedStore is the store of an app. It turns the errors of a store into a [StoreError], logs when
