@@ -140,7 +140,7 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	defer shutDown()
 	served := make(chan error, 1)
 	go func() { served <- mcphttp.Serve(serving, mcphttp.NewHandler(server, s.handler), s.listen) }()
-	end, err := s.fill(ctx, server, s.listen.Logger)
+	end, err := s.addComponents(ctx, server, s.listen.Logger)
 	if err != nil {
 		return err
 	}
