@@ -102,7 +102,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	if terminal.IsTerminal(os.Stdin) || terminal.IsTerminal(s.errOut) {
 		drain = 0 // Ctrl-C
 	}
-	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; 3s unless on a terminal")
+	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; on a terminal the default is 0s")
 }
 
 func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
