@@ -323,3 +323,27 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("the folder was created: %v", err)
 	}
 }
+
+// A feature that cannot follow the log makes the server degraded, not unready.
+func TestHealth(t *testing.T) {
+	dir := filled(t, "a")
+	d := New("weather", posts())
+	d.dir = dir
+	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+	end, err := d.Open(t.Context(), server, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unready, degraded := d.Health(); len(unready)+len(degraded) > 0 {
+		t.Errorf("got %q and %q", unready, degraded)
+	}
+	add(t, dir, app.Record{Type: "posts/unknown", Data: []byte(`{}`)})
+	mcptest.Connect(t, server).CallTool("posts_list", list{}) // reads the log first
+	unready, degraded := d.Health()
+	if len(unready) > 0 || len(degraded) != 1 || !strings.HasPrefix(degraded[0], "feature posts: ") {
+		t.Errorf("got %q and %q", unready, degraded)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}
