@@ -56,6 +56,15 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
+// A Monitor is a Store that notices when another Store of the same log ends, because it is closed or
+// its process ends. Session identifies this Store; it is empty if others cannot notice its end. Ended
+// returns those sessions of other Stores that have ended. A session that has only lost its connections
+// may be among them until it has reconnected.
+type Monitor interface {
+	Session() string
+	Ended(ctx context.Context, sessions []string) ([]string, error)
+}
+
 // A View reads the records and documents of a store, like the methods of [Store] of the same names. It
 // is valid until f returns, and not safe for concurrent use.
 type View interface {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -49,6 +50,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	ended bool
+	meta  Meta // for the _meta of the result
 }
 
 // A client is the client of a session, as it describes itself in the handshake.
@@ -164,6 +166,29 @@ func (c *Call) forClient(err error) error {
 	}
 	c.hidden = err
 	return errors.New(e.ForClient(c.RequestID()))
+}
+
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
+// prompt.
+func (c *Call) SetResultMeta(key string, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		c.meta = Meta{}
+	}
+	c.meta[key] = value
+}
+
+// resultMeta returns the _meta of the result with the members of SetResultMeta.
+func (c *Call) resultMeta(own Meta) Meta {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.meta) == 0 {
+		return own
+	}
+	all := maps.Clone(c.meta)
+	maps.Copy(all, own)
+	return all
 }
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base

@@ -1,15 +1,18 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -30,6 +34,7 @@ type httpServer struct {
 	listen    mcphttp.ServeOptions
 	handler   mcphttp.Options
 	publicURL string
+	keys      *auth.KeyGate // nil without keys
 	log       logFlags
 	hints     []string // how to configure the authenticators that are not in use
 	started   atomic.Bool
@@ -63,8 +68,12 @@ serves for --drain, so that load balancers notice; calls in flight have --grace 
 finish. A second signal ends the process immediately.
 
 ` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
-Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + ` serve has no TLS: use a proxy
-on untrusted networks.
+NAME=KEY is a key of the caller NAME, whose name is recorded with events. --keys reads keys from a file,
+which ` + s.Name + ` keys changes while servers run. Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + `
+serve has no TLS: use a proxy on untrusted networks.
+
+A variable can be in a file: set the variable with the suffix _FILE to its name. SIGHUP is ignored, except
+on a terminal.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
@@ -76,6 +85,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, "a proxy handles TLS, and authentication if the server has no keys: allow any address")
+	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
@@ -149,28 +159,30 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	}
 	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	graceOver := make(chan struct{})
+	if !terminal.IsTerminal(os.Stdin) {
+		signal.Ignore(syscall.SIGHUP) // operators expect it to reload the keys
+	}
+	if s.keys != nil {
+		go s.keys.Watch(until, s.listen.Logger)
+	}
+	late := make(chan struct{})
 	context.AfterFunc(until, func() {
 		shutDown()
-		time.AfterFunc(s.listen.Grace, func() { close(graceOver) })
+		time.AfterFunc(s.listen.Grace+time.Second, func() { close(late) })
 	})
-	return errors.Join(s.explain(<-served), s.endWithin(graceOver, end))
+	return errors.Join(s.explain(<-served), endUntil(late, end, s.listen.Logger))
 }
 
-// endWithin calls end. It returns an error if end takes longer than the grace period, and a second.
-func (s *httpServer) endWithin(graceOver <-chan struct{}, end func() error) error {
+// endUntil calls end, but does not wait for it once late is closed.
+func endUntil(late <-chan struct{}, end func() error, log *slog.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- end() }()
 	select {
 	case err := <-ended:
 		return err
-	case <-graceOver:
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(time.Second):
-		return fmt.Errorf("stop: background work has not ended within --grace %v", s.listen.Grace)
+	case <-late:
+		log.Warn("background work has not ended: grace period over")
+		return nil
 	}
 }
 
@@ -267,18 +279,27 @@ func hostOf(publicURL string) (string, error) {
 }
 
 func (s *httpServer) addKeys() error {
-	text, ok := os.LookupEnv(s.keyVariable())
+	text, ok, err := project.LookupSetting(s.Name, "api_key")
 	switch {
-	case !ok && s.KeysRequired:
+	case err != nil || !ok && s.keyFile == "" && !s.KeysRequired:
+		return err
+	case !ok && s.keyFile == "":
 		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
-	case !ok:
-		return nil
 	}
-	gate, err := auth.Keys(s.Name, strings.Split(text, ","))
-	if err != nil {
+	var list []string
+	if ok {
+		list = strings.Split(text, ",")
+	}
+	if s.keys, err = auth.Keys(s.Name, list); err != nil {
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
 	}
-	s.listen.Gates = append(s.listen.Gates, gate)
+	if s.keyFile != "" {
+		if err := s.keys.AddFile(s.keyFile); err != nil {
+			return fmt.Errorf("%w; %s keys add writes such a file", err, s.Name)
+		}
+	}
+	s.listen.Gates = append(s.listen.Gates, s.keys)
+	s.handler.Challenge = func(scopes []string) string { return s.keys.Challenge("insufficient_scope", scopes) }
 	return nil
 }
 
@@ -319,6 +340,9 @@ func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []s
 		lines = append(lines, "listening on all addresses of this machine")
 	}
 	lines = append(lines, s.describeAccess())
+	if s.keys != nil {
+		lines = append(lines, "callers with keys: "+cmp.Or(strings.Join(s.keys.Callers(), ", "), "none yet"))
+	}
 	for _, hint := range s.hints {
 		lines = append(lines, "an authenticator is not configured; "+hint)
 	}

@@ -3,7 +3,6 @@
 package appserve
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.
@@ -35,6 +35,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	snapshot string // value of --snapshot
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 	running  *app.App // set by Open
@@ -84,8 +85,12 @@ func (d *Data) Health() (unready, degraded []string) {
 	return unready, degraded
 }
 
-// Flags adds --data to a command and its subcommands, and --app-resources to serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
+// serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
+		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
+	}
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
@@ -110,6 +115,10 @@ func (d *Data) Commands() []*cobra.Command {
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
 // workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
+		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -141,10 +150,11 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
 	if err != nil {
 		return nil, err
 	}
+	a.SnapshotDue(ctx)
 	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
@@ -167,7 +177,7 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.Fingerprint, o.Skip = d.program, appmcp.Actor, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.OnStale, d.fingerprint(), d.skipped
 	return o
 }
 
@@ -307,12 +317,33 @@ func redacted(data string) string {
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
+// checkArgument returns an error if a command-line argument is a URL with a password, which every user
+// of the machine could read.
+func (d *Data) checkArgument(data string) error {
+	parsed, err := url.Parse(data)
+	if !isURL(data) || err != nil {
+		return nil // opening an invalid URL fails
+	}
+	password, _ := parsed.User.Password()
+	if password+parsed.Query().Get("password")+parsed.Query().Get("sslpassword") == "" {
+		return nil
+	}
+	return terminal.Usagef("the URL has a password, which other users could read in the list of processes; set %s to the URL, or %s_FILE to a file with it, or set PGPASSFILE and omit the password", d.variable(), d.variable())
+}
+
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist. It can be the URL of a database instead.
 func (d *Data) folder() (string, error) {
-	if given := cmp.Or(d.dir, os.Getenv(d.variable())); isURL(given) {
+	given, err := d.dir, d.checkArgument(d.dir)
+	if given == "" {
+		given, _, err = project.LookupSetting(d.program, "data")
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case isURL(given):
 		return given, nil
-	} else if given != "" {
+	case given != "":
 		dir, err := filepath.Abs(given)
 		if err != nil {
 			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)

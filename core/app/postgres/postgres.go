@@ -63,19 +63,19 @@ INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a log in a PostgreSQL database. It implements [app.Store] and [app.Notifier].
+// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier],
+// [app.Pinger] and [app.Monitor].
 //
 // It has up to six connections: one that writes, one that listens, and four that read.
 type Store struct {
 	name    string // for messages
-	id      string // of this store, as a writer
+	id      string // of this store, as a writer and as a session
 	config  *pgx.ConnConfig
 	sql     statements
 	lock    int64         // key of the advisory lock
 	channel string        // for NOTIFY
 	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
-	patient time.Duration // how long reads wait for the database
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
@@ -108,6 +108,7 @@ var (
 	_ app.Store    = (*Store)(nil)
 	_ app.Notifier = (*Store)(nil)
 	_ app.Pinger   = (*Store)(nil)
+	_ app.Monitor  = (*Store)(nil)
 )
 
 // A position is a point in the history of a log.
@@ -162,7 +163,6 @@ func newStore(address, defaultSchema string) (s *Store, schema string, err error
 		sql:       newStatements(schema),
 		timeout:   30 * time.Second,
 		stalled:   10 * time.Second,
-		patient:   patience,
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),
@@ -170,9 +170,8 @@ func newStore(address, defaultSchema string) (s *Store, schema string, err error
 		changed:   make(chan struct{}, 1),
 		committed: make(chan struct{}, 1),
 	}
-	sum := sha256.Sum256([]byte("petrock/" + schema))
-	s.lock = int64(binary.BigEndian.Uint64(sum[:]))
-	s.channel = fmt.Sprintf("petrock_%x", sum[:8])
+	s.lock = lockKey("petrock/" + schema)
+	s.channel = fmt.Sprintf("petrock_%016x", uint64(s.lock))
 	config.DialFunc = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	if config.ValidateConnect == nil { // a standby may lag behind
@@ -182,6 +181,12 @@ func newStore(address, defaultSchema string) (s *Store, schema string, err error
 		config.RuntimeParams["application_name"] = processName()
 	}
 	return s, schema, nil
+}
+
+// lockKey returns the key of the advisory lock with a name.
+func lockKey(name string) int64 {
+	sum := sha256.Sum256([]byte(name))
+	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
 // firstSchema returns the first schema of a search_path, whose names are quoted or in lower case.
@@ -345,7 +350,11 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, connectError{err}
 	}
-	if err := s.checkKnown(ctx, conn); err != nil {
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", sessionLock(s.id)) // see Ended
+	if err == nil {
+		err = s.checkKnown(ctx, conn)
+	}
+	if err != nil {
 		if conn.IsClosed() {
 			err = errors.Join(err, errLostConnection)
 		}

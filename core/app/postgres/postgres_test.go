@@ -269,6 +269,57 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// A session has ended when it has lost all its connections, and not before.
+func TestEnded(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	ended := func() string {
+		t.Helper()
+		list, err := s.Ended(t.Context(), []string{"none", other.Session()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(strings.Join(list, " "), other.Session(), "other")
+	}
+	if _, err := more(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(); got != "none" {
+		t.Errorf("ended: %s", got)
+	}
+	admin(t, address, "SELECT pg_terminate_backend($1)", other.writer.PgConn().PID())
+	if got := ended(); got != "none" {
+		t.Errorf("without its writer, ended: %s", got)
+	}
+	other.Close()
+	waitFor(t, "the session ends", func() bool { return ended() == "none other" })
+
+	cmd, in, out := child(t, "step", address)
+	fmt.Fprintln(in)
+	if !out.Scan() {
+		t.Fatal("the child has ended")
+	}
+	var session string
+	row := func() bool {
+		return s.tryRead(t.Context(), t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, s.sql.version).Scan(new(int), &session)
+		}) == nil
+	}
+	if !row() || session == s.Session() {
+		t.Fatalf("the last writer is %s", session)
+	}
+	if list, err := s.Ended(t.Context(), []string{session}); len(list) > 0 || err != nil {
+		t.Errorf("a running process: ended %v, %v", list, err)
+	}
+	begin := time.Now()
+	cmd.Process.Kill()
+	waitFor(t, "the session of the killed process ends", func() bool {
+		list, err := s.Ended(t.Context(), []string{session})
+		return err == nil && len(list) == 1
+	})
+	t.Logf("a killed process is noticed after %v", time.Since(begin))
+}
+
 // If a failover loses commits, the stores that have seen them refuse to continue.
 func TestLostCommits(t *testing.T) {
 	for _, again := range []bool{false, true} { // whether another process has appended since
