@@ -26,6 +26,9 @@ func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx
 func (r storeReader) Names(prefix string) ([]string, error) {
 	return r.store.Names(r.ctx, prefix)
 }
+func (r storeReader) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return r.store.Documents(r.ctx, prefix, after)
+}
 
 // errAmended means that an amendment changes events which may be in the states already.
 var errAmended = errors.New("the log was amended")
@@ -71,7 +74,12 @@ func (a *App) follow(from View, stamp int64) (err error) {
 		if a.seq == a.replayStart() && !inTx { // replay uses two goroutines, a transaction allows one
 			err = a.replay(from)
 		} else {
-			err = a.applyEach(from.Records(a.seq))
+			err = a.applyEach(from)
+		}
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			if now, readErr := readAmendments(from); readErr == nil && now.Record != a.amendments.Record {
+				err = errAmended // meanwhile, so that only some events were read with the amendments
+			}
 		}
 		if !errors.Is(err, errAmended) {
 			break
@@ -81,7 +89,7 @@ func (a *App) follow(from View, stamp int64) (err error) {
 			return err // a rebuild would block other processes
 		}
 		if try > 9 {
-			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, amendmentsDocument)
+			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, indexDocument)
 		}
 	}
 	if err == nil {
@@ -99,7 +107,7 @@ func (a *App) reset(from View) error {
 	if err != nil {
 		return err
 	}
-	a.amendments = amendments
+	a.amendments, a.lastAmended = amendments, nil
 	for _, f := range a.features {
 		if err := f.reset(); err != nil {
 			return err
@@ -133,13 +141,17 @@ func (a *App) replayStart() int64 {
 }
 
 // applyEach decodes and applies records one by one.
-func (a *App) applyEach(records iter.Seq2[Record, error]) error {
-	for r, err := range records {
+func (a *App) applyEach(from View) error {
+	reader := newAmendmentReader(from, a.amendments, false)
+	defer reader.Close()
+	for r, err := range from.Records(a.seq) {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
 		one := []decodedEvent{{Record: r}}
-		a.decode(&one[0])
+		if err := a.decode(reader, &one[0]); err != nil {
+			return err
+		}
 		if err := a.apply(one); err != nil {
 			return err
 		}
@@ -160,6 +172,8 @@ func (a *App) replay(from View) error {
 	var failed error
 	go func() {
 		defer close(batches)
+		reader := newAmendmentReader(from, a.amendments, false)
+		defer reader.Close()
 		batch := make([]decodedEvent, 0, maxBatch)
 		send := func() bool {
 			select {
@@ -181,7 +195,10 @@ func (a *App) replay(from View) error {
 				break
 			}
 			batch = append(batch, decodedEvent{Record: r})
-			a.decode(&batch[len(batch)-1])
+			if failed = a.decode(reader, &batch[len(batch)-1]); failed != nil {
+				batch = batch[:len(batch)-1]
+				break
+			}
 			bytes += len(r.Data)
 			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return
@@ -253,6 +270,9 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	}()
 	for ; done < len(batch); done++ {
 		d := &batch[done]
+		if d.amended {
+			a.lastAmended = append(a.lastAmended[max(0, len(a.lastAmended)-maxAmended+1):], d.Seq)
+		}
 		switch {
 		case d.Seq != a.seq+1:
 			return done, fmt.Errorf("read the log: event %d is followed by event %d; the log is damaged; restore a backup", a.seq, d.Seq)
@@ -270,6 +290,9 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	}
 	return done, nil
 }
+
+// maxAmended is the number of amended events that a [StuckError] names.
+const maxAmended = 10
 
 // markStuck marks a feature as stuck at an event; f is nil if this build does not have the feature.
 // stopped means that Apply panicked. At startup it returns the error instead.

@@ -273,18 +273,6 @@ func checksum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// amendmentsHash returns a hash of the amendments of events up to seq; empty without amendments.
-func amendmentsHash(amendments map[int64]Amendment, seq int64) string {
-	included := maps.Clone(amendments)
-	maps.DeleteFunc(included, func(at int64, _ Amendment) bool { return at > seq })
-	if len(included) == 0 {
-		return ""
-	}
-	text, _ := json.Marshal(included) // cannot fail
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
-}
-
 // takeSnapshots takes snapshots that are due and take little time, and keeps the summary of types
 // recent.
 func (a *App) takeSnapshots(ctx context.Context) {

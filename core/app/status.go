@@ -148,19 +148,14 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 }
 
 func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
-	names, err := s.Names(ctx, "aside/"+worker+"/")
-	if err != nil {
-		return nil, err
-	}
 	all := []SetAside{}
-	for _, name := range names {
-		document, err := s.Get(ctx, name)
+	for d, err := range s.Documents(ctx, "aside/"+worker+"/", "") {
 		if err != nil {
 			return nil, err
 		}
 		var aside SetAside
-		if err := json.Unmarshal(document, &aside); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+		if err := json.Unmarshal(d.Value, &aside); err != nil {
+			return nil, fmt.Errorf("read %s: %w", d.Name, err)
 		}
 		all = append(all, aside)
 	}

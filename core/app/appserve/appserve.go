@@ -177,7 +177,7 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.OnStale, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
 	return o
 }
 
@@ -393,34 +393,42 @@ func userData(system string, getenv func(string) string, home func() (string, er
 // amendedType is the type of events that amend others.
 const amendedType = "app/amended"
 
-// withAmendment returns an event with its amendment.
-func withAmendment(r app.Record, amendments map[int64]app.Amendment) shownEvent {
-	e := shownEvent{Record: r}
-	if am, ok := amendments[r.Seq]; ok {
-		e.Amendment = &am
-	}
-	return e
-}
-
 // note returns the amendment of an event as text, for the end of its line.
 func (e shownEvent) note() string {
 	if e.Amendment == nil {
 		return ""
 	}
-	how := describe(*e.Amendment)
+	how := describe(*e.Amendment, false)
 	if restores(*e.Amendment, e.Record) {
 		how = "restored"
 	}
 	return "  (" + withReason(how, *e.Amendment) + ")"
 }
 
+// causeNote returns the event that a worker handled as text, for the end of a line.
+func (e shownEvent) causeNote() string {
+	var cause app.Cause
+	if e.Cause == nil || json.Unmarshal(e.Cause, &cause) != nil || cause.Event == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  (by event %d)", cause.Event)
+}
+
 // text returns the data of an event, or the description of an amendment.
 func (e shownEvent) text() string {
-	var am app.Amendment
-	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
+	var set app.Amended
+	if e.Type != amendedType || json.Unmarshal(e.Data, &set) != nil {
 		return string(e.Data)
 	}
-	return withReason(fmt.Sprintf("event %d is %s", am.Seq, describe(am)), am)
+	return withReason(describeEvents(set)+" "+describe(set.Amendment, set.Fallback), set.Amendment)
+}
+
+// describeEvents names the events of a set, with a verb.
+func describeEvents(set app.Amended) string {
+	if set.Events() == 1 {
+		return fmt.Sprintf("event %d is", set.Seq)
+	}
+	return fmt.Sprintf("%d events from %d to %d are", set.Events(), set.Seq, set.Last)
 }
 
 // withReason adds the reason of an amendment, if it has one, to its description.
@@ -431,8 +439,9 @@ func withReason(text string, am app.Amendment) string {
 	return text + ": " + shorten(am.Reason, 300)
 }
 
-// describe returns how an amended event is read.
-func describe(am app.Amendment) string {
+// describe returns how an amended event is read, by all builds, or only by those that cannot read the
+// event otherwise.
+func describe(am app.Amendment, isFallback bool) string {
 	switch {
 	case am.Erased && am.By != "":
 		return "erased by " + shorten(am.By, 60)
@@ -440,6 +449,10 @@ func describe(am app.Amendment) string {
 		return "erased"
 	case am.Skip:
 		return "skipped"
+	case isFallback:
+		return fmt.Sprintf("read as %s, version %d, by older builds", shorten(am.Type, 60), am.Version)
+	case am.Type == "":
+		return "changed"
 	}
 	return "read as " + shorten(am.Type, 60)
 }
