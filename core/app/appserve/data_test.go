@@ -244,6 +244,23 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// The error of a database that does not work has the remedy for its cause.
+func TestUnusableDatabase(t *testing.T) {
+	for _, test := range []struct {
+		err           error
+		want, notWant string
+	}{
+		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, app.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
+		{fmt.Errorf("create the log: %w", app.ErrFull), "the disk with the data is full; free some space", "--data"},
+	} {
+		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, bool) (*app.Memory, error) { return nil, test.err })
+		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", false)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.notWant) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
 func TestUserData(t *testing.T) {
 	home := t.TempDir() // absolute on any system
 	getenv := func(name string) string {
