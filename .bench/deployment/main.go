@@ -2,7 +2,8 @@
 // processes of a project, and PostgreSQL. Clients of four SDKs call through HAProxy, in both
 // protocol eras. Meanwhile servers are killed and restarted, and the database is restarted. No
 // acknowledged command may be lost or executed twice, workers must handle every event once, and
-// every client must be able to continue.
+// every client must be able to continue. With -rolling, servers are only restarted with SIGTERM, and
+// no request may fail, except that sessions end.
 //
 // .ci/deployment builds the project, starts PostgreSQL, and runs it:
 //
@@ -58,7 +59,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(errOut, "%d clients, %v and then %v with a kill every %v, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, o.time, o.kill, o.seed)
+	then := fmt.Sprintf("%v with a kill every %v", o.time, o.kill)
+	if o.rolling > 0 {
+		then = fmt.Sprintf("%d rolling restarts", o.rolling)
+	}
+	fmt.Fprintf(errOut, "%d clients, %v and then %s, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, then, o.seed)
 	r, err := deploy(ctx, o, errOut)
 	if err != nil {
 		fmt.Fprintln(errOut, "deployment:", err)

@@ -124,6 +124,8 @@ type App struct {
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown
 
+	featureHealth atomic.Pointer[map[string]string] // see Health
+
 	queue queue
 	watch watch
 

@@ -180,10 +180,12 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 	return end, nil
 }
 
-// documentNames returns the names of the documents of a view, except snapshots.
+// documentNames returns the names of the documents of a view, except those of snapshots and probes.
 func documentNames(v View) ([]string, error) {
 	names, err := v.Names("")
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, snapshotsPrefix) }), err
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, snapshotsPrefix) || name == probeDocument
+	}), err
 }
 
 // WriteBackup writes the events and documents of a view to out, without snapshots. program is the

@@ -54,12 +54,13 @@ type watchedStore struct {
 	Store
 	app *App
 
-	mu     sync.Mutex
-	reason string    // of the failure; empty if the store works
-	since  time.Time // when the failure began
-	calls  int       // that have failed since
-	seen   int       // calls at the last probe
-	writes bool      // a Write has failed since
+	mu      sync.Mutex
+	reason  string    // of the failure; empty if the store works
+	since   time.Time // when the failure began
+	calls   int       // that have failed since
+	seen    int       // calls at the last probe
+	suspect bool      // the last probe was the first that failed
+	writes  bool      // a Write has failed since
 }
 
 // Store returns the store of the app, to read from.
@@ -223,7 +224,7 @@ func (t watchedTx) Replace(r Record) error              { return storeError(t.Tx
 func (t watchedTx) Put(name string, value []byte) error { return storeError(t.Tx.Put(name, value)) }
 
 const (
-	probeInterval = time.Second
+	probeInterval = 800 * time.Millisecond
 	probeTimeout  = 3 * time.Second
 	probeDocument = "probe"
 	probeBytes    = 64 << 10
@@ -243,7 +244,8 @@ func (a *App) watchStore(ctx context.Context) {
 	}
 }
 
-// probe tries the store. A failure ends if it succeeds and no call has failed since the last probe.
+// probe tries the store. A failure begins with the second probe that fails, because calls do not notice
+// short ones. It ends if a probe succeeds and no call has failed since the last one.
 func (s *watchedStore) probe(ctx context.Context) {
 	s.mu.Lock()
 	works, writes := s.reason == "", s.writes
@@ -272,7 +274,10 @@ func (s *watchedStore) probe(ctx context.Context) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.suspect
+	s.suspect = err != nil && s.reason == ""
 	switch {
+	case s.suspect && !before:
 	case err != nil && (s.reason == "" || !silent && s.reason != failureReason(err)):
 		s.fail(err)
 	case err == nil && s.reason != "" && s.calls == s.seen:

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -119,21 +119,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Background work that does not end delays serve until a second after the grace period.
-func TestEndWithin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &httpServer{program: newProgram(hello(), nil, nil)}
-		over, stuck := make(chan struct{}), make(chan struct{})
-		defer close(stuck)
-		if err := s.endWithin(over, func() error { return nil }); err != nil {
-			t.Error(err)
-		}
-		close(over)
-		if err := s.endWithin(over, func() error { return errors.New("late") }); err == nil || err.Error() != "late" {
-			t.Errorf("got %v", err)
-		}
-		if err := s.endWithin(over, func() error { <-stuck; return nil }); err == nil || !strings.Contains(err.Error(), "--grace") {
-			t.Errorf("got %v", err)
-		}
-	})
+// Background work that does not end does not keep serve from ending.
+func TestEndUntil(t *testing.T) {
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	late, stuck := make(chan struct{}), make(chan struct{})
+	defer close(stuck)
+	if err := endUntil(late, func() error { return errors.New("no room") }, log); err == nil || err.Error() != "no room" || logged.Len() > 0 {
+		t.Errorf("got %v and %s", err, logged.String())
+	}
+	close(late)
+	if err := endUntil(late, func() error { <-stuck; return nil }, log); err != nil || !strings.Contains(logged.String(), "grace period over") {
+		t.Errorf("got %v and %s", err, logged.String())
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -164,28 +165,24 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	if s.keys != nil {
 		go s.keys.Watch(until, s.listen.Logger)
 	}
-	graceOver := make(chan struct{})
+	late := make(chan struct{})
 	context.AfterFunc(until, func() {
 		shutDown()
-		time.AfterFunc(s.listen.Grace, func() { close(graceOver) })
+		time.AfterFunc(s.listen.Grace+time.Second, func() { close(late) })
 	})
-	return errors.Join(s.explain(<-served), s.endWithin(graceOver, end))
+	return errors.Join(s.explain(<-served), endUntil(late, end, s.listen.Logger))
 }
 
-// endWithin calls end. It returns an error if end takes longer than the grace period, and a second.
-func (s *httpServer) endWithin(graceOver <-chan struct{}, end func() error) error {
+// endUntil calls end, but does not wait for it once late is closed.
+func endUntil(late <-chan struct{}, end func() error, log *slog.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- end() }()
 	select {
 	case err := <-ended:
 		return err
-	case <-graceOver:
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(time.Second):
-		return fmt.Errorf("stop: background work has not ended within --grace %v", s.listen.Grace)
+	case <-late:
+		log.Warn("background work has not ended: grace period over")
+		return nil
 	}
 }
 
