@@ -136,7 +136,7 @@ func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
 func (g *KeyGate) reload() (changed bool, err error) {
 	keys, text, err := ReadKeys(g.file)
 	changed, g.text = text != g.text, text
-	if err == nil && changed {
+	if err == nil {
 		err = g.replace(keys)
 	}
 	return changed, err

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"path"
@@ -353,21 +350,11 @@ func (ch *changer) planBodies() error {
 
 // checkBody refuses statements that would not stay inside of one function. field is the field of the input.
 func checkBody(field, text string) error {
-	const before, after = "package p\nfunc _() {\n", "\n}\n"
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, field, before+text+after, parser.SkipObjectResolution)
-	refuse := func(at token.Position, message string) error {
-		line := min(at.Line-strings.Count(before, "\n"), strings.Count(text, "\n")+1)
-		return &gen.SourceError{Field: field, Text: text, Line: line, Column: at.Column, Message: message + "; send only the statements between the braces of the function"}
+	imports, _, err := gen.ParseBody(field, text)
+	if err == nil && len(imports) > 0 {
+		err = &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "imports are not part of a body; add them to the file"}
 	}
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		return refuse(list[0].Pos, "syntax error: "+list[0].Msg)
-	}
-	decl, ok := file.Decls[0].(*ast.FuncDecl)
-	if end := fset.Position(decl.Body.Rbrace); len(file.Decls) != 1 || !ok || end.Offset != len(before+text+after)-2 {
-		return refuse(end, "unmatched }")
-	}
-	return nil
+	return err
 }
 
 // finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.

@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 }
 
 // parseDev parses the command line of dev. isDev is false for command lines of the full petrock: those
-// of other commands, and of dev with --help or --http.
+// of other commands, and of dev with --help.
 func parseDev(args []string) (o live.Options, isDev bool, err error) {
 	if len(args) == 0 || args[0] != "dev" {
 		return o, false, nil
@@ -74,10 +74,12 @@ func parseDev(args []string) (o live.Options, isDev bool, err error) {
 		case arg == "--":
 			o.Args = args[i+1:]
 			return o, true, nil
-		case arg == "--help", arg == "-h", name == "--http":
+		case arg == "--help", arg == "-h":
 			return o, false, nil
+		case name == "--http":
+			return o, false, terminal.Usagef("dev --http: only the installed petrock serves HTTP; install petrock, and run petrock dev --http ADDR")
 		case flag == nil:
-			return o, false, terminal.Usagef("unknown argument %s of dev; its flags are --no-petrock, --no-net, --no-exec and --http ADDR; arguments of the server follow --", strconv.Quote(arg))
+			return o, false, terminal.Usagef("unknown argument %s of dev; its flags are --no-petrock, --no-net and --no-exec; arguments of the server follow --", strconv.Quote(arg))
 		case !hasValue:
 			*flag = true
 		default:

@@ -109,5 +109,5 @@ func TestErrorsForClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls("cannot apply event 1 of its log (posts/create, version 1)")
+	calls("cannot apply event 1 of its log (posts/create, version 1), so it refuses commands of this feature")
 }
