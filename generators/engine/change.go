@@ -486,8 +486,8 @@ func (ch *changer) fieldNotes() map[string]map[string]gen.FieldNote {
 		notes := map[string]gen.FieldNote{}
 		for _, f := range derive.JSONFields(t.Underlying().(*types.Struct), false) {
 			note := gen.FieldNote{Schema: f.Tag.Get("schema")}
-			if file := fileAt(ch.view, f.Var.Pos()); file != nil {
-				note.Comment = derive.FieldText(enclosing[*ast.Field](file, f.Var.Pos()))
+			if file := ch.view.FileAt(f.Var.Pos()); file != nil {
+				note.Comment = derive.FieldText(typecheck.Enclosing[*ast.Field](file, f.Var.Pos()))
 			}
 			notes[f.Key] = note
 		}
