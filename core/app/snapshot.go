@@ -267,7 +267,7 @@ func readSealed(from View, name string) ([]byte, error) {
 	}
 	sum, content, _ := bytes.Cut(document, []byte("\n"))
 	if string(sum) != seal(name, content) {
-		return nil, errors.New("wrong checksum; the snapshot was damaged or changed")
+		return nil, fmt.Errorf("document %s: wrong checksum; the snapshot was damaged or changed", name)
 	}
 	return content, nil
 }
