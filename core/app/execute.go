@@ -42,8 +42,10 @@ type refused struct{ error }
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
 
-// A pending command waits for its execution and its result.
+// A pending command waits for its execution and its result. With save it is no command, but changes
+// documents in the same commit as the commands that wait.
 type pending struct {
+	save    func(Tx) error
 	ctx     context.Context
 	cmdType *commandType
 	command command
@@ -86,6 +88,18 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.submit(ctx, p)
+}
+
+// save changes documents. f may be called again after a conflict. If it returns errLost, it has changed
+// nothing; other errors must be of the transaction.
+func (a *App) save(ctx context.Context, f func(Tx) error) error {
+	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
+	return err
+}
+
+// submit queues p and waits for its result.
+func (a *App) submit(ctx context.Context, p *pending) (json.RawMessage, error) {
 	if !a.queue.put(p) {
 		select {
 		case <-p.wake:
@@ -227,8 +241,9 @@ func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
-		p.command, p.err = p.cmdType.decode(p.data)
-		p.result = nil
+		if p.result, p.err = nil, nil; p.save == nil {
+			p.command, p.err = p.cmdType.decode(p.data)
+		}
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
@@ -335,12 +350,23 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		return nil, err
 	}
+	for _, p := range batch {
+		if p.save == nil {
+			continue
+		}
+		if p.err = p.save(tx); p.err != nil && !errors.Is(p.err, errLost) {
+			return nil, p.err
+		}
+	}
 	executed, err := findKeys(tx, batch)
 	if err != nil {
 		return nil, err
 	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
+		if p.save != nil {
+			continue
+		}
 		if before, ok := executed[p.key]; ok {
 			p.repeat(before)
 			continue
