@@ -35,6 +35,7 @@ type deployment struct {
 	database sync.Mutex // held while PostgreSQL restarts and while a server opens its log
 
 	kills, restarts, stalls atomic.Int64
+	restarted               int // by roll
 }
 
 // A server is a server process that is restarted after a crash.
@@ -95,7 +96,7 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		up := 0
 		for _, s := range d.servers {
-			if s.isHealthy() {
+			if s.isReady() {
 				up++
 			}
 		}
@@ -179,9 +180,9 @@ func (s *server) end(sig syscall.Signal) error {
 	return nil
 }
 
-func (s *server) isHealthy() bool {
+func (s *server) isReady() bool {
 	c := http.Client{Timeout: time.Second}
-	response, err := c.Get("http://" + s.addr + "/healthz")
+	response, err := c.Get("http://" + s.addr + "/readyz")
 	if err != nil {
 		return false
 	}
@@ -273,7 +274,7 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 		// there is none here.
 		d.database.Lock()
 		err := s.start()
-		for err == nil && !s.isHealthy() && sleep(ctx, 20*time.Millisecond) {
+		for err == nil && !s.isReady() && sleep(ctx, 20*time.Millisecond) {
 		}
 		d.database.Unlock()
 		if err != nil {

@@ -33,7 +33,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve program [arg...]")
 	}
-	flags := append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)
+	flags := append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0"}, args[1:]...)
 	if len(args) > 1 && args[1] == "dev" {
 		flags = append([]string{"dev", "--http", ":0"}, args[2:]...)
 	}

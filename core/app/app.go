@@ -30,8 +30,10 @@
 // The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
 // does not match its type is ignored with a warning.
 //
-// If a running process reads an event of a newer build, calls of that feature fail until the process
-// is restarted. The other features keep working.
+// If a running process reads an event of a newer build that it cannot decode, the feature is stale: its
+// commands fail until the process is restarted, and its queries answer as of the event before, see
+// [Options.OnStale]. The other features keep working. A command with [Command.Writes] stores an older
+// version, so that no process becomes stale while builds are replaced one by one.
 //
 // Several processes can share one log. One of them at a time executes commands. A query sees
 // everything that any process committed before the query began.
@@ -65,6 +67,10 @@ type Options struct {
 	// Actor returns the name of the caller that a context belongs to. nil means that callers have no
 	// names. See [Actor].
 	Actor func(context.Context) string
+
+	// OnStale is called, with the context of a query, when the query is answered from a state that lacks
+	// events because this build cannot read one. It may be nil.
+	OnStale func(context.Context, *StuckError)
 
 	// Progress is called once a second during replay, with the number of events applied so far.
 	// nil logs the progress.
@@ -105,17 +111,20 @@ func (o Options) toReplay() Options {
 
 // An App is a set of features on one log.
 type App struct {
-	store    Store
+	store    *watchedStore
 	o        Options
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
 	commands map[reflect.Type]*commandType // by the Go type
+	written  map[reflect.Type]*commandType // by the Go type of the older version that they write
 	maps     map[string]*typeMap           // by the type of the events that they read
 	states   map[reflect.Type]*feature     // by the Go type of their state
 	process  string                        // name of this process, for leases
 	opened   atomic.Bool                   // startup has replayed the log
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown
+
+	featureHealth atomic.Pointer[map[string]string] // see Health
 
 	queue queue
 	watch watch
@@ -144,8 +153,8 @@ type feature struct {
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
 
-	// stuck is set in a running process at the first event that cannot be applied. The state stays
-	// as it was before that event, and commands and queries return this error.
+	// stuck is set in a running process at the first event that cannot be applied. Commands return this
+	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.
 	stuck *StuckError
 }
 
@@ -203,9 +212,10 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
 	a := &App{
-		store: store, o: o, process: processName(), stale: true,
-		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
+		o: o, process: processName(), stale: true,
+		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, written: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
+	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
 	a.waiters = map[*waiter]bool{}
@@ -254,8 +264,13 @@ func (a *App) add(f *feature) error {
 			return fmt.Errorf("command %s is registered twice", c.name)
 		case c.version < 1:
 			return fmt.Errorf("command %s has version %d; versions start at 1", c.name, c.version)
+		case !t.canRead(c.writes):
+			return fmt.Errorf("command %s writes version %d, and no OlderOf reads it", c.name, c.writes)
 		}
 		a.types[t.eventType], a.commands[c.kind] = t, t
+		if c.writes != c.version {
+			a.written[upgrades[c.writes].kind] = t
+		}
 	}
 	for _, m := range f.Maps {
 		t, version := f.findVersion(a.commands, m.kind)
@@ -335,6 +350,7 @@ type (
 type scope struct {
 	app       *App
 	holdsLock bool        // a check or query, which holds the lock on the states
+	inCheck   bool        // a check, whose queries must not be stale
 	call      *workerCall // nil outside of workers
 	actor     string      // empty means that of [Options]
 }

@@ -282,15 +282,25 @@ type Older struct {
 	next    reflect.Type // result of Upgrade
 	decode  func(data []byte) (any, error)
 	upgrade func(old any) any
+
+	downgrade func(newer any) any // from next to kind; nil if there is none
 }
 
 // OlderOf returns an older version of a command, whose events have the fields of Old. Upgrade returns
 // the type of the command, or of a later version, which is upgraded in turn:
 //
 //	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
-func OlderOf[Old Upgrader[New], New any](version int) Older {
+//
+// An optional function does the opposite of Upgrade: it returns the same command in
+// the older version, as well as the old fields can hold it. It must depend only on its argument. It is
+// the method Downgrade of New:
+//
+//	func (c Create) Downgrade() CreateV1 { return CreateV1{Name: c.Title} }
+//
+//	app.CommandOf[Create]("create", 2, app.OlderOf[CreateV1](1, Create.Downgrade))
+func OlderOf[Old Upgrader[New], New any](version int, downgrade ...func(New) Old) Older {
 	decoder := &strictjson.Decoder{Exact: true}
-	return Older{
+	o := Older{
 		version: version,
 		kind:    reflect.TypeFor[Old](),
 		next:    reflect.TypeFor[New](),
@@ -301,6 +311,10 @@ func OlderOf[Old Upgrader[New], New any](version int) Older {
 		},
 		upgrade: func(old any) any { return old.(Old).Upgrade() },
 	}
+	if len(downgrade) > 0 {
+		o.downgrade = func(newer any) any { return downgrade[0](newer.(New)) }
+	}
+	return o
 }
 
 // An upgrade converts events of an older version to the current one.

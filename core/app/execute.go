@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	t := a.commands[kind]
+	t := cmp.Or(a.commands[kind], a.written[kind])
 	if t == nil {
 		return nil, fmt.Errorf("execute %v: not a command of any feature", kind)
 	}
@@ -149,17 +150,26 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)
 	}
 	p := &pending{ctx: ctx, cmdType: t, data: data, actor: a.actor(ctx, in), wake: make(chan struct{}, 1)}
-	if p.command, err = t.decode(data); err != nil {
+	if t.writes != t.version && kind == t.kind {
+		if p.data, err = t.downgradeWritten(data); err != nil {
+			return nil, fmt.Errorf("execute %s: %w", t.eventType, err)
+		}
+	}
+	if p.command, err = t.decodeWritten(p.data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
 	}
-	if keyed, ok := c.(Keyed); ok {
+	keyed, ok := c.(Keyed)
+	if !ok {
+		keyed, ok = p.command.value().(Keyed)
+	}
+	if ok {
 		p.key = keyed.IdempotencyKey()
 	}
 	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
 		p.key, p.givenKey = key.stored, key.given
 	} else if in.call != nil && p.key == "" {
-		p.key, p.typeOnly = in.call.nextKey(t.eventType, data), true
+		p.key, p.typeOnly = in.call.nextKey(t.eventType, p.data), true
 		p.givenKey = p.key
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.typeOnly {
@@ -242,7 +252,7 @@ func (q *queue) putBack(batch []*pending) {
 	defer q.mu.Unlock()
 	for _, p := range batch {
 		if p.result, p.err = nil, nil; p.save == nil {
-			p.command, p.err = p.cmdType.decode(p.data)
+			p.command, p.err = p.cmdType.decodeWritten(p.data)
 		}
 		p.progress.Store(waiting)
 	}
@@ -293,7 +303,7 @@ func (a *App) executeBatch(ctx context.Context) {
 			if errors.Is(err, ErrConflict) && !p.final {
 				p.tries++
 				p.final = p.tries == maxTries
-				p.err = fmt.Errorf("write to the log: %w", err)
+				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
 			}
 			if p.final {
 				p.answer()
@@ -311,6 +321,9 @@ func (a *App) executeBatch(ctx context.Context) {
 			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
+		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
+		}
 		if err == nil && grown {
 			a.signalGrowth()
 		}
@@ -404,7 +417,7 @@ func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
 
 // repeat answers a command with the result of the one that has the same key.
 func (p *pending) repeat(before Record) {
-	if before.Type != p.cmdType.eventType || !p.typeOnly && string(before.Data) != string(p.data) {
+	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
 		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
 		return
 	}
@@ -425,7 +438,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		return r, stuck
 	}
 	state := p.cmdType.feature.state
-	if err := p.command.check(scope{app: a, holdsLock: true, actor: p.actor}.with(p.ctx), state); err != nil {
+	if err := p.command.check(scope{app: a, holdsLock: true, inCheck: true, actor: p.actor}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			return r, err // of another feature, which Check queried
 		}
@@ -434,7 +447,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 	r = Record{
 		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now()), p.actor},
 		Type:    p.cmdType.eventType,
-		Version: p.cmdType.version,
+		Version: p.cmdType.writes,
 		Data:    p.data,
 		Key:     p.key,
 	}

@@ -243,7 +243,7 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			d := &batch[done]
-			if err = a.markStuck(d, d.cmdType.feature, panicError(p)); err != nil {
+			if err = a.markStuck(d.Record, d.cmdType.feature, panicError(p), true); err != nil {
 				a.stale = true
 				return
 			}
@@ -259,7 +259,7 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 		case d.Type == amendedType:
 			err = a.checkAmended(d)
 		case d.err != nil:
-			err = a.markStuck(d, d.affected, d.err)
+			err = a.markStuck(d.Record, d.affected, d.err, false)
 		case d.command != nil && d.cmdType.feature.stuck == nil:
 			d.command.apply(d.cmdType.feature.state, d.Event)
 		}
@@ -272,14 +272,15 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 }
 
 // markStuck marks a feature as stuck at an event; f is nil if this build does not have the feature.
-// At startup it returns the error instead.
-func (a *App) markStuck(d *decodedEvent, f *feature, cause error) error {
+// stopped means that Apply panicked. At startup it returns the error instead.
+func (a *App) markStuck(r Record, f *feature, cause error, stopped bool) error {
+	stuck := a.stuckAt(r, cause)
 	if !a.opened.Load() {
-		return a.stuckAt(d.Record, cause)
+		return stuck
 	}
 	if f != nil && f.stuck == nil {
-		f.stuck = a.stuckAt(d.Record, cause)
-		a.o.Logger.Error("feature stopped", "feature", f.Name, "error", f.stuck)
+		f.stuck, stuck.Stopped = stuck, stopped
+		a.o.Logger.Error("feature "+stuck.state(), "feature", f.Name, "error", stuck)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -60,7 +61,7 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 			if ok && time.Since(begin) > leaseDuration {
 				try = 1
 			}
-			a.o.Logger.Error("restarting worker", "worker", r.name, "error", err)
+			a.logError(slog.LevelError, "restarting worker", err, "worker", r.name)
 			wait = min(max(a.o.Backoff(min(try, a.o.Tries)), sessionInterval), leaseDuration)
 			try, rebuilt = try+1, nil
 		}
@@ -151,7 +152,7 @@ func (r *runner) stop(ctx context.Context) {
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.progress); err != nil {
-		r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
+		r.app.logError(slog.LevelWarn, "release worker", err, "worker", r.name)
 	}
 }
 
@@ -328,6 +329,10 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		}
 		if errors.Is(err, errLost) {
 			return err // the other process handles it
+		}
+		if isFailure(err) {
+			r.Tries-- // the store does not work
+			return err
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {

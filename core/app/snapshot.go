@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"reflect"
@@ -81,7 +82,7 @@ func (a *App) restoreSnapshot(from View, f *feature) {
 	}
 	head, state, err := a.readSnapshot(from, f)
 	if err != nil {
-		a.o.Logger.Warn("snapshot ignored; the log is replayed from the start", "feature", f.Name, "error", err)
+		a.logError(slog.LevelWarn, "snapshot ignored; the log is replayed from the start", err, "feature", f.Name)
 	}
 	if state != nil {
 		f.state, f.from, f.snapshot = state, head.Seq, head.Seq
@@ -180,7 +181,7 @@ func (a *App) takeSnapshots(ctx context.Context) {
 		summarized = a.summarize(ctx, summarized)
 		if a.snapshotDue() {
 			if err := a.Snapshot(ctx); err != nil && ctx.Err() == nil {
-				a.o.Logger.Warn("take snapshot", "error", err)
+				a.logError(slog.LevelWarn, "take snapshot", err)
 			}
 			select { // at most once a minute
 			case <-time.After(time.Minute):

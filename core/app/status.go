@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ type FeatureStatus struct {
 	Workers  []string `json:"workers"`
 	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why the state cannot have snapshots
-	Stuck    string   `json:"stuck,omitempty"`  // why calls of the feature fail in this process
+	Stuck    string   `json:"stuck,omitempty"`  // why commands of the feature fail in this process
+	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
 }
 
 // Status applies all committed events, and returns the status of the app.
@@ -52,7 +54,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 			status.Unkept = err.Error()
 		}
 		if f.stuck != nil {
-			status.Stuck = f.stuck.Error()
+			status.Stuck, status.Stale = f.stuck.Error(), !f.stuck.Stopped
 		}
 		s.Features = append(s.Features, status)
 	}
@@ -241,12 +243,13 @@ func (a *App) Watch(f func()) {
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
 // runs the workers that no other process runs. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { a.watchStore(ctx) })
 	if a.o.ReadOnly != "" {
 		a.pollStore(ctx)
 		return
 	}
-	var group sync.WaitGroup
-	defer group.Wait()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {
@@ -268,17 +271,14 @@ func (a *App) pollStore(ctx context.Context) {
 	var visibleAt time.Time      // when visible was read
 	check, unseen := true, false // whether to read the stamp; whether visible is outdated
 	_, notified := a.changes()
-	var changed <-chan struct{} // nil if the store does not notify
-	if n, ok := a.store.(Notifier); ok {
-		changed = n.Changed()
-	}
+	changed := a.store.Changed() // nil if the store does not notify
 	for {
 		grown, count := a.changes()
 		if check {
 			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
 				lastStamp, unseen = stamp, true
 				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
-					a.o.Logger.Error("follow log", "error", err)
+					a.logError(slog.LevelError, "follow log", err)
 				}
 			}
 		}

@@ -101,7 +101,7 @@ func (c *Conn) protect(r *Request, f func(), failed func(exits bool)) {
 			return
 		}
 		p := recover()
-		c.o.Logger.Error("handler panicked", "method", r.Method, "request", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+		c.o.Logger.Error("handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
 		failed(p == nil)
 		if p == nil {
 			r.Release()

@@ -3,8 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +31,7 @@ type Call struct {
 	target    json.RawMessage // the JSON of Target
 	arguments json.RawMessage // as the client sent them
 
+	number    uint64    // of the request, in this server
 	via       *Session  // the session that received the call, in any revision
 	responder Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
@@ -37,6 +42,7 @@ type Call struct {
 	cache     Cache           // of the result
 	checked   []byte          // structured content that is known to be valid JSON
 	failed    *ToolResult     // the result of a tool with IsError set
+	hidden    error           // the error that the client sees only a part of
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 
@@ -44,6 +50,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	ended bool
+	meta  Meta // for the _meta of the result
 }
 
 // A client is the client of a session, as it describes itself in the handshake.
@@ -111,6 +118,79 @@ func CallFrom(ctx context.Context) *Call {
 // example over stdio, are not.
 func (c *Call) IsRemote() bool { return c.via.remote }
 
+// RequestID returns an id of the request that no other request has, of this server or of another. The
+// log has it as request. Unlike the id of JSON-RPC, it does not come from the client.
+func (c *Call) RequestID() string {
+	return c.via.server.requestPrefix + strconv.FormatUint(c.number, 36)
+}
+
+// SessionID returns the session of the call as the log shows it, or "" if it has none. It does not
+// give access to the session.
+func (c *Call) SessionID() string {
+	if c.responder == nil {
+		return ""
+	}
+	return c.responder.Origin().Session
+}
+
+// Traceparent returns the trace that the call is part of, in the form of the header of the W3C
+// recommendation Trace Context: from traceparent in _meta, or else from the transport. It is "" if
+// the client has sent none, or an invalid one.
+func (c *Call) Traceparent() string {
+	trace, _ := strictjson.Unquote(strictjson.Member(c.Meta, "traceparent"))
+	if trace == "" && c.responder != nil {
+		trace = c.responder.Origin().Traceparent
+	}
+	if !isTraceparent(trace) {
+		return ""
+	}
+	return trace
+}
+
+// isTraceparent reports whether text has the form 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal.
+func isTraceparent(text string) bool {
+	parts := strings.Split(text, "-")
+	return len(text) == 55 && len(parts) == 4 && len(parts[0]) == 2 && len(parts[1]) == 32 && len(parts[2]) == 16 &&
+		strings.Trim(text, "-0123456789abcdef") == ""
+}
+
+// forClient returns the error for the client. If err has a method ForClient, it is for operators: it goes
+// to the log, and remote clients get the text of that method, which has the id of the request.
+func (c *Call) forClient(err error) error {
+	e, ok := errors.AsType[interface {
+		error
+		ForClient(request string) string
+	}](err)
+	if !ok || !c.IsRemote() {
+		return err
+	}
+	c.hidden = err
+	return errors.New(e.ForClient(c.RequestID()))
+}
+
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
+// prompt.
+func (c *Call) SetResultMeta(key string, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		c.meta = Meta{}
+	}
+	c.meta[key] = value
+}
+
+// resultMeta returns the _meta of the result with the members of SetResultMeta.
+func (c *Call) resultMeta(own Meta) Meta {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.meta) == 0 {
+		return own
+	}
+	all := maps.Clone(c.meta)
+	maps.Copy(all, own)
+	return all
+}
+
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.
 func (c *Call) Client() Implementation {
@@ -134,7 +214,7 @@ func (c *Call) ClientCapabilities() Capabilities {
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
 // returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, via: s, req: req, ctx: ctx}
+	c := &Call{Method: req.Method, Params: req.Params, number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	c.responder, _ = req.Responder().(Responder)
 	switch strictjson.First(req.Params) {
 	case 0:

@@ -40,7 +40,11 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 		attrs = append(attrs, slog.String(kind, short(c.Target)))
 	}
 	if c.responder != nil {
-		attrs = append(attrs, c.responder.Attrs()...)
+		origin := c.responder.Origin()
+		attrs = append(attrs, slog.String("caller", origin.Caller))
+		if origin.Session != "" {
+			attrs = append(attrs, slog.String("session", origin.Session))
+		}
 	}
 	outcome := "ok"
 	switch {
@@ -53,8 +57,10 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	case c.failed != nil:
 		outcome = "failed"
 	}
-	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.req.ID.String()))
+	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.RequestID()), slog.String("id", c.req.ID.String()))
 	switch {
+	case c.hidden != nil:
+		attrs = append(attrs, slog.String("error", strictjson.Clip(c.hidden.Error(), maxLogged)))
 	case *err != nil:
 		attrs = append(attrs, slog.String("error", strictjson.Clip((*err).Error(), maxLogged)))
 	case c.failed != nil && len(c.failed.Content) > 0:

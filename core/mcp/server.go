@@ -3,9 +3,11 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +74,9 @@ type Server struct {
 	states     *stateKeeper
 	provided   atomic.Pointer[context.Context] // the values of [Server.Provide]
 
+	requestPrefix string // random, so that the ids of requests differ between servers
+	requests      atomic.Uint64
+
 	tools     registry[*tool]
 	resources registry[*resource]
 	templates registry[*template]
@@ -93,9 +98,12 @@ func NewServer(info Implementation, o Options) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
 	s := &Server{
-		info:      info,
-		o:         o,
-		states:    newStateKeeper(o.StateKey),
+		info:   info,
+		o:      o,
+		states: newStateKeeper(o.StateKey),
+
+		requestPrefix: strings.ToLower(rand.Text()[:10]) + "-",
+
 		tools:     registry[*tool]{noun: "tool", kind: "tools"},
 		resources: registry[*resource]{noun: "resource", kind: "resources"},
 		templates: registry[*template]{noun: "resource template", kind: "resources"},

@@ -109,7 +109,7 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 		result, err = call.run(ctx, m, refusal)
 	}
 	if err != nil {
-		return nil, err
+		return nil, call.forClient(err)
 	}
 	switch r := result.(type) {
 	case nil:
@@ -184,11 +184,18 @@ type Responder interface {
 	// session. A negative n releases memory earlier. An error refuses the request.
 	Reserve(n int) error
 
-	// Attrs returns attributes of the request for the log.
-	Attrs() []slog.Attr
+	// Origin returns where the request comes from.
+	Origin() Origin
 
 	// Suspend lets the client disconnect and fetch the response after retry, if that is possible.
 	Suspend(retry time.Duration)
+}
+
+// An Origin says where a request comes from.
+type Origin struct {
+	Caller      string // name or address of the client, for the log
+	Session     string // the session as the log shows it, which is not enough to use it; may be empty
+	Traceparent string // header of the W3C recommendation Trace Context, as the client sent it; may be empty
 }
 
 // NewSession returns a session for a transport that passes each message to [Session.Receive]. send

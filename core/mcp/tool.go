@@ -182,6 +182,9 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
 	}
+	if meta := c.resultMeta(r.Meta); len(meta) > len(r.Meta) {
+		r = &ToolResult{Content: r.Content, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: meta}
+	}
 	blocks := r.Content
 	if len(blocks) > 0 {
 		var err error
@@ -275,7 +278,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	case err != nil && isProtocolError(err):
 		return nil, err
 	case err != nil:
-		return ErrorResult(err), nil
+		return ErrorResult(c.forClient(err)), nil
 	case result == nil:
 		result = &ToolResult{}
 	}

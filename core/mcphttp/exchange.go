@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -135,14 +134,14 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Attrs implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
+// Origin implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
 // characters.
-func (e *exchange) Attrs() []slog.Attr {
-	attrs := []slog.Attr{slog.String("caller", callerOf(e.r, e.client))}
+func (e *exchange) Origin() mcp.Origin {
+	origin := mcp.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent")}
 	if e.session != nil {
-		attrs = append(attrs, slog.String("session", e.session.id[:8]))
+		origin.Session = e.session.id[:8]
 	}
-	return attrs
+	return origin
 }
 
 // callerOf returns the caller of a request for the log: its identity, or fallback if it has none.
@@ -327,7 +326,7 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 const maxUnflushed = 2 << 10
 
 func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	if err := h.sessionQuota.take(e.client, 1); err != nil {
+	if err := h.takeSession(e.client); err != nil {
 		h.refuseLimit(e.w, e.r, m.ID(), err)
 		return
 	}

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
 )
+
+var requestID = regexp.MustCompile(`request=[a-z2-7]{10}-[0-9a-z]+`)
 
 // Each call is logged once, with its caller, method and result.
 func TestCallLog(t *testing.T) {
@@ -21,14 +24,14 @@ func TestCallLog(t *testing.T) {
 		arguments  bool
 		want       string // without time, level and duration
 	}{
-		{"a call", callOf("1", "greets", ""), nil, false, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=1`},
-		{"with arguments", callOf("1", "greets", ""), nil, true, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=1 params="{\"name\":\"greets\"}"`},
-		{"a tool that fails", callOf("2", "fails", ""), nil, false, `msg=call method=tools/call tool=fails caller=127.0.0.1 session=SESSION outcome=failed request=2 error="no such note"`},
-		{"a tool that panics", callOf("3", "panics", ""), nil, false, `msg=call method=tools/call tool=panics caller=127.0.0.1 session=SESSION outcome=panic request=3`},
-		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=4 error="unknown tool \"flies\"; see tools/list"`},
-		{"params that are no object", `{"jsonrpc":"2.0","id":6,"method":"tools/list","params":[]}`, nil, false, `msg=call method=tools/list caller=127.0.0.1 session=SESSION outcome=error request=6 error="params must be an object, got an array"`},
+		{"a call", callOf("1", "greets", ""), nil, false, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=REQUEST id=1`},
+		{"with arguments", callOf("1", "greets", ""), nil, true, `msg=call method=tools/call tool=greets caller=127.0.0.1 session=SESSION outcome=ok request=REQUEST id=1 params="{\"name\":\"greets\"}"`},
+		{"a tool that fails", callOf("2", "fails", ""), nil, false, `msg=call method=tools/call tool=fails caller=127.0.0.1 session=SESSION outcome=failed request=REQUEST id=2 error="no such note"`},
+		{"a tool that panics", callOf("3", "panics", ""), nil, false, `msg=call method=tools/call tool=panics caller=127.0.0.1 session=SESSION outcome=panic request=REQUEST id=3`},
+		{"an unknown tool", callOf("4", "flies", ""), nil, false, `msg=call method=tools/call tool=flies caller=127.0.0.1 session=SESSION outcome=error request=REQUEST id=4 error="unknown tool \"flies\"; see tools/list"`},
+		{"params that are no object", `{"jsonrpc":"2.0","id":6,"method":"tools/list","params":[]}`, nil, false, `msg=call method=tools/list caller=127.0.0.1 session=SESSION outcome=error request=REQUEST id=6 error="params must be an object, got an array"`},
 		{"a caller with a name", `{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"note://readme",` + meta + `}}`, append(statelessHeaders("resources/read", "note://readme"), "X-Test-User: ann"), false,
-			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request="\"x\""`},
+			`msg=call method=resources/read resource=note://readme caller=ann outcome=ok request=REQUEST id="\"x\""`},
 		{"a session that does not exist", callOf("5", "greets", ""), []string{"Mcp-Session-Id: gone"}, false, `msg=refused method=POST path=/mcp status=404 error="session not found`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,7 +62,7 @@ func TestCallLog(t *testing.T) {
 			}
 			s.do("POST", test.body, headers...)
 			var lines []string
-			for line := range strings.Lines(strings.ReplaceAll(logged.String(), session[:8], "SESSION")) {
+			for line := range strings.Lines(requestID.ReplaceAllString(strings.ReplaceAll(logged.String(), session[:8], "SESSION"), "request=REQUEST")) {
 				if strings.HasPrefix(line, "level=INFO ") {
 					lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "level=INFO ")))
 				}
@@ -68,5 +71,42 @@ func TestCallLog(t *testing.T) {
 				t.Errorf("the log is\n%s\nand not\n%s", logged.String(), test.want)
 			}
 		})
+	}
+}
+
+// A call has an id of its own even if clients repeat theirs, the session as in the log, and the trace
+// that the client names in _meta or in a header.
+func TestOrigin(t *testing.T) {
+	const inHeader, inMeta = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00"
+	server := newServer(mcp.Options{})
+	seen := map[string]bool{}
+	var session, trace string
+	if err := server.AddTool(mcp.Tool{Name: "look"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		c := mcp.CallFrom(ctx)
+		seen[c.RequestID()], session, trace = true, c.SessionID(), c.Traceparent()
+		return mcp.TextResult("ok"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSite(t, server, mcphttp.Options{})
+	id := s.begin(mcp.LatestHandshake)
+	tests := []struct{ header, meta, want string }{
+		{"", "", ""},
+		{inHeader, "", inHeader},
+		{inHeader, inMeta, inMeta},
+		{"", inMeta, inMeta},
+		{strings.ToUpper(inHeader), "", ""},
+		{inHeader + "x", "", ""},
+		{strings.Repeat("-", 55), "", ""},
+	}
+	for _, test := range tests {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","_meta":{"traceparent":"` + test.meta + `"}}}`
+		s.post(id, body, "Traceparent: "+test.header)
+		if trace != test.want || session != id[:8] {
+			t.Errorf("%+v: got the trace %q and the session %q", test, trace, session)
+		}
+	}
+	if len(seen) != len(tests) {
+		t.Errorf("%d calls have %d ids", len(tests), len(seen))
 	}
 }

@@ -60,6 +60,7 @@ type Component struct {
 	hints       []hint
 	scopes      []string  // OAuth scopes that a call requires
 	version     int       // of a command
+	writes      int       // older version of the events and the input of a command; 0 means version
 	triggers    []trigger // of a worker
 	constructor string    // of a worker, as an expression
 	fromStart   bool      // the worker starts at the first event of the log

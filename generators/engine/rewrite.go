@@ -126,20 +126,22 @@ func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
 
-// convertsTo returns the command that a method of an older version belongs to, or that a function maps events
-// to. It is empty for other functions.
+// convertsTo returns the command that a method of an older version or Downgrade belongs to, or that a function
+// maps events to. It is empty for other functions.
 func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
-	if function.Recv != nil {
-		return olderOf(pkg, receiverName(function))
+	result := &ast.Ident{}
+	if function.Type.Results != nil {
+		result, _ = function.Type.Results.List[0].Type.(*ast.Ident)
 	}
-	if !derive.IsMapper(function) || function.Type.Results == nil {
+	switch receiver := receiverName(function); {
+	case function.Recv != nil && function.Name.Name == "Downgrade" && result != nil && olderOf(pkg, result.Name) == receiver:
+		return receiver
+	case function.Recv != nil:
+		return olderOf(pkg, receiver)
+	case result == nil || !derive.IsMapper(function):
 		return ""
 	}
-	command, _ := function.Type.Results.List[0].Type.(*ast.Ident)
-	if command == nil {
-		return ""
-	}
-	return cmp.Or(olderOf(pkg, command.Name), command.Name)
+	return cmp.Or(olderOf(pkg, result.Name), result.Name)
 }
 
 // olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and

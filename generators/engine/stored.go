@@ -143,8 +143,8 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 // hasNoStore reports whether the server would use a data folder that has no event log. Only the server knows
 // how to ask a database.
 func (e *Engine) hasNoStore() bool {
-	dir := os.Getenv(project.Variable(e.project.Name, "data"))
-	if strings.Contains(dir, "://") {
+	dir, _, err := project.LookupSetting(e.project.Name, "data")
+	if err != nil || strings.Contains(dir, "://") {
 		return false
 	}
 	if dir == "" {

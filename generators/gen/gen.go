@@ -45,6 +45,10 @@ type Project struct {
 	// may be nil in tests of generators.
 	Migrate func(eventType string, edit Edit) (*Migration, error)
 
+	// OldVersion returns the newest old version of a command whose next version has no method Downgrade.
+	// OldVersion may be nil in tests of generators.
+	OldVersion func(eventType string) (*OldVersion, error)
+
 	// Option returns an input of the generator as the caller writes it: --body in a terminal, body over
 	// MCP. VersionCall returns the call that generates a version of a command. Both may be nil in tests
 	// of generators.
@@ -244,6 +248,7 @@ type Version struct {
 	Dir       string // folder of the feature
 	Type      string // Go type of the command, such as Create
 	Number    int    // the version that the contract records
+	Writes    bool   // whether new events keep this version, with //petrock:writes
 	Old, New  contract.Shape
 
 	// StructRefs and EnumRefs are the Go types for names in Old.
@@ -281,6 +286,23 @@ type OldStruct struct {
 	// command does not contain it.
 	Path     *string
 	Defaults map[string]string // defaults in the tags of a command as JSON, by JSON name
+
+	// Notes are those of the fields before the change, by JSON name, if they stay the input of a tool.
+	Notes map[string]FieldNote
+}
+
+// A FieldNote is the part of a field that schemas have, but not events.
+type FieldNote struct {
+	Schema  string // tag
+	Comment string
+}
+
+// An OldVersion is an old version of a command in the source, such as CreateV1.
+type OldVersion struct {
+	EventType string       // type of its events, such as posts/create
+	Type      *types.Named // such as CreateV1
+	Next      *types.Named // the type that it is upgraded to, such as Create
+	File      File         // which declares it
 }
 
 // An OldEnum is an enum of an old version.
@@ -302,6 +324,10 @@ func (e *OldEnum) ConstantName(c contract.Constant) string {
 type Edit struct {
 	Rename map[string]string // old name to new name
 	Drop   []string
+
+	// ReadFirst makes a new version for every change that older builds cannot read. New events keep the
+	// recorded version.
+	ReadFirst bool
 }
 
 // OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its type Item.

@@ -102,7 +102,8 @@ func New(o Options) (*Supervisor, error) {
 		o.Log = io.Discard
 	}
 	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
-		if err := os.Setenv(project.Variable(o.Name, "data"), data); err != nil {
+		variable := project.Variable(o.Name, "data")
+		if err := errors.Join(os.Setenv(variable, data), os.Unsetenv(variable+"_FILE")); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +147,7 @@ func start(o Options, f files) *Supervisor {
 		s.env[name] = value
 	}
 	// Servers of one supervisor accept each other's requestState.
-	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable) == "" {
+	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	}
 	if o.DevServer != nil {

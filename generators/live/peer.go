@@ -265,7 +265,7 @@ func loggedPanic(stderr string, call message, root string) string {
 	if id[0] == '"' {
 		id = strconv.Quote(id)
 	}
-	key := " method=" + call.name() + " request=" + id + " panic="
+	key := " method=" + call.name() + " id=" + id + " panic="
 	at := strings.LastIndex(stderr, key)
 	if at < 0 {
 		return ""

@@ -1,6 +1,7 @@
 package appserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,6 +258,9 @@ in TO, so stop the servers first, and start them again with TO.`,
 		Example: d.examples("log copy data /srv/" + d.program),
 		Args:    mcpcli.ExactArgs("data", "/srv/"+d.program),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmp.Or(d.checkArgument(args[0]), d.checkArgument(args[1])); err != nil {
+				return err
+			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
 			from, err := d.existing(ctx, args[0])

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -166,15 +167,15 @@ const (
 )
 
 // holder returns a description of the process that has the lock.
-func (s *Store) holder(ctx context.Context) string {
+func (s *Store) holder(ctx context.Context) (string, error) {
 	var name, address string
-	err := s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, findHolderSQL, s.lock).Scan(&name, &address)
 	})
-	if err != nil {
-		return "another process"
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "another process", nil
 	}
-	return name + " (" + address + ")"
+	return name + " (" + address + ")", err
 }
 
 // Session implements [app.Monitor].
@@ -193,7 +194,7 @@ func (s *Store) Ended(ctx context.Context, sessions []string) (ended []string, e
 	for i, session := range sessions {
 		locks[i] = sessionLock(session)
 	}
-	err = s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, endedSQL, sessions, locks)
 		if err != nil {
 			return err

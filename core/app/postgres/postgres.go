@@ -61,10 +61,10 @@ CREATE TABLE {schema}.head (
 INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 `
 
-var errClosed = errors.New("the store is closed")
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier] and
-// [app.Monitor].
+// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier],
+// [app.Pinger] and [app.Monitor].
 //
 // It has up to six connections: one that writes, one that listens, and four that read.
 type Store struct {
@@ -76,6 +76,7 @@ type Store struct {
 	channel string        // for NOTIFY
 	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
+	patient time.Duration // how long reads wait for the database
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
@@ -107,6 +108,7 @@ type Store struct {
 var (
 	_ app.Store    = (*Store)(nil)
 	_ app.Notifier = (*Store)(nil)
+	_ app.Pinger   = (*Store)(nil)
 	_ app.Monitor  = (*Store)(nil)
 )
 
@@ -119,7 +121,7 @@ type position struct {
 
 const (
 	maxReaders       = 4
-	patience         = 10 * time.Second // how long opening and reads wait for the database
+	patience         = 10 * time.Second // how long opening and reads wait for a connection
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
 	keepAlive        = 15 * time.Second
@@ -129,19 +131,40 @@ const (
 // defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
 // returns an error that matches [fs.ErrNotExist].
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
+	s, schema, err := newStore(address, defaultSchema)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectFirst(ctx)
+	if err == nil {
+		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.name, marked(err))
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.background.Go(func() { s.listen(running) })
+	s.background.Go(func() { s.notify(running) })
+	return s, nil
+}
+
+// newStore returns a store without connections, and the schema of its log.
+func newStore(address, defaultSchema string) (s *Store, schema string, err error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, err // without the password
+		return nil, "", err // without the password
 	}
-	schema := cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
+	schema = cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
 	delete(config.RuntimeParams, "search_path")
-	s := &Store{
+	s = &Store{
 		name:      fmt.Sprintf("schema %s of database %s on %s", schema, config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))),
 		id:        rand.Text(),
 		config:    config,
 		sql:       newStatements(schema),
 		timeout:   30 * time.Second,
 		stalled:   10 * time.Second,
+		patient:   patience,
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),
@@ -159,18 +182,7 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = processName()
 	}
-	conn, err := s.connectFirst(ctx)
-	if err == nil {
-		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.name, err)
-	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
-	s.background.Go(func() { s.listen(running) })
-	s.background.Go(func() { s.notify(running) })
-	return s, nil
+	return s, schema, nil
 }
 
 // lockKey returns the key of the advisory lock with a name.
@@ -208,6 +220,7 @@ const (
 	noTable         = "42P01"
 	noColumn        = "42703"
 	tableExists     = "42P07"
+	diskFull        = "53100"
 	tooManyClients  = "53300"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
@@ -236,8 +249,21 @@ func isOutage(err error) bool {
 	return false
 }
 
+// marked returns an error with [app.ErrFull] or [app.ErrUnavailable], if one applies.
+func marked(err error) error {
+	switch {
+	case code(err) == diskFull:
+		return fmt.Errorf("%w: %w", err, app.ErrFull)
+	case isOutage(err), strings.HasPrefix(code(err), "53"): // insufficient resources
+		return fmt.Errorf("%w: %w", err, app.ErrUnavailable)
+	}
+	return err
+}
+
 // errLostConnection marks errors after which a connection is closed.
 var errLostConnection = errors.New("connection to the database lost")
+
+var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, create bool) error {

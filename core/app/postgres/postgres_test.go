@@ -301,7 +301,7 @@ func TestEnded(t *testing.T) {
 	}
 	var session string
 	row := func() bool {
-		return s.tryRead(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+		return s.tryRead(t.Context(), t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, s.sql.version).Scan(new(int), &session)
 		}) == nil
 	}

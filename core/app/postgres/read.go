@@ -77,37 +77,43 @@ func newStatements(schema string) statements {
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
-	deadline := time.Now().Add(patience)
+	waiting, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	defer cancel()
+	outage := errNoAnswer
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if s.closed.Load() {
+		switch {
+		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
+			return ctx.Err()
+		case waiting.Err() != nil:
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, s.patient, outage, app.ErrUnavailable)
+		case s.closed.Load():
 			return errClosed
 		}
-		err := s.tryRead(ctx, f)
+		err := s.tryRead(ctx, waiting, f)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !isOutage(err) || time.Now().After(deadline):
-			return fmt.Errorf("read %s: %w", s.name, err)
+		case waiting.Err() == nil && !isOutage(err):
+			return fmt.Errorf("read %s: %w", s.name, marked(err))
+		case waiting.Err() == nil || !errors.Is(err, context.DeadlineExceeded):
+			outage = err
 		}
-		s.dropIdle()
+		if waiting.Err() == nil {
+			s.dropIdle()
+		}
 		select {
 		case <-time.After(wait):
-		case <-ctx.Done():
+		case <-waiting.Done():
 		}
 	}
 }
 
-// tryRead calls f once.
-func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
+// tryRead calls f once. It stops waiting for a connection when waiting ends, and f when ctx ends.
+func (s *Store) tryRead(ctx, waiting context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	select {
 	case s.readers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-waiting.Done():
+		return waiting.Err()
 	}
 	defer func() { <-s.readers }()
 	ctx, cancel := context.WithTimeout(ctx, roundTripTimeout)
@@ -116,7 +122,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 	select {
 	case conn = <-s.idle:
 	default:
-		if conn, err = s.connect(ctx); err != nil {
+		if conn, err = s.connect(waiting); err != nil {
 			return err
 		}
 	}
@@ -133,7 +139,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 
 // exec executes a statement on a connection for reading.
 func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
-	return s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	})
@@ -272,8 +278,23 @@ func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
 	return rows.Err()
 }
 
-// value returns the integer that a statement selects.
+// Ping implements [app.Pinger]. It tries a new connection if the connections that it has are lost.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.exec(ctx, s.sql.last)
+	if isOutage(err) && ctx.Err() == nil {
+		s.dropIdle()
+		err = s.exec(ctx, s.sql.last)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
+	}
+	return nil
+}
+
+// value returns the integer that a statement selects. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sql, args...).Scan(&value)
 	})
@@ -309,13 +330,16 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	}
 }
 
+// readStamp reads the stamp after the read before has ended, which has an earlier deadline.
 func (s *Store) readStamp(call *stampCall) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), s.patient, errTimeout)
+	defer cancel()
 	s.stamping <- struct{}{}
 	defer func() { <-s.stamping }()
 	s.stampMu.Lock()
 	s.stamp = nil // a later caller needs a later read
 	s.stampMu.Unlock()
-	call.value, call.err = s.value(context.Background(), s.sql.stamp, s.id)
+	call.value, call.err = s.value(ctx, s.sql.stamp, s.id)
 	close(call.done)
 }
 
@@ -363,17 +387,22 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
 	}
 	defer closeConn(conn)
 	v := view{ctx: ctx, s: s, conn: conn}
 	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
 		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last) // the first read fixes the moment
 	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+	if err == nil {
+		if err = f(v); err == nil || !conn.IsClosed() {
+			return err
+		}
 	}
-	return f(v)
+	if conn.IsClosed() {
+		err = errors.Join(err, errLostConnection)
+	}
+	return fmt.Errorf("read %s: %w", s.name, marked(err))
 }
 
 // A view implements [app.TypeView] on a connection within a transaction.

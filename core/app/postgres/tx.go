@@ -42,7 +42,7 @@ func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
 	defer cancel()
 	if s.writer == nil {
-		return errLostConnection // an earlier read could not reconnect
+		return marked(errLostConnection) // an earlier read could not reconnect
 	}
 	for {
 		err := f(ctx, s.writer)
@@ -106,7 +106,8 @@ func (t *tx) execSplit(sql string, args ...any) error {
 	t.isSplit = true
 	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
 	defer cancel()
-	_, t.err = s.writer.Exec(ctx, sql, args...)
+	_, err := s.writer.Exec(ctx, sql, args...)
+	t.err = marked(err)
 	if t.err != nil && (s.writer.IsClosed() || code(t.err) == uniqueViolation) {
 		t.err = fmt.Errorf("%w: %w", t.err, app.ErrConflict)
 	}

@@ -49,7 +49,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 		return t.verify() // f may have refused something because of what it knows of the log
 	}
 	if err := t.commit(); err != nil {
-		return fmt.Errorf("write to %s: %w", s.name, err)
+		return fmt.Errorf("write to %s: %w", s.name, marked(err))
 	}
 	return nil
 }
@@ -63,12 +63,18 @@ func (s *Store) timeoutError(ctx context.Context, outage error) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	if outage != nil {
-		return fmt.Errorf("write to %s: timeout after %v: %w", s.name, s.timeout, outage)
+	holder := ""
+	if outage == nil {
+		look, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if holder, outage = s.holder(look); errors.Is(outage, context.DeadlineExceeded) {
+			outage = errNoAnswer
+		}
 	}
-	look, cancel := context.WithTimeout(context.Background(), connectTimeout)
-	defer cancel()
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.name, s.timeout, s.holder(look))
+	if outage != nil {
+		return fmt.Errorf("write to %s: timeout after %v: %w: %w", s.name, s.timeout, outage, app.ErrUnavailable)
+	}
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.name, s.timeout, holder, app.ErrUnavailable)
 }
 
 // acquire makes the writer have the lock. It reconnects if needed. If the writer has kept the lock
@@ -91,7 +97,7 @@ func (s *Store) acquire(ctx context.Context) (kept bool, err error) {
 		s.dropWriter()
 		if ctx.Err() == nil {
 			if !isOutage(err) {
-				return false, fmt.Errorf("wait to write to %s: %w", s.name, err)
+				return false, fmt.Errorf("wait to write to %s: %w", s.name, marked(err))
 			}
 			outage = err
 		}

@@ -51,7 +51,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	t := &tx{s: s}
 	if s.noFileLocks {
 		if err := t.begin(ctx); err != nil {
-			return fmt.Errorf("wait to write to %s: %w", s.path, err)
+			return fmt.Errorf("wait to write to %s: %w", s.path, marked(s.path, err))
 		}
 	}
 	succeeded := false
@@ -108,7 +108,7 @@ func (t *tx) rollBack(err error) error {
 	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}
-	err = fmt.Errorf("write to %s: %w", t.s.path, err)
+	err = fmt.Errorf("write to %s: %w", t.s.path, marked(t.s.path, err))
 	if hasCode(err, constraint) {
 		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
@@ -244,7 +244,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 	}
 	defer release()
 	if err := s.writer.execContext(ctx, "VACUUM"); err != nil {
-		return fmt.Errorf("rewrite %s: %w", s.path, err)
+		return fmt.Errorf("rewrite %s: %w", s.path, marked(s.path, err))
 	}
 	for start := time.Now(); ; {
 		inUse, err := s.writer.value("PRAGMA wal_checkpoint(TRUNCATE)")
