@@ -540,6 +540,7 @@ func TestScrub(t *testing.T) {
 	}
 	s.timeout = 10 * time.Second
 	s.asked.Store(time.Now().Add(time.Minute).UnixNano()) // so that writes are transactions
+	s.yieldLock()
 	scrubbed := make(chan error)
 	go func() { scrubbed <- s.Scrub(t.Context()) }()
 	for isOver := false; !isOver; { // other transactions begin and end meanwhile
