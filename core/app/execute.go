@@ -276,7 +276,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		return
 	}
 	var batch []*pending
-	locked, grown := false, false
+	locked, grown, before := false, false, int64(0)
 	err := a.store.Write(ctx, func(tx Tx) error {
 		if a.rebuilding.Load() {
 			return errRetry
@@ -284,7 +284,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		a.queue.gather()
 		batch = a.queue.take()
 		a.mu.Lock() // until the commit: no reader may see changes that could be lost
-		locked = true
+		locked, before = true, a.seq
 		records, err := a.executeAll(tx, batch)
 		if err != nil || len(records) == 0 {
 			return err
@@ -294,6 +294,9 @@ func (a *App) executeBatch(ctx context.Context) {
 	})
 	if locked {
 		a.stale = a.stale || grown && err != nil
+		if a.seq > before { // with events of this process, or of others
+			defer a.signalGrowth()
+		}
 		a.mu.Unlock()
 	}
 	switch {
@@ -323,9 +326,6 @@ func (a *App) executeBatch(ctx context.Context) {
 		a.answer(batch, err)
 		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
 			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
-		}
-		if err == nil && grown {
-			a.signalGrowth()
 		}
 	}
 }

@@ -135,7 +135,14 @@ func (r *pair) work(s *Store) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.appOf[s].Run(ctx) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		begin := time.Now()
+		cancel()
+		<-done
+		if took := time.Since(begin); took > time.Second {
+			r.Errorf("the server took %v to stop", took)
+		}
+	}()
 	ping, err := r.add(r.two, "ping", "", false)
 	if err != nil {
 		return err
@@ -173,12 +180,11 @@ var operations = []struct {
 	}},
 	{"a snapshot", 2, func(r *pair) error { return r.appOf[r.one].Snapshot(r.Context()) }},
 	{"a lease and a step of a worker, and its release", 3, func(r *pair) error {
-		if err := r.work(r.one); err != nil {
-			return err
-		}
-		begin := time.Now()
-		if err := r.work(r.two); err != nil || time.Since(begin) > recovery {
-			return fmt.Errorf("the other server took %v to take over: %w", time.Since(begin), err)
+		for _, s := range []*Store{r.one, r.two} {
+			begin := time.Now()
+			if err := r.work(s); err != nil || time.Since(begin) > recovery {
+				return fmt.Errorf("the worker took %v in %s: %w", time.Since(begin), s.config.RuntimeParams["application_name"], err)
+			}
 		}
 		return nil
 	}},
@@ -256,6 +262,7 @@ func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 		if i >= len(pids) {
 			return
 		}
+		r.two.asked.Store(time.Now().UnixNano()) // so that it does not ask the first server for the lock at once
 		r.must(r.two, "terminated")
 		r.must(r.two, "terminated")
 		if sees {
