@@ -74,17 +74,25 @@ func kinds(bridge string) []kind {
 const apiKey = "a-key-for-the-deployment-test"
 
 // A keyed sends the key with each request.
-type keyed struct{ *http.Transport }
+type keyed struct {
+	*http.Transport
+	watcher *watcher // may be nil
+}
 
 func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+apiKey)
-	return k.Transport.RoundTrip(r)
+	response, err := k.Transport.RoundTrip(r)
+	if k.watcher != nil {
+		k.watcher.watch(r, response, err)
+	}
+	return response, err
 }
 
 // newHTTP returns an HTTP client with connections of its own.
-func newHTTP() (*http.Client, keyed) {
-	k := keyed{http.DefaultTransport.(*http.Transport).Clone()}
+func newHTTP(ctx context.Context) (*http.Client, keyed) {
+	w, _ := ctx.Value(watcherKey{}).(*watcher)
+	k := keyed{http.DefaultTransport.(*http.Transport).Clone(), w}
 	return &http.Client{Transport: k}, k
 }
 
@@ -106,7 +114,7 @@ type petrockClient struct {
 }
 
 func dialPetrock(ctx context.Context, url, version string, updated func()) (connection, error) {
-	httpClient, k := newHTTP()
+	httpClient, k := newHTTP(ctx)
 	w := watch.New()
 	w.Updated = func(string) { updated() }
 	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: url, HTTP: httpClient}, client.Options{
@@ -175,7 +183,7 @@ type goSDKClient struct {
 }
 
 func dialGoSDK(ctx context.Context, url, version string, updated func()) (connection, error) {
-	httpClient, k := newHTTP()
+	httpClient, k := newHTTP(ctx)
 	c := gosdk.NewClient(&gosdk.Implementation{Name: "go-sdk", Version: "1"}, &gosdk.ClientOptions{
 		ResourceUpdatedHandler: func(context.Context, *gosdk.ResourceUpdatedNotificationRequest) { updated() },
 	})
@@ -242,7 +250,7 @@ type mcpGoClient struct {
 }
 
 func dialMCPGo(ctx context.Context, url, version string, updated func()) (connection, error) {
-	httpClient, k := newHTTP()
+	httpClient, k := newHTTP(ctx)
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 	if version == withSessions {
 		options = append(options, transport.WithContinuousListening())

@@ -55,6 +55,7 @@ type load struct {
 	keys  bool        // send idempotency keys
 	stop  atomic.Bool // no new commands
 	calm  atomic.Bool // no call may fail
+	roll  bool        // no call of a stateless client may fail, and those of others only for their session
 	mu    sync.Mutex
 	texts map[string]int // errors
 	fault []string
@@ -72,7 +73,7 @@ func (l *load) failed(u *user, what string, err error) {
 	if len(text) > 160 {
 		text = text[:160]
 	}
-	if l.calm.Load() {
+	if l.calm.Load() || l.roll && (strings.HasSuffix(u.name, stateless) || !strings.Contains(text, "ession")) {
 		l.faultf("%s: %s failed without a fault: %s", u.name, what, text)
 	}
 	l.mu.Lock()
@@ -124,6 +125,9 @@ func (u *user) do(ctx context.Context, what string, f func(context.Context, conn
 }
 
 func (u *user) try(ctx context.Context, f func(context.Context, connection) error) error {
+	if u.l.roll {
+		ctx = context.WithValue(ctx, watcherKey{}, &watcher{func(text string) { u.l.faultf("%s: %s", u.name, text) }})
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if u.conn == nil {

@@ -2,7 +2,8 @@
 // processes of a project, and PostgreSQL. Clients of four SDKs call through HAProxy, in both
 // protocol eras. Meanwhile servers are killed and restarted, and the database is restarted. No
 // acknowledged command may be lost or executed twice, workers must handle every event once, and
-// every client must be able to continue.
+// every client must be able to continue. With -rolling, servers are only restarted with SIGTERM, and
+// no request may fail, except that sessions end.
 //
 // .ci/deployment builds the project, starts PostgreSQL, and runs it:
 //
@@ -42,6 +43,10 @@ type options struct {
 	writers int // for each client and era
 	readers int // the same, for clients that follow the log
 	noKeys  bool
+	rolling int    // number of restarts, instead of faults
+	reading string // server that reads a new version and writes the old one; may be empty
+	writing string // server that writes the new version
+	rollout bool   // replace the servers by these builds and back, instead of faults
 	seed    uint64
 
 	database string // URL
@@ -57,7 +62,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(errOut, "%d clients, %v and then %v with a kill every %v, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, o.time, o.kill, o.seed)
+	then := fmt.Sprintf("%v with a kill every %v", o.time, o.kill)
+	if o.rolling > 0 {
+		then = fmt.Sprintf("%d rolling restarts", o.rolling)
+	}
+	fmt.Fprintf(errOut, "%d clients, %v and then %s, seed %d\n", len(kinds(o.bridge))*(o.writers+o.readers), o.calm, then, o.seed)
 	r, err := deploy(ctx, o, errOut)
 	if err != nil {
 		fmt.Fprintln(errOut, "deployment:", err)
@@ -86,6 +95,10 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.DurationVar(&o.kill, "kill", 4*time.Second, "mean time between two kills of a server; 0 for no faults at all")
 	flags.IntVar(&o.writers, "writers", 2, "number of clients that execute commands, for each SDK and era")
 	flags.IntVar(&o.readers, "readers", 1, "number of clients that subscribe to the log and read it, for each SDK and era")
+	flags.IntVar(&o.rolling, "rolling", 0, "restart the servers one after another, `N` times, instead of any faults; no call may fail, but sessions may end")
+	flags.BoolVar(&o.rollout, "rollout", false, "deploy a new field, go back and deploy it again, instead of any faults; no call may fail, but sessions may end")
+	flags.StringVar(&o.reading, "reading", "", "with -rollout: server that reads the new version and writes the old one")
+	flags.StringVar(&o.writing, "writing", "", "with -rollout: server that writes the new version")
 	flags.IntVar(&o.servers, "servers", maxServers, "number of servers, from 1 to 4")
 	flags.BoolVar(&o.noKeys, "no-keys", false, "send no idempotency keys; only with -kill 0")
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "seed of random choices; the default differs each time")
@@ -100,6 +113,10 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		err = errors.New("-program, -haproxy, PETROCK_POSTGRES and PETROCK_POSTGRES_RESTART are required; run .ci/deployment, which sets them")
 	case o.time < time.Second || o.calm < time.Second:
 		err = errors.New("-time and -calm must be at least 1s")
+	case o.rolling < 0 || (o.rolling > 0 || o.rollout) && o.servers < 2:
+		err = errors.New("-rolling must be at least 0; -rolling and -rollout need -servers of at least 2")
+	case o.rollout && (o.reading == "" || o.writing == ""):
+		err = errors.New("-rollout needs -reading and -writing; run .ci/deployment, which sets them")
 	case o.kill < 0 || o.writers < 1 || o.readers < 0:
 		err = errors.New("-kill and -readers must be at least 0, and -writers at least 1")
 	case o.servers < 1 || o.servers > maxServers:

@@ -35,12 +35,14 @@ type deployment struct {
 	database sync.Mutex // held while PostgreSQL restarts and while a server opens its log
 
 	kills, restarts, stalls atomic.Int64
+	restarted               int // by roll
 }
 
 // A server is a server process that is restarted after a crash.
 type server struct {
-	d    *deployment
-	addr string
+	d       *deployment
+	addr    string
+	program string
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -83,7 +85,7 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 	}
 	d.url = "http://" + addrs[maxServers] + "/mcp"
 	for _, addr := range addrs[:o.servers] {
-		s := &server{d: d, addr: addr}
+		s := &server{d: d, addr: addr, program: o.program}
 		if err := s.start(); err != nil {
 			return nil, err
 		}
@@ -95,7 +97,7 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		up := 0
 		for _, s := range d.servers {
-			if s.isHealthy() {
+			if s.isReady() {
 				up++
 			}
 		}
@@ -146,7 +148,7 @@ func (d *deployment) startProxy(addrs []string) error {
 
 // start starts the process of a server.
 func (s *server) start() error {
-	cmd := exec.Command(s.d.o.program, "serve", "--addr", s.addr, "--behind-proxy", "--healthz", "--app-resources")
+	cmd := exec.Command(s.program, "serve", "--addr", s.addr, "--behind-proxy", "--healthz", "--app-resources")
 	cmd.Env, cmd.Dir = s.d.env, s.d.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	logged := &logReader{calls: &s.calls}
@@ -179,9 +181,9 @@ func (s *server) end(sig syscall.Signal) error {
 	return nil
 }
 
-func (s *server) isHealthy() bool {
+func (s *server) isReady() bool {
 	c := http.Client{Timeout: time.Second}
-	response, err := c.Get("http://" + s.addr + "/healthz")
+	response, err := c.Get("http://" + s.addr + "/readyz")
 	if err != nil {
 		return false
 	}
@@ -273,7 +275,7 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 		// there is none here.
 		d.database.Lock()
 		err := s.start()
-		for err == nil && !s.isHealthy() && sleep(ctx, 20*time.Millisecond) {
+		for err == nil && !s.isReady() && sleep(ctx, 20*time.Millisecond) {
 		}
 		d.database.Unlock()
 		if err != nil {

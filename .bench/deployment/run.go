@@ -49,8 +49,8 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	}
 	defer d.kill()
 	r := &report{o: o, d: d, acks: map[*user][]ack{}}
-	l := &load{url: d.url, keys: !o.noKeys, texts: map[string]int{}}
-	l.calm.Store(o.kill > 0)
+	l := &load{url: d.url, keys: !o.noKeys, roll: o.rolling > 0 || o.rollout, texts: map[string]int{}}
+	l.calm.Store(o.kill > 0 || l.roll)
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -80,7 +80,11 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	r.calm.end = time.Now()
 	l.calm.Store(false)
 	r.rest.begin = r.calm.end
-	if o.kill > 0 {
+	if o.rollout {
+		err = d.rollOut(ctx, errOut)
+	} else if o.rolling > 0 {
+		err = d.roll(ctx, errOut)
+	} else if o.kill > 0 {
 		breaking, stop := context.WithTimeout(ctx, o.time)
 		err = d.breakThings(breaking, errOut)
 		stop()
@@ -101,7 +105,6 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	last.Store(log[len(log)-1].Seq)
 	following.Wait()
 	r.check(l, log)
-	r.texts, r.faults = l.texts, append(r.faults, l.fault...)
 	for _, s := range d.servers {
 		r.calls = append(r.calls, s.calls.Load())
 		if s.calls.Load() == 0 {
@@ -118,14 +121,19 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 		u.close()
 	}
 	d.stopProxy()
+	var ending sync.WaitGroup
 	for _, s := range d.servers {
-		if err := s.end(syscall.SIGTERM); err != nil {
-			r.faults = append(r.faults, err.Error())
-		}
+		ending.Go(func() {
+			if err := s.end(syscall.SIGTERM); err != nil {
+				l.faultf("%v", err)
+			}
+		})
 	}
+	ending.Wait()
 	if out, err := d.run(ctx, "replay"); err != nil {
 		r.faults = append(r.faults, fmt.Sprintf("replay: %v: %s", err, out))
 	}
+	r.texts, r.faults = l.texts, append(r.faults, l.fault...)
 	return r, nil
 }
 
@@ -138,11 +146,12 @@ func (d *deployment) run(ctx context.Context, args ...string) ([]byte, error) {
 
 // An event is an event of hello log.
 type event struct {
-	Seq  int64
-	ID   string
-	Time time.Time
-	Type string
-	Data struct{ ID, Title string }
+	Seq     int64
+	ID      string
+	Time    time.Time
+	Type    string
+	Version int
+	Data    struct{ ID, Title string }
 }
 
 // worker returns the status of the worker.
@@ -255,10 +264,13 @@ func (r *report) check(l *load, log []event) {
 // write writes the figures.
 func (r *report) write(out io.Writer) {
 	print := func(format string, args ...any) { fmt.Fprintf(out, format, args...) }
-	print("%d kills of a server, %d restarts of PostgreSQL, %d suspended; calls of the servers: %d\n\n", r.d.kills.Load(), r.d.restarts.Load(), r.d.stalls.Load(), r.calls)
+	print("%d kills of a server, %d rolling restarts, %d restarts of PostgreSQL, %d suspended; calls of the servers: %d\n\n", r.d.kills.Load(), r.d.restarted, r.d.restarts.Load(), r.d.stalls.Load(), r.calls)
 	later := "with faults"
 	if r.o.kill == 0 {
 		later = "without faults, continued"
+	}
+	if r.o.rolling > 0 {
+		later = "with rolling restarts"
 	}
 	print("%-34s %9s %7s %8s %8s %8s\n", "", "commands", "a second", "median", "p99", "maximum")
 	for _, w := range []struct {

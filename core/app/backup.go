@@ -15,6 +15,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -175,7 +176,7 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 	return end, nil
 }
 
-// keptDocuments yields the documents of a view, except snapshots.
+// keptDocuments yields the documents of a view, except snapshots and probes.
 func keptDocuments(v View) iter.Seq2[Document, error] {
 	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
 	return func(yield func(Document, error) bool) {
@@ -183,6 +184,9 @@ func keptDocuments(v View) iter.Seq2[Document, error] {
 			for d, err := range v.Documents("", after) {
 				if after == "" && d.Name >= snapshotsPrefix {
 					break
+				}
+				if d.Name == probeDocument {
+					continue
 				}
 				if !yield(d, err) || err != nil {
 					return
@@ -404,14 +408,16 @@ func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Dig
 	if err != nil {
 		return d, err
 	}
-	states, err := a.Dump(ctx)
-	if err != nil {
-		d.Unreplayed = err.Error()
-		return d, nil
+	sum := sha256.New()
+	for _, f := range a.features {
+		io.WriteString(sum, f.Name+"\n")
+		if err := writeState(sum, f.state); err != nil {
+			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
+			return d, nil
+		}
 	}
-	text, err := strictjson.Marshal(states)
-	d.states = checksum(text)
-	return d, err
+	d.states = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
 }
 
 // ErrNotEmpty means that the target of a copy has events.
@@ -425,6 +431,7 @@ func Copy(ctx context.Context, to Store, from View, o Options, features ...Featu
 	if err != nil {
 		return want, err
 	}
+	runtime.GC() // one state at a time
 	return want, to.Write(ctx, func(tx Tx) error {
 		if err := copyView(ctx, tx, from); err != nil {
 			return err

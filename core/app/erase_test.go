@@ -107,7 +107,7 @@ func TestEraseDuringSnapshot(t *testing.T) {
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 1 || err != nil {
+	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 2 || err != nil {
 		t.Errorf("the next snapshot: %v, %v", names, err)
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,8 +43,10 @@ type refused struct{ error }
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
 
-// A pending command waits for its execution and its result.
+// A pending command waits for its execution and its result. With save it is no command, but changes
+// documents in the same commit as the commands that wait.
 type pending struct {
+	save    func(Tx) error
 	ctx     context.Context
 	cmdType *commandType
 	command command
@@ -59,6 +62,7 @@ type pending struct {
 	result   json.RawMessage
 	err      error
 	final    bool          // err is final, even if the rest of the batch is retried
+	tries    int           // that ended in a conflict
 	wake     chan struct{} // signals that the caller must lead, or has a result
 }
 
@@ -86,6 +90,18 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.submit(ctx, p)
+}
+
+// save changes documents. f may be called again after a conflict. If it returns errLost, it has changed
+// nothing; other errors must be of the transaction.
+func (a *App) save(ctx context.Context, f func(Tx) error) error {
+	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
+	return err
+}
+
+// submit queues p and waits for its result.
+func (a *App) submit(ctx context.Context, p *pending) (json.RawMessage, error) {
 	if !a.queue.put(p) {
 		select {
 		case <-p.wake:
@@ -116,7 +132,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	t := a.commands[kind]
+	t := cmp.Or(a.commands[kind], a.written[kind])
 	if t == nil {
 		return nil, fmt.Errorf("execute %v: not a command of any feature", kind)
 	}
@@ -135,20 +151,29 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)
 	}
 	p := &pending{ctx: ctx, cmdType: t, data: data, actor: a.actor(ctx, in), wake: make(chan struct{}, 1)}
-	if p.command, err = t.decode(data); err != nil {
+	if t.writes != t.version && kind == t.kind {
+		if p.data, err = t.downgradeWritten(data); err != nil {
+			return nil, fmt.Errorf("execute %s: %w", t.eventType, err)
+		}
+	}
+	if p.command, err = t.decodeWritten(p.data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
 	}
 	if p.cause, err = a.cause(ctx, in); err != nil {
 		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
 	}
-	if keyed, ok := c.(Keyed); ok {
+	keyed, ok := c.(Keyed)
+	if !ok {
+		keyed, ok = p.command.value().(Keyed)
+	}
+	if ok {
 		p.key = keyed.IdempotencyKey()
 	}
 	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
 		p.key, p.givenKey = key.stored, key.given
 	} else if in.call != nil && p.key == "" {
-		p.key, p.typeOnly = in.call.nextKey(t.eventType, data), true
+		p.key, p.typeOnly = in.call.nextKey(t.eventType, p.data), true
 		p.givenKey = p.key
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.typeOnly {
@@ -230,12 +255,17 @@ func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
-		p.command, p.err = p.cmdType.decode(p.data)
-		p.result = nil
+		if p.result, p.err = nil, nil; p.save == nil {
+			p.command, p.err = p.cmdType.decodeWritten(p.data)
+		}
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
 }
+
+// maxTries limits the tries of a command that loses its connection to the store each time, for
+// example because of its size.
+const maxTries = 10
 
 // errRetry means that a batch had no effect and must be executed again.
 var errRetry = errors.New("retry")
@@ -250,7 +280,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		return
 	}
 	var batch []*pending
-	locked, grown := false, false
+	locked, grown, before := false, false, int64(0)
 	err := a.store.Write(ctx, func(tx Tx) error {
 		if a.rebuilding.Load() {
 			return errRetry
@@ -258,7 +288,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		a.queue.gather()
 		batch = a.queue.take()
 		a.mu.Lock() // until the commit: no reader may see changes that could be lost
-		locked = true
+		locked, before = true, a.seq
 		records, err := a.executeAll(tx, batch)
 		if err != nil || len(records) == 0 {
 			return err
@@ -268,12 +298,20 @@ func (a *App) executeBatch(ctx context.Context) {
 	})
 	if locked {
 		a.stale = a.stale || grown && err != nil
+		if a.seq > before { // with events of this process, or of others
+			defer a.signalGrowth()
+		}
 		a.mu.Unlock()
 	}
 	switch {
 	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
 		var rest []*pending
 		for _, p := range batch {
+			if errors.Is(err, ErrConflict) && !p.final {
+				p.tries++
+				p.final = p.tries == maxTries
+				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+			}
 			if p.final {
 				p.answer()
 			} else {
@@ -290,8 +328,8 @@ func (a *App) executeBatch(ctx context.Context) {
 			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
-		if err == nil && grown {
-			a.signalGrowth()
+		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
 		}
 	}
 }
@@ -329,17 +367,26 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		return nil, err
 	}
+	for _, p := range batch {
+		if p.save == nil {
+			continue
+		}
+		if p.err = p.save(tx); p.err != nil && !errors.Is(p.err, errLost) {
+			return nil, p.err
+		}
+	}
+	executed, err := findKeys(tx, batch)
+	if err != nil {
+		return nil, err
+	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
-		if p.key != "" {
-			known, err := a.findExecuted(tx, p, records)
-			if err != nil {
-				a.stale = a.stale || len(records) > 0
-				return nil, err
-			}
-			if known {
-				continue
-			}
+		if p.save != nil {
+			continue
+		}
+		if before, ok := executed[p.key]; ok {
+			p.repeat(before)
+			continue
 		}
 		r, err := a.executeOne(p)
 		if a.stale {
@@ -350,31 +397,35 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		if err == nil {
 			records = append(records, r)
 			a.seq, a.lastID = r.Seq, r.ID
+			if r.Key != "" {
+				executed[r.Key] = r
+			}
 		}
 	}
 	return records, nil
 }
 
-// findExecuted looks a command up by its key, in the log and the new records, and sets its result.
-func (a *App) findExecuted(tx Tx, p *pending, records []Record) (bool, error) {
-	before, found, err := tx.Find(p.key)
-	if err != nil {
-		return false, err
-	}
-	for _, r := range records {
-		if r.Key == p.key {
-			before, found = r, true
+// findKeys returns the records of commands that were executed before, by their keys.
+func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
+	var keys []string
+	for _, p := range batch {
+		if p.key != "" {
+			keys = append(keys, p.key)
 		}
 	}
-	switch {
-	case !found:
-		return false, nil
-	case before.Type != p.cmdType.eventType || !p.typeOnly && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
-	default:
-		p.result = before.Result
+	if keys == nil {
+		return map[string]Record{}, nil
 	}
-	return true, nil
+	return tx.Find(keys...)
+}
+
+// repeat answers a command with the result of the one that has the same key.
+func (p *pending) repeat(before Record) {
+	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
+		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
+		return
+	}
+	p.result = before.Result
 }
 
 // executeOne executes one command. If it fails after changing the state, it sets a.stale.
@@ -391,7 +442,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		return r, stuck
 	}
 	state := p.cmdType.feature.state
-	if err := p.command.check(scope{app: a, holdsLock: true, actor: p.actor}.with(p.ctx), state); err != nil {
+	if err := p.command.check(scope{app: a, holdsLock: true, inCheck: true, actor: p.actor}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			return r, err // of another feature, which Check queried
 		}
@@ -400,7 +451,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 	r = Record{
 		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now()), p.actor},
 		Type:    p.cmdType.eventType,
-		Version: p.cmdType.version,
+		Version: p.cmdType.writes,
 		Data:    p.data,
 		Key:     p.key,
 		Cause:   p.cause,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -19,8 +20,15 @@ type runner struct {
 	instance any    // the worker; nil before start
 	progress
 	savedPosition int64
-	unsaved       bool   // an event was handled since the last save
-	lastShown     string // the saved progress that watchers see
+	savedAt       time.Time // when the last save began
+	tried         int       // number of events that were tried since start
+	unsaved       bool      // an event was handled since the last save
+	lastShown     string    // the saved progress that watchers see
+
+	seenOwner string    // of the lease when it was last read
+	seenUntil time.Time // the same
+	seenAt    time.Time // when the lease was first read like this
+	ended     string    // session of the owner, which has ended
 }
 
 // runWorker runs a worker while no other process runs it, until ctx ends.
@@ -28,39 +36,66 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
 	waitingFor := "" // the logged error of a stuck feature
 	for try := 1; ctx.Err() == nil; {
-		wait := renewInterval
+		begin, rebuilt := time.Now(), a.rebuilds()
 		ok, err := r.start(ctx)
 		if ok {
 			err = r.work(ctx)
 			r.stop(ctx)
 		}
+		if err == nil {
+			try, waitingFor = 1, ""
+			r.waitForLease(ctx)
+			continue
+		}
+		wait := renewInterval
 		_, stuck := errors.AsType[*StuckError](err)
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, errLost):
-			try, waitingFor = 1, ""
-		case stuck: // until the event is amended or the process is restarted
+		case ctx.Err() != nil, errors.Is(err, errLost):
+			try, waitingFor, rebuilt = 1, "", nil
+		case stuck: // until the event is amended, which rebuilds the states, or the process is restarted
 			if waitingFor != err.Error() {
 				waitingFor = err.Error()
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
 			}
-		default:
-			a.o.Logger.Error("restarting worker", "worker", r.name, "error", err)
-			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
-			try++
+		default: // of the store, or the worker cannot be created
+			if ok && time.Since(begin) > leaseDuration {
+				try = 1
+			}
+			a.logError(slog.LevelError, "restarting worker", err, "worker", r.name)
+			wait = min(max(a.o.Backoff(min(try, a.o.Tries)), sessionInterval), leaseDuration)
+			try, rebuilt = try+1, nil
 		}
 		select {
 		case <-time.After(wait):
+		case <-rebuilt:
 		case <-ctx.Done():
 		}
 	}
 }
 
+// waitForLease waits until the lease of another process may be free: for a while, or until the session
+// of its owner has ended.
+func (r *runner) waitForLease(ctx context.Context) {
+	wait := renewInterval
+	if r.app.monitor != nil {
+		wait = max(sessionInterval, min(wait, leaseDuration-time.Since(r.seenAt)))
+	}
+	w := r.app.addWaiter(r.Session)
+	defer r.app.removeWaiter(w)
+	select {
+	case <-time.After(wait):
+	case <-w.ended:
+		r.ended = w.session
+	case <-ctx.Done():
+	}
+}
+
 // start acquires the lease and creates the worker.
 func (r *runner) start(ctx context.Context) (ok bool, err error) {
-	if r.progress, ok, err = r.app.acquire(ctx, r.name); !ok {
+	if ok, err = r.acquire(ctx); !ok {
 		return false, err
 	}
-	r.savedPosition, r.instance = r.Position, nil
+	r.savedPosition, r.instance, r.tried = r.Position, nil, 0
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("create worker: %w", panicError(p))
@@ -117,7 +152,7 @@ func (r *runner) stop(ctx context.Context) {
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.progress); err != nil {
-		r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
+		r.app.logError(slog.LevelWarn, "release worker", err, "worker", r.name)
 	}
 }
 
@@ -276,10 +311,14 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 			return r.setAside(ctx, record)
 		}
 		r.Tries++
-		if err := r.save(ctx); err != nil {
+		saved, err := r.beginTry(ctx)
+		if err != nil {
 			return err
 		}
-		err := handle(ctx)
+		err = handle(ctx)
+		if saveErr := saved(); errors.Is(saveErr, errLost) || saveErr != nil && err != nil {
+			return saveErr // otherwise the next save finds out whether the store still fails
+		}
 		if err == nil {
 			r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
 			return nil
@@ -290,6 +329,10 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		}
 		if errors.Is(err, errLost) {
 			return err // the other process handles it
+		}
+		if isFailure(err) {
+			r.Tries-- // the store does not work
+			return err
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
@@ -304,6 +347,25 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 			return err
 		}
 	}
+}
+
+// beginTry saves the progress before a try, and returns a function that returns the error of the save.
+//
+// If the worker follows one event after another, the save goes on during the try, so that a command of
+// the try shares its commit. That is safe right after the previous save: no other process can have taken
+// over since (see missesToEnd). And of the first two events since start, which may have killed another
+// process before it could save the try, each try is saved first.
+func (r *runner) beginTry(ctx context.Context) (saved func() error, err error) {
+	if r.Tries == 1 {
+		r.tried++
+	}
+	if saved, err = r.beginSave(ctx, nil); err != nil {
+		return nil, err
+	}
+	if r.tried > 2 && r.Tries == 1 && time.Since(r.savedAt) < sessionInterval {
+		return saved, nil
+	}
+	return func() error { return nil }, saved()
 }
 
 // pause waits, and renews the lease meanwhile.
@@ -370,18 +432,31 @@ func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
 
 // saveWith is save with more changes in the same transaction.
 func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
+	saved, err := r.beginSave(ctx, more)
+	if err != nil {
+		return err
+	}
+	return saved()
+}
+
+// beginSave starts to save the progress as it is now, and returns a function that waits for the end.
+func (r *runner) beginSave(ctx context.Context, more func(Tx) error) (saved func() error, err error) {
 	if err := r.encodeFields(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.app.saveProgress(ctx, r.name, &r.progress, more); err != nil {
-		return err
-	}
-	r.savedPosition, r.unsaved = r.Position, false
-	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.LastTick); more != nil || shown != r.lastShown {
-		r.lastShown = shown
-		r.app.signalProgress()
-	}
-	return nil
+	s, begin, done := r.progress, time.Now(), make(chan error, 1)
+	go func() { done <- r.app.saveProgress(ctx, r.name, &s, more) }()
+	return func() error {
+		if err := <-done; err != nil {
+			return err
+		}
+		r.Until, r.savedAt, r.savedPosition, r.unsaved = s.Until, begin, s.Position, false
+		if shown := fmt.Sprint(s.Position, s.Trying, s.Tries, s.Error, s.LastTick); more != nil || shown != r.lastShown {
+			r.lastShown = shown
+			r.app.signalProgress()
+		}
+		return nil
+	}, nil
 }
 
 // renew renews the lease if it was not renewed recently, or if the clock was set back.

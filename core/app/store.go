@@ -61,6 +61,15 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
+// A Monitor is a Store that notices when another Store of the same log ends, because it is closed or
+// its process ends. Session identifies this Store; it is empty if others cannot notice its end. Ended
+// returns those sessions of other Stores that have ended. A session that has only lost its connections
+// may be among them until it has reconnected.
+type Monitor interface {
+	Session() string
+	Ended(ctx context.Context, sessions []string) ([]string, error)
+}
+
 // A View reads the records and documents of a store, like the methods of [Store] of the same names. It
 // is valid until f returns, and not safe for concurrent use. Its methods can be called during an
 // iteration.
@@ -82,7 +91,7 @@ type Tx interface {
 	View
 	Last() (int64, error)
 	Stamp() (int64, error)
-	Find(key string) (r Record, ok bool, err error) // the record with an idempotency key
+	Find(keys ...string) (map[string]Record, error) // the records with these idempotency keys, by key
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
@@ -300,23 +309,27 @@ func (tx *memoryTx) Last() (int64, error) {
 
 func (tx *memoryTx) Stamp() (int64, error) { return tx.m.Stamp(context.Background()) }
 
-func (tx *memoryTx) Find(key string) (Record, bool, error) {
-	for _, r := range tx.log {
-		if r.Key == key && key != "" {
-			return cloned(r), true, nil
-		}
-	}
+func (tx *memoryTx) Find(keys ...string) (map[string]Record, error) {
 	tx.m.shared.mu.RLock()
 	defer tx.m.shared.mu.RUnlock()
-	seq, ok := tx.m.shared.keys[key]
-	if !ok {
-		return Record{}, false, nil
+	found := map[string]Record{}
+	for _, key := range keys {
+		if seq, ok := tx.m.shared.keys[key]; ok {
+			r, ok := tx.replaced[seq]
+			if !ok {
+				r = tx.m.shared.log[seq-1]
+			}
+			if r.Key == key {
+				found[key] = cloned(r)
+			}
+		}
 	}
-	r, ok := tx.replaced[seq]
-	if !ok {
-		r = tx.m.shared.log[seq-1]
+	for _, r := range tx.log {
+		if r.Key != "" && slices.Contains(keys, r.Key) {
+			found[r.Key] = cloned(r)
+		}
 	}
-	return cloned(r), r.Key == key, nil
+	return found, nil
 }
 
 func (tx *memoryTx) Append(records ...Record) error {
@@ -328,10 +341,10 @@ func (tx *memoryTx) Append(records ...Record) error {
 	next += int64(len(tx.log))
 	for _, r := range records {
 		next++
-		_, used, err := tx.Find(r.Key)
+		found, err := tx.Find(r.Key)
 		switch {
 		case err != nil:
-		case r.Seq < next, used:
+		case r.Seq < next, len(found) > 0:
 			err = fmt.Errorf("event %d: %w", r.Seq, ErrConflict)
 		case r.Seq > next:
 			err = fmt.Errorf("event %d does not follow event %d", r.Seq, next-1)

@@ -12,12 +12,13 @@ import (
 )
 
 // A StuckError is the error for an event that cannot be applied. [Open] returns it at startup. In a
-// running process, commands and queries of the event's feature return it until the event is amended or
-// the process is restarted.
+// running process, commands of the event's feature return it until the event is amended or the process
+// is restarted. Queries of the feature return it only if Stopped is set, or if a check or a worker asks.
 type StuckError struct {
 	Record  Record
 	Program string  // name of the program, for the log commands
 	Late    bool    // the event was written after this process started
+	Stopped bool    // Apply panicked, so the state may be half changed
 	Amended []int64 // earlier amended events, which may be the cause
 	Err     error
 }
@@ -45,6 +46,14 @@ func (e *StuckError) Error() string {
 remap it:  %[1]s log map %[2]d --type TYPE --input JSON --reason WHY
 skip it:   %[1]s log skip %[2]d --reason WHY`, e.Program, r.Seq)
 	return text.String()
+}
+
+// state returns the state of the feature: stale if its queries are answered, otherwise stopped.
+func (e *StuckError) state() string {
+	if e.Stopped {
+		return "stopped"
+	}
+	return "stale"
 }
 
 // Unwrap returns the cause.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -155,7 +156,7 @@ func (a *App) summarize(ctx context.Context, through int64) int64 {
 	stored, err := a.storeSummary(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.o.Logger.Warn("count the types of events", "error", err)
+			a.logError(slog.LevelWarn, "count the types of events", err)
 		}
 		return last // retry later
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strconv"
 	"strings"
@@ -132,8 +133,10 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 		r.Error = ""
 	}
 	if err != nil {
-		r.Error = err.Error()
-		r.app.o.Logger.Warn("worker failed", "worker", r.name, "every", r.worker.periodic[i].interval, "error", err)
+		r.app.logError(slog.LevelWarn, "worker failed", err, "worker", r.name, "every", r.worker.periodic[i].interval)
+		if !isFailure(err) {
+			r.Error = err.Error()
+		}
 	}
 	return r.save(ctx)
 }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -16,8 +18,9 @@ import (
 // A guard checks requests before the handler gets them.
 type guard struct {
 	ServeOptions
-	handler http.Handler
-	origins *originPolicy
+	handler  http.Handler
+	origins  *originPolicy
+	draining atomic.Bool // the server stops soon
 }
 
 // newGuard returns a guard of h for a server that listens on addr. addr is nil if it is not known.
@@ -30,7 +33,10 @@ func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
 		return nil, err
 	}
 	origins.authenticated, origins.sameOrigin = len(o.Gates) > 0, o.SameOrigin
-	return &guard{o, h, origins}, nil
+	if addr != nil && !IsLoopback(addr) && !o.BehindProxy && len(o.Gates) == 0 {
+		return nil, &UnprotectedError{addr.String()}
+	}
+	return &guard{ServeOptions: o, handler: h, origins: origins}, nil
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,9 +54,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
 		setNoStore(header)
 	}
-	if r.TransferEncoding != nil {
-		// net/http drops a Content-Length that was sent too, so the end of this request is
-		// ambiguous: do not read another request from the connection.
+	if r.TransferEncoding != nil || g.draining.Load() {
+		// net/http drops a Content-Length that was sent with a TransferEncoding, so the end of this
+		// request is ambiguous: do not read another request from the connection.
 		header.Set("Connection", "close")
 	}
 	if err := g.origins.admit(header, r); err != nil {
@@ -59,7 +65,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if c != nil && c.overLimit {
 		header.Set("Connection", "close")
-		if !g.Health || r.URL.Path != HealthPath {
+		if !g.Health || !isHealthPath(r.URL.Path) {
 			g.refuseUnavailable(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
 			return
 		}
@@ -95,8 +101,8 @@ func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 		if !preflight(w, r) {
 			page.ServeHTTP(w, r)
 		}
-	case g.Health && r.URL.Path == HealthPath:
-		serveHealth(w, r)
+	case g.Health && isHealthPath(r.URL.Path):
+		g.serveHealth(w, r)
 	default:
 		g.refuse(w, r, http.StatusNotFound, g.advise(&PathError{r.URL.Path, g.Path}))
 	}
@@ -109,14 +115,42 @@ func (g *guard) advise(err error) string {
 	return err.Error()
 }
 
-func serveHealth(w http.ResponseWriter, r *http.Request) {
+func isHealthPath(path string) bool { return path == HealthPath || path == ReadyPath }
+
+func (g *guard) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Write([]byte("ok\n"))
+	if r.URL.Path == HealthPath {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Write([]byte("ok\n"))
+		return
+	}
+	answer := struct {
+		Status  string   `json:"status"`
+		Reasons []string `json:"reasons,omitempty"`
+	}{Status: "ready"}
+	status := http.StatusOK
+	unready, degraded := g.Readiness()
+	if g.draining.Load() {
+		unready = append(slices.Clip(unready), "draining")
+	}
+	switch {
+	case len(unready) > 0:
+		answer.Status, status = "unavailable", http.StatusServiceUnavailable
+	case len(degraded) > 0:
+		answer.Status = "degraded"
+		if r.URL.Query().Has("strict") {
+			status = http.StatusServiceUnavailable
+		}
+	}
+	answer.Reasons = slices.Concat(unready, degraded)
+	text, _ := strictjson.Marshal(answer) // strings always encode
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
 }
 
 // authenticate returns the request with the identity of its caller. If no gate accepts it,
@@ -168,7 +202,11 @@ func (g *guard) challenge(w http.ResponseWriter, r *http.Request, code, message 
 
 // refuse responds with a JSON-RPC error without an id, and closes the connection.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	logRefusal(g.Logger, r, status, message)
+	client := ""
+	if g.BehindProxy {
+		client = ForwardedClient(r)
+	}
+	logRefusal(g.Logger, r, client, status, message)
 	setNoStore(w.Header())
 	w.Header().Set("Connection", "close") // makes repeated attempts expensive for the client
 	w.Header().Set("Content-Type", "application/json")

@@ -145,6 +145,9 @@ func TestGuard(t *testing.T) {
 		{keyed, "GET /nothing", nil, 404},
 		{keyed, "GET /healthz", nil, 200},
 		{keyed, "POST /healthz", nil, 405},
+		{plain, "GET /readyz", nil, 404},
+		{keyed, "GET /readyz", nil, 200},
+		{keyed, "POST /readyz", nil, 405},
 		{keyed, "GET /.well-known/x", nil, 200},
 		{keyed, "GET /.well-known/x/", nil, 404},
 
@@ -406,5 +409,65 @@ func BenchmarkGuard(b *testing.B) {
 				d.ServeHTTP(w, r)
 			}
 		})
+	}
+}
+
+// The readiness is public, and a degraded server is ready unless the check is strict.
+func TestReadiness(t *testing.T) {
+	for _, test := range []struct {
+		unready, degraded []string
+		path              string
+		status            int
+		body              string
+	}{
+		{nil, nil, ReadyPath, 200, `{"status":"ready"}`},
+		{[]string{"replaying"}, nil, ReadyPath, 503, `{"status":"unavailable","reasons":["replaying"]}`},
+		{[]string{"replaying"}, nil, HealthPath, 200, "ok"},
+		{nil, []string{"feature posts: stopped"}, ReadyPath, 200, `{"status":"degraded","reasons":["feature posts: stopped"]}`},
+		{nil, []string{"feature posts: stopped"}, ReadyPath + "?strict", 503, `{"status":"degraded","reasons":["feature posts: stopped"]}`},
+		{[]string{"store: full"}, []string{"feature posts: stopped"}, ReadyPath, 503, `{"status":"unavailable","reasons":["store: full","feature posts: stopped"]}`},
+	} {
+		o := ServeOptions{Health: true, Gates: []auth.Gate{keys(t)}, Readiness: func() (_, _ []string) { return test.unready, test.degraded }}
+		g, err := newGuard(echo{}, o.WithDefaults(), loopback())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("GET", test.path, nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		if w.Code != test.status || strings.TrimSpace(w.Body.String()) != test.body {
+			t.Errorf("%s: got %d %s, want %d %s", test.path, w.Code, w.Body, test.status, test.body)
+		}
+	}
+}
+
+// Behind a proxy, the log names the client and not the proxy.
+func TestForwardedCaller(t *testing.T) {
+	for _, test := range []struct {
+		behindProxy bool
+		forwarded   string
+		want        string
+	}{
+		{false, "", "caller=192.0.2.1:1234"},
+		{false, "203.0.113.9", "caller=192.0.2.1:1234"},
+		{true, "", "caller=192.0.2.1:1234"},
+		{true, "198.51.100.7, 203.0.113.9", "caller=203.0.113.9"},
+	} {
+		var logged safeBuffer
+		o := ServeOptions{Gates: []auth.Gate{keys(t)}, BehindProxy: test.behindProxy, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
+		g, err := newGuard(echo{}, o.WithDefaults(), loopback())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", "/mcp", nil)
+		r.Host = "localhost"
+		if test.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", test.forwarded)
+		}
+		g.ServeHTTP(httptest.NewRecorder(), r)
+		if got := logged.String(); !strings.Contains(got, "status=401") || !strings.HasSuffix(strings.TrimSpace(got), test.want) {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
 	}
 }

@@ -21,6 +21,7 @@
 package mcphttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,10 @@ type Options struct {
 	// WriteTimeout is how long a client may take to read a part of a stream or of a large response
 	// (default 30 seconds). [ServeOptions].WriteTimeout applies to all responses.
 	WriteTimeout time.Duration
+
+	// Started reports whether the server can answer calls. Until it does, they get status 503 with a
+	// Retry-After header, and sessions do not exist (default: always).
+	Started func() bool
 
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
@@ -159,6 +164,9 @@ func (o Options) WithDefaults() Options {
 	if o.Client == nil {
 		o.Client = directClient
 	}
+	if o.Started == nil {
+		o.Started = func() bool { return true }
+	}
 	return o
 }
 
@@ -220,13 +228,13 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, status, e.Message)
+	logRefusal(h.log, r, h.o.Client(r), status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 
 // logRefusal logs a request that was refused before it became a call.
-func logRefusal(log *slog.Logger, r *http.Request, status int, why string) {
-	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, r.RemoteAddr))
+func logRefusal(log *slog.Logger, r *http.Request, client string, status int, why string) {
+	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
 }
 
 func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc.ID, err error) {
@@ -283,10 +291,18 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.callQuota.release(e.client, requests)
-	if h.closing.Load() && e.msg.Requests() > 0 {
-		w.Header().Set("Connection", "close")
-		h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-		return
+	if e.msg.Requests() > 0 {
+		var unavailable error
+		if h.closing.Load() {
+			unavailable = errClosing
+		} else if !h.o.Started() && r.Header["Mcp-Session-Id"] == nil { // a session is from before the start
+			unavailable = errStarting
+		}
+		if unavailable != nil {
+			w.Header().Set("Connection", "close")
+			h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", unavailable))
+			return
+		}
 	}
 	defer e.completeResponse()
 	h.route(e, &e.msg)

@@ -25,8 +25,9 @@ type Service interface {
 	Shutdown(ctx context.Context) error
 }
 
-// Serve serves h until ctx ends. Then it stops accepting connections, waits for calls in flight for
-// the grace period, ends all streams and returns nil. Its errors are an [*OptionError], an
+// Serve serves h until ctx ends. Then it is not ready, but serves for the drain period. Then it stops
+// accepting connections, waits for calls in flight until the grace period since the end of ctx is
+// over, ends all streams and returns nil. Its errors are an [*OptionError], an
 // [*UnprotectedError], or an error of package net. Serve does not handle signals.
 func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	o = o.WithDefaults()
@@ -46,9 +47,6 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	if !IsLoopback(addr) && !o.BehindProxy && len(o.Gates) == 0 {
-		return &UnprotectedError{addr.String()}
-	}
 	// With a larger heap, the garbage collector runs less often, which is worth about 12 % of the
 	// throughput. Nothing touches the ballast, so the system gives it no memory.
 	ballast := make([]byte, 32<<20)
@@ -67,9 +65,14 @@ func Serve(ctx context.Context, h Service, o ServeOptions) error {
 		return fmt.Errorf("serve on %s: %w", addr, err)
 	case <-ctx.Done():
 	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
+	defer cancel()
+	g.draining.Store(true)
+	o.Logger.Info("stopping", "drain", o.Drain, "grace", o.Grace)
+	time.Sleep(min(o.Drain, o.Grace))
 	listener.Close()
 	<-failed
-	shutDown(ctx, h, server, o)
+	shutDown(grace, h, server, o)
 	return nil
 }
 
@@ -90,15 +93,13 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	}
 }
 
-// shutDown waits for calls in flight for the grace period, then closes all connections.
-func shutDown(ctx context.Context, h Service, server *http.Server, o ServeOptions) {
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
-	defer cancel()
+// shutDown waits for calls in flight until grace ends, then closes all connections.
+func shutDown(grace context.Context, h Service, server *http.Server, o ServeOptions) {
 	server.SetKeepAlivesEnabled(false)
 	if err := h.Shutdown(grace); err != nil {
 		o.Logger.Warn("calls cancelled: grace period over", "grace", o.Grace, "error", err)
 	}
-	last, cancel := context.WithTimeout(grace, time.Second) // for open connections once all calls have ended
+	last, cancel := context.WithTimeout(context.WithoutCancel(grace), time.Second) // to write the last responses
 	defer cancel()
 	_ = server.Shutdown(last)
 	server.Close()
@@ -110,7 +111,11 @@ type ServeOptions struct {
 	Listener net.Listener            // used instead of Addr, see [Listen]
 	Path     string                  // path of the handler (default /mcp)
 	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
-	Health   bool                    // serve /healthz, without authentication
+	Health   bool                    // serve /healthz and /readyz, without authentication
+
+	// Readiness returns why the server cannot answer calls, for /readyz, and which calls it cannot
+	// answer while it answers others. Everyone can read the reasons. It must not block. Optional.
+	Readiness func() (unready, degraded []string)
 
 	Gates       []auth.Gate // authenticate callers, in order; without gates every caller is accepted
 	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
@@ -132,7 +137,11 @@ type ServeOptions struct {
 	BodyTimeout   time.Duration // for reading a request body (default 30 seconds)
 	WriteTimeout  time.Duration // for a client to read a part of a response (default 30 seconds)
 	Idle          time.Duration // idle timeout of a connection (default 2 minutes)
-	Grace         time.Duration // for calls in flight at shutdown (default 10 seconds)
+	Grace         time.Duration // for calls in flight at shutdown, and Drain (default 10 seconds)
+
+	// Drain is how long the server continues to serve at shutdown, so that load balancers find out
+	// that it is not ready. Meanwhile it closes each connection after a response (default 0).
+	Drain time.Duration
 
 	// Remedy returns the remedy for a refused request, such as a flag that would allow it. Serve
 	// appends it to the error message. err is a [*HostError], [*OriginError] or [*PathError].
@@ -146,8 +155,13 @@ type ServeOptions struct {
 // DefaultAddr is the default address of [Listen] and [Serve].
 const DefaultAddr = "127.0.0.1:8181"
 
-// HealthPath is the path of the health check, see [ServeOptions].Health.
-const HealthPath = "/healthz"
+// HealthPath and ReadyPath are the paths of health checks, see [ServeOptions].Health. HealthPath has
+// status 200 as long as the process answers, and ReadyPath only if the server can answer calls. With
+// the query "strict", it also must not be degraded.
+const (
+	HealthPath = "/healthz"
+	ReadyPath  = "/readyz"
+)
 
 // An OptionError means that a field of [ServeOptions] has an invalid value.
 type OptionError struct {
@@ -185,9 +199,14 @@ func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("listen on %s: other machines could connect without authentication", e.Addr)
 }
 
-// Check returns an [*OptionError] if Serve would refuse the options.
+// Check returns an [*OptionError], or an [*UnprotectedError] for the Listener, if Serve would refuse
+// the options.
 func (o ServeOptions) Check() error {
-	_, err := newGuard(nil, o.WithDefaults(), nil)
+	var addr net.Addr
+	if o.Listener != nil {
+		addr = o.Listener.Addr()
+	}
+	_, err := newGuard(nil, o.WithDefaults(), addr)
 	return err
 }
 
@@ -205,6 +224,9 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Readiness == nil {
+		o.Readiness = func() (_, _ []string) { return nil, nil }
+	}
 	if o.Remedy == nil {
 		o.Remedy = func(error) string { return "" }
 	}
@@ -214,7 +236,7 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 func (o ServeOptions) check() error {
 	limits := map[string]any{
 		"MaxHeader": o.MaxHeader, "MaxConns": o.MaxConns, "HeaderTimeout": o.HeaderTimeout,
-		"BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace,
+		"BodyTimeout": o.BodyTimeout, "WriteTimeout": o.WriteTimeout, "Idle": o.Idle, "Grace": o.Grace, "Drain": o.Drain,
 	}
 	for name, limit := range limits {
 		if text := fmt.Sprint(limit); strings.HasPrefix(text, "-") {
@@ -229,14 +251,14 @@ func (o ServeOptions) check() error {
 	if !strings.HasPrefix(o.Path, "/") {
 		return &OptionError{"Path", o.Path, "must begin with /"}
 	}
-	if o.Health && o.Path == HealthPath {
+	if o.Health && isHealthPath(o.Path) {
 		return &OptionError{"Path", o.Path, "is the path of the health check"}
 	}
 	for path := range o.Extra {
 		if !strings.HasPrefix(path, "/") {
 			return &OptionError{"Extra", path, "must begin with /"}
 		}
-		if path == o.Path || o.Health && path == HealthPath {
+		if path == o.Path || o.Health && isHealthPath(path) {
 			return &OptionError{"Extra", path, "is the path of another handler"}
 		}
 	}

@@ -24,8 +24,8 @@ type session struct {
 	streams   *streams
 	ending    atomic.Bool
 	requests  atomic.Int64 // requests that use the session
-	used      atomic.Bool  // since the last sweep
-	lastUsed  int64        // last sweep that found it used, in Unix nanoseconds; guarded by Handler.mu
+	lastUsed  atomic.Int64 // when the last request ended, in Unix nanoseconds
+	left      atomic.Bool  // the client has closed its stream, and not used the session since
 
 	mu    sync.Mutex
 	held  int64 // bytes of the handler's memory quota
@@ -62,11 +62,14 @@ func (s *session) releaseMemory(memory *quota) {
 }
 
 func (s *session) release() {
-	s.used.Store(true) // before requests decreases, so that a concurrent sweep sees one or the other
+	s.lastUsed.Store(time.Now().UnixNano()) // before requests decreases, so that a concurrent sweep sees one or the other
 	s.requests.Add(-1)
 }
 
-var errClosing = errors.New("the server is shutting down")
+var (
+	errStarting = errors.New("the server is starting; retry later")
+	errClosing  = errors.New("the server is shutting down")
+)
 
 // registerSession makes a session available to requests, with the caller as its first user. It
 // reports false if the handler is shutting down.
@@ -119,7 +122,49 @@ func (h *Handler) findSession(id string, r *http.Request) *session {
 		return nil
 	}
 	s.requests.Add(1)
+	s.left.Store(false)
 	return s
+}
+
+// minIdle is how long a session must be unused before a new one may replace it. A session whose
+// client has closed its stream may be replaced at once.
+const minIdle = 5 * time.Second
+
+// takeSession counts a new session of a client. At the limit of the client or of the server, it first
+// ends the session that has been idle longest.
+func (h *Handler) takeSession(client string) error {
+	for {
+		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1))
+		if !exceeded {
+			return nil
+		}
+		s := h.longestIdle(func(s *session) bool { return s.client == client || !limit.perClient })
+		if s == nil {
+			return limit
+		}
+		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "limit", limit.limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
+		cancel := make(chan struct{})
+		close(cancel)
+		h.endSession(s, cancel)
+	}
+}
+
+// longestIdle returns the session that has been idle longest of those that match and may be replaced,
+// or nil. The caller must end it.
+func (h *Handler) longestIdle(match func(*session) bool) (found *session) {
+	cutoff := time.Now().Add(-minIdle).UnixNano()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		if s.requests.Load() == 0 && (s.left.Load() || s.lastUsed.Load() <= cutoff) && !s.ending.Load() && match(s) &&
+			(found == nil || s.lastUsed.Load() < found.lastUsed.Load()) {
+			found = s
+		}
+	}
+	if found != nil && !found.markEnding() {
+		return nil
+	}
+	return found
 }
 
 func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, time.Millisecond) }
@@ -127,15 +172,11 @@ func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, 
 // sweep ends idle sessions, and reschedules itself while sessions exist. With a timer per session,
 // every request would have to reset one.
 func (h *Handler) sweep() {
-	now := time.Now()
-	cutoff := now.Add(-h.o.SessionIdle).UnixNano()
+	cutoff := time.Now().Add(-h.o.SessionIdle).UnixNano()
 	var idle []*session
 	h.mu.Lock()
 	for _, s := range h.sessions {
-		if s.requests.Load() > 0 || s.used.Swap(false) {
-			s.lastUsed = now.UnixNano()
-		}
-		if s.lastUsed > cutoff {
+		if s.requests.Load() > 0 || s.lastUsed.Load() > cutoff {
 			s.streams.dropFinishedBefore(cutoff)
 		} else if s.markEnding() {
 			idle = append(idle, s)
@@ -195,6 +236,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	writeStreamHeader(w)
 	h.writeStream(w, r.WithContext(ctx), reader)
+	s.left.Store(r.Context().Err() != nil)
 }
 
 // lookupSession returns the session that the headers of a request name. If it does not exist,

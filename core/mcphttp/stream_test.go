@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -388,6 +389,36 @@ func TestHTTPEnded(t *testing.T) {
 			if s.handler.ServeHTTP(w, r); w.Code != want {
 				t.Fatalf("its end gives %d %q, want %d", w.Code, w.Body, want)
 			}
+		}
+	}
+}
+
+// At the end of the grace period, the streams of cancelled calls, of sessions and of subscriptions end
+// with their last chunk.
+func TestStreamsEnd(t *testing.T) {
+	s := newTestSite(t, newServer(mcp.Options{}), mcphttp.Options{}) // for its client
+	for range 20 {
+		ctx, stop := context.WithCancel(t.Context())
+		h := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{KeepAlive: 5 * time.Millisecond})
+		ready, ended := make(chan net.Addr), make(chan error)
+		o := mcphttp.ServeOptions{Addr: "127.0.0.1:0", Grace: 20 * time.Millisecond, Ready: func(addr net.Addr) { ready <- addr }}
+		go func() { ended <- mcphttp.Serve(ctx, h, o) }()
+		s.URL = "http://" + (<-ready).String()
+		session := s.begin(mcp.LatestHandshake)
+		listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
+		streams := []*http.Response{
+			s.open("POST", callOf("1", "waits", ""), "Mcp-Session-Id: "+session),
+			s.open("GET", "", "Mcp-Session-Id: "+session, "Accept: text/event-stream"),
+			s.open("POST", listen, statelessHeaders("subscriptions/listen", "")...),
+		}
+		stop()
+		for i, stream := range streams {
+			if text, err := io.ReadAll(stream.Body); err != nil {
+				t.Errorf("stream %d ends with %v after %q", i, err, text)
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	}
 }

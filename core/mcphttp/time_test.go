@@ -168,7 +168,7 @@ func (endless) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Calls that exceed the grace period are cancelled.
+// Calls that exceed the grace period are cancelled, and have a second to end.
 func TestGrace(t *testing.T) {
 	h := endless{make(chan error, 1)}
 	runWithClock(t, h, ServeOptions{Grace: 20 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
@@ -180,7 +180,7 @@ func TestGrace(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(began); took != 20*time.Second {
+		if took := time.Since(began); took != 21*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
@@ -190,6 +190,43 @@ func TestGrace(t *testing.T) {
 	if err := <-h.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call ends with %v", err)
 	}
+}
+
+// After the end of its context, the server is not ready, but serves for the drain period, and closes
+// each connection after a response.
+func TestDrain(t *testing.T) {
+	o := ServeOptions{Drain: 3 * time.Second, Health: true}
+	runWithClock(t, echo{}, o, func(t *testing.T, listener pipes, stop func() error) {
+		get := func(conn net.Conn, path string) (status int, body string, closes bool) {
+			t.Helper()
+			go io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(response.Body)
+			return response.StatusCode, string(text), response.Close
+		}
+		old := listener.dial()
+		defer old.Close()
+		if status, body, closes := get(old, ReadyPath); status != 200 || body != `{"status":"ready"}`+"\n" || closes {
+			t.Errorf("got %d %s, closes: %v", status, body, closes)
+		}
+		began, ended := time.Now(), make(chan error)
+		go func() { ended <- stop() }()
+		time.Sleep(2 * time.Second)
+		fresh := listener.dial()
+		defer fresh.Close()
+		if status, body, closes := get(fresh, ReadyPath); status != 503 || body != `{"status":"unavailable","reasons":["draining"]}`+"\n" || !closes {
+			t.Errorf("while draining: got %d %s, closes: %v", status, body, closes)
+		}
+		if status, _, closes := get(old, "/mcp"); status != 200 || !closes {
+			t.Errorf("over an old connection: got %d, closes: %v", status, closes)
+		}
+		if err := <-ended; err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("it ended after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // Idle connections do not delay shutdown.

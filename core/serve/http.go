@@ -1,17 +1,22 @@
 package serve
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -28,8 +34,10 @@ type httpServer struct {
 	listen    mcphttp.ServeOptions
 	handler   mcphttp.Options
 	publicURL string
+	keys      *auth.KeyGate // nil without keys
 	log       logFlags
 	hints     []string // how to configure the authenticators that are not in use
+	started   atomic.Bool
 }
 
 func (p *program) newServe() *cobra.Command {
@@ -51,16 +59,20 @@ func (p *program) newServe() *cobra.Command {
 func (s *httpServer) long() string {
 	must, without := "must", ""
 	if !s.KeysRequired {
-		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1, unless --behind-proxy is
-given: every program on this machine may call the server, and web pages may if they are served from this
-machine or allowed with --allow-origin.`
+		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1,
+unless --behind-proxy is given: every program on this machine may call the server, and web pages may if
+they are served from this machine or allowed with --allow-origin.`
 	}
-	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. Calls in flight then have --grace to
+	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. The server is then not ready, but
+serves for --drain, so that load balancers notice; calls in flight have --grace since the signal to
 finish. A second signal ends the process immediately.
 
 ` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
-Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + ` serve has no TLS: use a proxy
-on untrusted networks.
+NAME=KEY is a key of the caller NAME, which events record as their actor. --keys names a file with more
+keys, which the command keys changes while servers run. Callers send a key as X-Api-Token or as
+Authorization: Bearer.` + without + ` serve has no TLS: use a proxy on untrusted networks.
+
+` + s.keyVariable() + `_FILE names a file with the value of ` + s.keyVariable() + `. The other variables work alike.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
@@ -72,10 +84,11 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, "a proxy handles TLS, and authentication if the server has no keys: allow any address")
+	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
-	flags.BoolVar(&s.listen.Health, "healthz", false, "answer 200 at /healthz, without authentication")
+	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
 	flags.Var(newSizeFlag(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
@@ -93,6 +106,11 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "size of the events that a session keeps for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of keep-alive comments on a quiet stream")
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
+	drain := 3 * time.Second
+	if terminal.IsTerminal(os.Stdin) || terminal.IsTerminal(s.errOut) {
+		drain = 0 // Ctrl-C
+	}
+	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; on a terminal the default is 0s")
 }
 
 func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
@@ -115,21 +133,70 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	if err := s.addGates(listener.Addr()); err != nil {
 		return err
 	}
-	server, end, err := s.open(ctx, s.listen.Logger, s.log.arguments)
+	if err := s.listen.Check(); err != nil {
+		return s.explain(err)
+	}
+	server, err := s.newServer(s.listen.Logger, s.log.arguments)
 	if err != nil {
 		return err
-	}
-	s.listen.Ready = func(addr net.Addr) {
-		for _, line := range s.startupLines(addr, server.RemoteScopes()) {
-			s.log.announce(s.listen.Logger, errOut, s.Name, line)
-		}
 	}
 	if s.listen.BehindProxy {
 		s.handler.Client = mcphttp.ForwardedClient
 	}
+	s.handler.Started, s.listen.Readiness = s.started.Load, s.readiness
+	serving, shutDown := context.WithCancel(ctx)
+	defer shutDown()
+	served := make(chan error, 1)
+	go func() { served <- mcphttp.Serve(serving, mcphttp.NewHandler(server, s.handler), s.listen) }()
+	end, err := s.addComponents(ctx, server, s.listen.Logger)
+	if err != nil {
+		return err
+	}
+	s.started.Store(true)
+	for _, line := range s.startupLines(listener.Addr(), server.RemoteScopes()) {
+		s.log.announce(s.listen.Logger, errOut, s.Name, line)
+	}
 	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	return errors.Join(s.explain(mcphttp.Serve(until, mcphttp.NewHandler(server, s.handler), s.listen)), end())
+	if !terminal.IsTerminal(os.Stdin) {
+		signal.Ignore(syscall.SIGHUP) // operators expect it to reload the keys
+	}
+	if s.keys != nil {
+		go s.keys.Watch(until, s.listen.Logger)
+	}
+	late := make(chan struct{})
+	context.AfterFunc(until, func() {
+		shutDown()
+		time.AfterFunc(s.listen.Grace+time.Second, func() { close(late) })
+	})
+	return errors.Join(s.explain(<-served), endUntil(late, end, s.listen.Logger))
+}
+
+// endUntil calls end, but does not wait for it once late is closed.
+func endUntil(late <-chan struct{}, end func() error, log *slog.Logger) error {
+	ended := make(chan error, 1)
+	go func() { ended <- end() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-late:
+		log.Warn("background work has not ended: grace period over")
+		return nil
+	}
+}
+
+// readiness returns [mcphttp.ServeOptions].Readiness.
+func (s *httpServer) readiness() (unready, degraded []string) {
+	if !s.started.Load() {
+		return []string{"replaying"}, nil
+	}
+	for _, e := range s.extensions {
+		if e, ok := e.(HealthExtension); ok {
+			u, d := e.Health()
+			unready, degraded = append(unready, u...), append(degraded, d...)
+		}
+	}
+	return unready, degraded
 }
 
 func (s *httpServer) check(cmd *cobra.Command) error {
@@ -147,8 +214,8 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 		return terminal.Usagef("--max-memory must be at least --max-body")
 	case s.handler.ClientShare > 100:
 		return terminal.Usagef("--client-share must be at most 100")
-	case s.listen.Grace < 0:
-		return terminal.Usagef("--grace must not be negative")
+	case s.listen.Grace < 0 || s.listen.Drain < 0:
+		return terminal.Usagef("--grace and --drain must not be negative")
 	case s.listen.Grace == 0:
 		s.listen.Grace = time.Nanosecond // 0 would be the default
 	}
@@ -173,7 +240,7 @@ func remedy(err error) string {
 	case *mcphttp.OriginError:
 		return "the operator can allow it with --allow-origin"
 	case *mcphttp.PathError:
-		if e.Path == mcphttp.HealthPath {
+		if e.Path == mcphttp.HealthPath || e.Path == mcphttp.ReadyPath {
 			return "the operator can enable it with --healthz"
 		}
 	}
@@ -211,18 +278,27 @@ func hostOf(publicURL string) (string, error) {
 }
 
 func (s *httpServer) addKeys() error {
-	text, ok := os.LookupEnv(s.keyVariable())
+	text, ok, err := project.LookupSetting(s.Name, "api_key")
 	switch {
-	case !ok && s.KeysRequired:
+	case err != nil || !ok && s.keyFile == "" && !s.KeysRequired:
+		return err
+	case !ok && s.keyFile == "":
 		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
-	case !ok:
-		return nil
 	}
-	gate, err := auth.Keys(s.Name, strings.Split(text, ","))
-	if err != nil {
+	var list []string
+	if ok {
+		list = strings.Split(text, ",")
+	}
+	if s.keys, err = auth.Keys(s.Name, list); err != nil {
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
 	}
-	s.listen.Gates = append(s.listen.Gates, gate)
+	if s.keyFile != "" {
+		if err := s.keys.AddFile(s.keyFile); err != nil {
+			return fmt.Errorf("%w; %s keys add writes such a file", err, s.Name)
+		}
+	}
+	s.listen.Gates = append(s.listen.Gates, s.keys)
+	s.handler.Challenge = func(scopes []string) string { return s.keys.Challenge("insufficient_scope", scopes) }
 	return nil
 }
 
@@ -263,6 +339,9 @@ func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []s
 		lines = append(lines, "listening on all addresses of this machine")
 	}
 	lines = append(lines, s.describeAccess())
+	if s.keys != nil {
+		lines = append(lines, "callers with keys: "+cmp.Or(strings.Join(s.keys.Callers(), ", "), "none yet"))
+	}
 	for _, hint := range s.hints {
 		lines = append(lines, "an authenticator is not configured; "+hint)
 	}

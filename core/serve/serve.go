@@ -91,6 +91,15 @@ type ReadOnlyExtension interface {
 	SetReadOnly(reason string)
 }
 
+// A HealthExtension is an extension that can become unable to serve, for example if its store fails.
+type HealthExtension interface {
+	Extension
+
+	// Health returns why the server cannot answer calls, and which calls it cannot answer while it
+	// answers others. Everyone can read the reasons. It is called after Open, and must not block.
+	Health() (unready, degraded []string)
+}
+
 // An Authenticator is an extension that authenticates the callers of serve.
 type Authenticator interface {
 	Extension
@@ -137,6 +146,7 @@ type program struct {
 	Config
 	register    func(ctx context.Context, s *mcp.Server) error
 	extensions  []Extension
+	keyFile     string // value of --keys
 	out, errOut *os.File
 }
 
@@ -170,7 +180,7 @@ func (p *program) newRoot() *cobra.Command {
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
-	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe())
+	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
 		for _, cmd := range e.Commands() {
@@ -203,18 +213,30 @@ func (p *program) addFlags(cmd *cobra.Command) {
 // open returns the server with its tools, resources, prompts and extensions. end closes the extensions.
 // logArguments adds the arguments of calls to the log.
 func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error) {
-	key, err := p.stateKey()
-	if err != nil {
+	if server, err = p.newServer(log, logArguments); err != nil {
 		return nil, nil, err
 	}
-	server = mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments})
+	end, err = p.addComponents(ctx, server, log)
+	return server, end, err
+}
+
+// newServer returns the server without its components.
+func (p *program) newServer(log *slog.Logger, logArguments bool) (*mcp.Server, error) {
+	key, err := p.stateKey()
+	if err != nil {
+		return nil, err
+	}
+	return mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments}), nil
+}
+
+// addComponents adds the tools, resources, prompts and extensions to the server. end closes the extensions.
+func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if p.register != nil {
 		if err := p.register(ctx, server); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	end, err = openAll(ctx, server, log, p.extensions)
-	return server, end, err
+	return openAll(ctx, server, log, p.extensions)
 }
 
 // openAll opens extensions in order. end closes them in reverse order. If one cannot be opened, openAll
@@ -243,13 +265,12 @@ const minStateKey = 16 // bytes
 // stateKey returns the key that signs the state that clients carry between requests, from the
 // environment, or nil for a random key.
 func (p *program) stateKey() ([]byte, error) {
-	variable := p.variable("state_key")
-	text, ok := os.LookupEnv(variable)
+	text, ok, err := project.LookupSetting(p.Name, "state_key")
 	switch {
-	case !ok:
-		return nil, nil
+	case err != nil || !ok:
+		return nil, err
 	case len(text) < minStateKey:
-		return nil, fmt.Errorf("%s has %d characters, fewer than %d; generate a key with openssl rand -hex 32, or unset it", variable, len(text), minStateKey)
+		return nil, fmt.Errorf("%s has %d characters, fewer than %d; generate a key with openssl rand -hex 32, or unset it", p.variable("state_key"), len(text), minStateKey)
 	}
 	return []byte(text), nil
 }

@@ -43,7 +43,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int)
 	go func() {
-		status := run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), out, errOut)
+		status := run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0"}, args...), out, errOut)
 		errOut.Close()
 		ended <- status
 	}()

@@ -3,17 +3,18 @@
 package appserve
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.
@@ -33,8 +35,10 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	snapshot string // value of --snapshot
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
+	running  *app.App // set by Open
 }
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema, it is
@@ -69,8 +73,24 @@ func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defa
 // not run, and nothing is written to the event log, which must exist.
 func (d *Data) SetReadOnly(reason string) { d.readOnly = reason }
 
-// Flags adds --data to a command and its subcommands, and --app-resources to serve.
+// Health implements serve.HealthExtension.
+func (d *Data) Health() (unready, degraded []string) {
+	health := d.running.Health()
+	if health.Store != "" {
+		unready = []string{"store: " + health.Store}
+	}
+	for _, name := range slices.Sorted(maps.Keys(health.Features)) {
+		degraded = append(degraded, "feature "+name+": "+health.Features[name])
+	}
+	return unready, degraded
+}
+
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
+// serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
+		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
+	}
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
@@ -95,6 +115,10 @@ func (d *Data) Commands() []*cobra.Command {
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
 // workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
+		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -126,17 +150,19 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
 	if err != nil {
 		return nil, err
 	}
-	if err := appmcp.Register(s, a, store, d.options, d.features...); err != nil {
+	a.SnapshotDue(ctx)
+	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
 	events, err := store.Last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
+	d.running = a
 	log.Info("opened data", "folder", redacted(dir), "events", events)
 	if d.readOnly != "" {
 		log.Info("read-only: commands are refused, workers do not run", "reason", d.readOnly)
@@ -151,7 +177,7 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.Cause, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
 	return o
 }
 
@@ -240,7 +266,10 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 
 func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 	store, err := sqlite.Open(ctx, file)
-	if err != nil {
+	switch {
+	case errors.Is(err, app.ErrFull):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
 	}
 	return store, nil
@@ -258,8 +287,10 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	}
 	store, err := d.postgres(ctx, address, d.program, create)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
+	case errors.Is(err, app.ErrFull):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())
 	}
@@ -286,12 +317,33 @@ func redacted(data string) string {
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
+// checkArgument returns an error if a command-line argument is a URL with a password, which every user
+// of the machine could read.
+func (d *Data) checkArgument(data string) error {
+	parsed, err := url.Parse(data)
+	if !isURL(data) || err != nil {
+		return nil // opening an invalid URL fails
+	}
+	password, _ := parsed.User.Password()
+	if password+parsed.Query().Get("password")+parsed.Query().Get("sslpassword") == "" {
+		return nil
+	}
+	return terminal.Usagef("the URL has a password, which other users could read in the list of processes; set %s to the URL, or %s_FILE to a file with it, or set PGPASSFILE and omit the password", d.variable(), d.variable())
+}
+
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist. It can be the URL of a database instead.
 func (d *Data) folder() (string, error) {
-	if given := cmp.Or(d.dir, os.Getenv(d.variable())); isURL(given) {
+	given, err := d.dir, d.checkArgument(d.dir)
+	if given == "" {
+		given, _, err = project.LookupSetting(d.program, "data")
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case isURL(given):
 		return given, nil
-	} else if given != "" {
+	case given != "":
 		dir, err := filepath.Abs(given)
 		if err != nil {
 			return "", fmt.Errorf("find the data folder %s: %w; use an absolute path", given, err)

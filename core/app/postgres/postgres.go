@@ -62,14 +62,15 @@ CREATE TABLE {schema}.head (
 INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 `
 
-var errClosed = errors.New("the store is closed")
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a log in a PostgreSQL database. It implements [app.Store] and [app.Notifier].
+// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier],
+// [app.Pinger] and [app.Monitor].
 //
 // It has up to six connections: one that writes, one that listens, and four that read.
 type Store struct {
 	name    string // for messages
-	id      string // of this store, as a writer
+	id      string // of this store, as a writer and as a session
 	config  *pgx.ConnConfig
 	sql     statements
 	lock    int64         // key of the advisory lock
@@ -102,12 +103,15 @@ type Store struct {
 
 	mu    sync.Mutex
 	known position // the log has at least this
+	table int64    // object identifier of the table head; 0 before the first use
 	lost  error    // why the store cannot be used any longer
 }
 
 var (
 	_ app.Store    = (*Store)(nil)
 	_ app.Notifier = (*Store)(nil)
+	_ app.Pinger   = (*Store)(nil)
+	_ app.Monitor  = (*Store)(nil)
 )
 
 // A position is a point in the history of a log.
@@ -119,7 +123,7 @@ type position struct {
 
 const (
 	maxReaders       = 4
-	patience         = 10 * time.Second // how long opening and reads wait for the database
+	patience         = 10 * time.Second // how long opening and reads wait for a connection
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
 	keepAlive        = 15 * time.Second
@@ -130,13 +134,38 @@ const (
 // returns an error that matches [fs.ErrNotExist]. With create, Open changes the tables of an older
 // build; without, the first write does. Older builds cannot open the log then.
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
+	s, schema, err := newStore(address, defaultSchema)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectFirst(ctx)
+	if err == nil {
+		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.name, marked(err))
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.background.Go(func() { s.listen(running) })
+	s.background.Go(func() { s.notify(running) })
+	if s.isOld && create {
+		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
+			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+// newStore returns a store without connections, and the schema of its log.
+func newStore(address, defaultSchema string) (s *Store, schema string, err error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, err // without the password
+		return nil, "", err // without the password
 	}
-	schema := cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
+	schema = cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
 	delete(config.RuntimeParams, "search_path")
-	s := &Store{
+	s = &Store{
 		name:      fmt.Sprintf("schema %s of database %s on %s", schema, config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))),
 		id:        rand.Text(),
 		config:    config,
@@ -150,9 +179,8 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 		changed:   make(chan struct{}, 1),
 		committed: make(chan struct{}, 1),
 	}
-	sum := sha256.Sum256([]byte("petrock/" + schema))
-	s.lock = int64(binary.BigEndian.Uint64(sum[:]))
-	s.channel = fmt.Sprintf("petrock_%x", sum[:8])
+	s.lock = lockKey("petrock/" + schema)
+	s.channel = fmt.Sprintf("petrock_%016x", uint64(s.lock))
 	config.DialFunc = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	if config.ValidateConnect == nil { // a standby may lag behind
@@ -161,23 +189,13 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = processName()
 	}
-	conn, err := s.connectFirst(ctx)
-	if err == nil {
-		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.name, err)
-	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
-	s.background.Go(func() { s.listen(running) })
-	s.background.Go(func() { s.notify(running) })
-	if s.isOld && create {
-		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
-			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
-		}
-	}
-	return s, nil
+	return s, schema, nil
+}
+
+// lockKey returns the key of the advisory lock with a name.
+func lockKey(name string) int64 {
+	sum := sha256.Sum256([]byte(name))
+	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
 // firstSchema returns the first schema of a search_path, whose names are quoted or in lower case.
@@ -209,6 +227,7 @@ const (
 	noTable         = "42P01"
 	noColumn        = "42703"
 	tableExists     = "42P07"
+	diskFull        = "53100"
 	tooManyClients  = "53300"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
@@ -237,8 +256,21 @@ func isOutage(err error) bool {
 	return false
 }
 
+// marked returns an error with [app.ErrFull] or [app.ErrUnavailable], if one applies.
+func marked(err error) error {
+	switch {
+	case code(err) == diskFull:
+		return fmt.Errorf("%w: %w", err, app.ErrFull)
+	case isOutage(err), strings.HasPrefix(code(err), "53"): // insufficient resources
+		return fmt.Errorf("%w: %w", err, app.ErrUnavailable)
+	}
+	return err
+}
+
 // errLostConnection marks errors after which a connection is closed.
 var errLostConnection = errors.New("connection to the database lost")
+
+var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, create bool) error {
@@ -331,7 +363,11 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, connectError{err}
 	}
-	if err := s.checkKnown(ctx, conn); err != nil {
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", sessionLock(s.id)) // see Ended
+	if err == nil {
+		err = s.checkKnown(ctx, conn)
+	}
+	if err != nil {
 		if conn.IsClosed() {
 			err = errors.Join(err, errLostConnection)
 		}
@@ -374,8 +410,25 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup; restart this process to continue with the log as it is", known.seq, known.id, last)
+	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup that was restored; restart this process to continue with the log as it is", known.seq, known.id, last)
 	return s.lost
+}
+
+// checkTable is checkKnown if the table head is not the one that this store has used before: an
+// operator has dropped the log, and restored it.
+func (s *Store) checkTable(ctx context.Context, conn *pgx.Conn, table int64) error {
+	s.mu.Lock()
+	isKnown := s.table == 0 || s.table == table
+	s.mu.Unlock()
+	if !isKnown {
+		if err := s.checkKnown(ctx, conn); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table = table
+	return nil
 }
 
 // learn records that the log has a position.

@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -267,6 +269,57 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// A session has ended when it has lost all its connections, and not before.
+func TestEnded(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	ended := func() string {
+		t.Helper()
+		list, err := s.Ended(t.Context(), []string{"none", other.Session()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(strings.Join(list, " "), other.Session(), "other")
+	}
+	if _, err := more(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(); got != "none" {
+		t.Errorf("ended: %s", got)
+	}
+	admin(t, address, "SELECT pg_terminate_backend($1)", other.writer.PgConn().PID())
+	if got := ended(); got != "none" {
+		t.Errorf("without its writer, ended: %s", got)
+	}
+	other.Close()
+	waitFor(t, "the session ends", func() bool { return ended() == "none other" })
+
+	cmd, in, out := child(t, "step", address)
+	fmt.Fprintln(in)
+	if !out.Scan() {
+		t.Fatal("the child has ended")
+	}
+	var session string
+	row := func() bool {
+		return s.tryRead(t.Context(), t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, s.sql.version).Scan(new(int), &session)
+		}) == nil
+	}
+	if !row() || session == s.Session() {
+		t.Fatalf("the last writer is %s", session)
+	}
+	if list, err := s.Ended(t.Context(), []string{session}); len(list) > 0 || err != nil {
+		t.Errorf("a running process: ended %v, %v", list, err)
+	}
+	begin := time.Now()
+	cmd.Process.Kill()
+	waitFor(t, "the session of the killed process ends", func() bool {
+		list, err := s.Ended(t.Context(), []string{session})
+		return err == nil && len(list) == 1
+	})
+	t.Logf("a killed process is noticed after %v", time.Since(begin))
+}
+
 // If a failover loses commits, the stores that have seen them refuse to continue.
 func TestLostCommits(t *testing.T) {
 	for _, again := range []bool{false, true} { // whether another process has appended since
@@ -290,6 +343,132 @@ func TestLostCommits(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "has seen event 5 (id5)") || !strings.Contains(err.Error(), "restart this process") {
 				t.Errorf("got error %v", err)
 			}
+		}
+	}
+}
+
+// A numbers is a state whose command refuses to add a number twice.
+type numbers struct {
+	Known map[int]bool `json:"known"`
+}
+
+// Number adds a number, or removes the number -N.
+type Number struct {
+	N int `json:"n"`
+}
+
+func (c Number) Check(_ context.Context, s *numbers) error {
+	if s.Known[c.N] {
+		return fmt.Errorf("%d is known", c.N)
+	}
+	return nil
+}
+
+func (c Number) Apply(s *numbers, _ app.Event) int {
+	if s.Known[c.N] = true; c.N < 0 {
+		delete(s.Known, c.N)
+		delete(s.Known, -c.N)
+	}
+	return len(s.Known)
+}
+
+// openApp opens an app on a store.
+func openApp(t testing.TB, s app.Store, o app.Options) *app.App {
+	t.Helper()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	a, err := app.Open(t.Context(), s, o, numbersFeature())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func numbersFeature() app.Feature {
+	return app.Feature{
+		Name:     "numbers",
+		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
+		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+	}
+}
+
+// A store that loses its lock with its connection, without using the connection, knows neither the
+// events that other stores write then nor their number. Its app executes commands all the same, and
+// refuses none because of an old state.
+func TestLostLock(t *testing.T) {
+	for name, isAhead := range map[string]bool{"the app has seen the events": true, "the app has not": false} {
+		t.Run(name, func(t *testing.T) {
+			address := newSchema(t)
+			s, other := open(t, address), open(t, address)
+			a, b := openApp(t, s, app.Options{}), openApp(t, other, app.Options{})
+			execute := func(a *app.App, n int) {
+				t.Helper()
+				if _, err := app.Execute(t.Context(), a, Number{n}); err != nil {
+					t.Error(n, err)
+				}
+			}
+			waitFor(t, "the store keeps the lock", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			for n := range 3 {
+				execute(b, n)
+			}
+			if isAhead {
+				if _, err := a.Status(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := app.Execute(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
+				t.Errorf("a command that must be refused: %v", err)
+			}
+			execute(a, 3)
+
+			waitFor(t, "the store keeps the lock again", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			execute(b, -3)
+			execute(a, 3)
+		})
+	}
+}
+
+// If an operator drops a log and restores a backup, the processes that have used the log say that
+// they must be restarted, whatever the backup has. They do not apply its events to their states.
+func TestRestoredLog(t *testing.T) {
+	for _, events := range []int{1, 9} { // the log had three
+		address := newSchema(t)
+		a, b := openApp(t, open(t, address), app.Options{}), openApp(t, open(t, address), app.Options{})
+		for n := range 3 {
+			if _, err := app.Execute(t.Context(), []*app.App{a, b}[n%2], Number{n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		backup := app.NewMemory()
+		for n := range events {
+			if _, err := app.Execute(t.Context(), openApp(t, backup, app.Options{}), Number{100 + n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		admin(t, address, "DROP SCHEMA "+schemaOf(t, address)+" CASCADE")
+		if _, err := a.Status(t.Context()); err == nil {
+			t.Error("a query succeeds without a log")
+		}
+		restored := open(t, address)
+		err := backup.View(t.Context(), func(v app.View) error {
+			_, err := app.Copy(t.Context(), restored, v, app.Options{}, numbersFeature())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, a := range map[string]*app.App{"a": a, "b": b} {
+			_, err := app.Execute(t.Context(), a, Number{5})
+			_, readErr := a.Status(t.Context())
+			for _, err := range []error{err, readErr} {
+				if err == nil || !strings.Contains(err.Error(), "restart this process") {
+					t.Errorf("%d events, %s: got error %v", events, name, err)
+				}
+			}
+		}
+		if _, err := app.Execute(t.Context(), openApp(t, restored, app.Options{}), Number{5}); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -360,8 +539,21 @@ func TestScrub(t *testing.T) {
 		t.Errorf("during a View: %v", err)
 	}
 	s.timeout = 10 * time.Second
-	if err := s.Scrub(t.Context()); err != nil {
-		t.Fatal(err)
+	s.asked.Store(time.Now().Add(time.Minute).UnixNano()) // so that writes are transactions
+	s.yieldLock()
+	scrubbed := make(chan error)
+	go func() { scrubbed <- s.Scrub(t.Context()) }()
+	for isOver := false; !isOver; { // other transactions begin and end meanwhile
+		select {
+		case err := <-scrubbed:
+			if isOver = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if _, err := conn.Exec(t.Context(), "SELECT txid_current()"); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if n := filesWith(); n > 0 {
 		t.Errorf("%d files have the content", n)

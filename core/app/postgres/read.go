@@ -50,11 +50,11 @@ func newStatements(schema string) statements {
 	return statements{
 		version: in("SELECT version, writer FROM {schema}.head"),
 		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
-		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1 FROM {schema}.head"),
-		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
-		last:    in("SELECT last FROM {schema}.head"),
+		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1, tableoid::bigint FROM {schema}.head"),
+		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END, tableoid::bigint FROM {schema}.head"),
+		last:    in("SELECT last, tableoid::bigint FROM {schema}.head"),
 		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = $1"),
+		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = ANY($1::bytea[])"),
 		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
 		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
 
@@ -91,37 +91,43 @@ func newStatements(schema string) statements {
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
-	deadline := time.Now().Add(patience)
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
+	defer cancel()
+	outage := errNoAnswer
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if s.closed.Load() {
+		switch {
+		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
+			return ctx.Err()
+		case waiting.Err() != nil:
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, patience, outage, app.ErrUnavailable)
+		case s.closed.Load():
 			return errClosed
 		}
-		err := s.tryRead(ctx, f)
+		err := s.tryRead(ctx, waiting, f)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !isOutage(err) || time.Now().After(deadline):
-			return fmt.Errorf("read %s: %w", s.name, err)
+		case waiting.Err() == nil && !isOutage(err):
+			return fmt.Errorf("read %s: %w", s.name, marked(err))
+		case waiting.Err() == nil || !errors.Is(err, context.DeadlineExceeded):
+			outage = err
 		}
-		s.dropIdle()
+		if waiting.Err() == nil {
+			s.dropIdle()
+		}
 		select {
 		case <-time.After(wait):
-		case <-ctx.Done():
+		case <-waiting.Done():
 		}
 	}
 }
 
-// tryRead calls f once.
-func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
+// tryRead calls f once. It stops waiting for a connection when waiting ends, and f when ctx ends.
+func (s *Store) tryRead(ctx, waiting context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	select {
 	case s.readers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-waiting.Done():
+		return waiting.Err()
 	}
 	defer func() { <-s.readers }()
 	ctx, cancel := context.WithTimeout(ctx, roundTripTimeout)
@@ -130,7 +136,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 	select {
 	case conn = <-s.idle:
 	default:
-		if conn, err = s.connect(ctx); err != nil {
+		if conn, err = s.connect(waiting); err != nil {
 			return err
 		}
 	}
@@ -147,7 +153,7 @@ func (s *Store) tryRead(ctx context.Context, f func(context.Context, *pgx.Conn) 
 
 // exec executes a statement on a connection for reading.
 func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
-	return s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	})
@@ -235,12 +241,15 @@ func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next
 // the log. The page may go beyond it.
 func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (page []app.Record, last int64, err error) {
 	batch := &pgx.Batch{}
-	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	var table int64
+	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last, &table) })
 	batch.Queue(s.sql.page, after, int64(math.MaxInt64), firstRows).Query(func(rows pgx.Rows) error {
 		page, err = scanPage(rows, firstRows)
 		return err
 	})
-	err = conn.SendBatch(ctx, batch).Close()
+	if err = conn.SendBatch(ctx, batch).Close(); err == nil {
+		err = s.checkTable(ctx, conn, table)
+	}
 	return page, last, err
 }
 
@@ -255,30 +264,58 @@ func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, row
 
 // scanPage returns the records of rows, until the page is full.
 func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
-	defer rows.Close()
 	page, bytes := make([]app.Record, 0, limit), 0
-	for bytes < pageBytes && rows.Next() {
-		var r app.Record
-		var id, key, actor []byte
-		data, result, cause := (*[]byte)(&r.Data), (*[]byte)(&r.Result), (*[]byte)(&r.Cause)
-		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor, cause); err != nil {
-			return nil, err
-		}
-		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
+	err := scanRecords(rows, func(r app.Record) bool {
 		page = append(page, r)
 		bytes += len(r.Data) + len(r.Result)
-	}
-	rows.Close()
-	if err := rows.Err(); err != nil {
+		return bytes < pageBytes
+	})
+	if err != nil {
 		return nil, err
 	}
 	return page, nil
 }
 
-// value returns the integer that a statement selects.
+// scanRecords calls f with the records of rows, until f returns false.
+func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
+	defer rows.Close()
+	for more := true; more && rows.Next(); {
+		var r app.Record
+		var id, key, actor []byte
+		data, result, cause := (*[]byte)(&r.Data), (*[]byte)(&r.Result), (*[]byte)(&r.Cause)
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor, cause); err != nil {
+			return err
+		}
+		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
+		more = f(r)
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// Ping implements [app.Pinger]. It tries a new connection if the connections that it has are lost.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.exec(ctx, s.sql.last)
+	if isOutage(err) && ctx.Err() == nil {
+		s.dropIdle()
+		err = s.exec(ctx, s.sql.last)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
+	}
+	return nil
+}
+
+// value returns the integer that a statement selects, next to the table. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
+	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sql, args...).Scan(&value)
+		var table int64
+		if err := conn.QueryRow(ctx, sql, args...).Scan(&value, &table); err != nil {
+			return err
+		}
+		return s.checkTable(ctx, conn, table)
 	})
 	return value, err
 }
@@ -312,13 +349,16 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	}
 }
 
+// readStamp reads the stamp after the read before has ended, which has an earlier deadline.
 func (s *Store) readStamp(call *stampCall) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errTimeout)
+	defer cancel()
 	s.stamping <- struct{}{}
 	defer func() { <-s.stamping }()
 	s.stampMu.Lock()
 	s.stamp = nil // a later caller needs a later read
 	s.stampMu.Unlock()
-	call.value, call.err = s.value(context.Background(), s.sql.stamp, s.id)
+	call.value, call.err = s.value(ctx, s.sql.stamp, s.id)
 	close(call.done)
 }
 
@@ -424,17 +464,22 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+		return fmt.Errorf("read %s: %w", s.name, marked(err))
 	}
 	defer closeConn(conn)
 	v := view{ctx: ctx, s: s, conn: conn}
 	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
-		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last) // the first read fixes the moment
+		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last, nil) // the first read fixes the moment
 	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+	if err == nil {
+		if err = f(v); err == nil || !conn.IsClosed() {
+			return err
+		}
 	}
-	return f(v)
+	if conn.IsClosed() {
+		err = errors.Join(err, errLostConnection)
+	}
+	return fmt.Errorf("read %s: %w", s.name, marked(err))
 }
 
 // A view implements [app.TypeView] on a connection within a transaction.

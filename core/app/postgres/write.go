@@ -36,10 +36,11 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	if s.closed.Load() {
 		return errClosed
 	}
-	if err := s.acquire(ctx); err != nil {
+	kept, err := s.acquire(ctx)
+	if err != nil {
 		return err
 	}
-	t := &tx{s: s, head: s.head, last: s.head.last, puts: map[string][]byte{}}
+	t := &tx{s: s, head: s.head, last: s.head.last, isCurrent: !kept, puts: map[string][]byte{}}
 	defer s.rollBack() // unless committed
 	if s.isOld {
 		if err := t.migrate(); err != nil {
@@ -50,10 +51,10 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 		return err
 	}
 	if len(t.records)+len(t.puts) == 0 && !t.isSplit {
-		return nil
+		return t.verify() // f may have refused something because of what it knows of the log
 	}
 	if err := t.commit(); err != nil {
-		return fmt.Errorf("write to %s: %w", s.name, err)
+		return fmt.Errorf("write to %s: %w", s.name, marked(err))
 	}
 	s.isOld = false
 	return nil
@@ -68,40 +69,48 @@ func (s *Store) timeoutError(ctx context.Context, outage error) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	if outage != nil {
-		return fmt.Errorf("write to %s: timeout after %v: %w", s.name, s.timeout, outage)
+	holder := ""
+	if outage == nil {
+		look, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if holder, outage = s.holder(look); errors.Is(outage, context.DeadlineExceeded) {
+			outage = errNoAnswer
+		}
 	}
-	look, cancel := context.WithTimeout(context.Background(), connectTimeout)
-	defer cancel()
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.name, s.timeout, s.holder(look))
+	if outage != nil {
+		return fmt.Errorf("write to %s: timeout after %v: %w: %w", s.name, s.timeout, outage, app.ErrUnavailable)
+	}
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.name, s.timeout, holder, app.ErrUnavailable)
 }
 
-// acquire makes the writer have the lock. It reconnects if needed.
-func (s *Store) acquire(ctx context.Context) error {
+// acquire makes the writer have the lock. It reconnects if needed. If the writer has kept the lock
+// since the last write, acquire does not ask the database: the connection may have been lost since,
+// and the lock with it. Then s.head is old, which the first answer of the database shows.
+func (s *Store) acquire(ctx context.Context) (kept bool, err error) {
 	if s.writer != nil && s.writer.IsClosed() {
 		s.dropWriter()
 	}
 	if s.holds && s.listening.Load() {
-		return nil
+		return true, nil
 	}
 	s.unlock()
 	var outage error
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := s.tryAcquire(ctx)
 		if err == nil {
-			return nil
+			return false, nil
 		}
 		s.dropWriter()
 		if ctx.Err() == nil {
 			if !isOutage(err) {
-				return fmt.Errorf("wait to write to %s: %w", s.name, err)
+				return false, fmt.Errorf("wait to write to %s: %w", s.name, marked(err))
 			}
 			outage = err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return s.timeoutError(ctx, outage)
+			return false, s.timeoutError(ctx, outage)
 		}
 	}
 }
@@ -128,12 +137,16 @@ func (s *Store) tryAcquire(ctx context.Context) (err error) {
 		batch.Queue("SELECT pg_advisory_xact_lock($1)", s.lock)
 	}
 	var now head
+	var table int64
 	batch.Queue(s.sql.head, s.id).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&now.commits, &now.last, &now.stamp, &now.isOwn)
+		return row.Scan(&now.commits, &now.last, &now.stamp, &now.isOwn, &table)
 	})
 	stop := s.askForLock(ctx)
 	err = s.writer.SendBatch(ctx, batch).Close()
 	stop()
+	if err == nil {
+		err = s.checkTable(ctx, s.writer, table)
+	}
 	if err != nil {
 		if s.writer.IsClosed() {
 			err = errors.Join(err, errLostConnection)
@@ -240,7 +253,7 @@ func (t *tx) commit() error {
 			return t.settle(ctx, uncertain)
 		}
 		if t.isSplit {
-			return uncertain // nothing was committed
+			return fmt.Errorf("%w: %w", uncertain, app.ErrConflict) // nothing was committed
 		}
 	}
 }
@@ -342,7 +355,8 @@ func (t *tx) reconnect(ctx context.Context) error {
 	s.dropWriter()
 	// If the database has not noticed that the connection is lost, it still has the lock.
 	_ = s.exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2", pid, s.config.RuntimeParams["application_name"])
-	return s.acquire(ctx)
+	_, err := s.acquire(ctx)
+	return err
 }
 
 // settle returns nil if the changes were committed by a try that failed with uncertain. The head
@@ -406,9 +420,9 @@ func (s *Store) Scrub(ctx context.Context) (err error) {
 		if err := conn.QueryRow(ctx, "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text").Scan(&horizon); err != nil {
 			return err
 		}
-		for isSeen := true; isSeen; {
+		for isSeen := true; isSeen; { // the writer has seen only the head
 			err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-				AND pid <> pg_backend_pid() AND age(backend_xmin) > age($1::text::xid))`, horizon).Scan(&isSeen)
+				AND pid NOT IN (pg_backend_pid(), $2) AND age(backend_xmin) > age($1::text::xid))`, horizon, s.writer.PgConn().PID()).Scan(&isSeen)
 			if err != nil {
 				return scrubError(err)
 			}

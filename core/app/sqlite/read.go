@@ -384,12 +384,12 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) (err error) {
 	case c = <-s.readers:
 	default:
 		if c, err = connect(s.path, "query_only=1"); err != nil {
-			return err
+			return fmt.Errorf("read %s: %w", s.path, marked(s.path, err))
 		}
 	}
 	if err = f(c); err != nil {
 		c.close()
-		return fmt.Errorf("read %s: %w", s.path, err)
+		return fmt.Errorf("read %s: %w", s.path, marked(s.path, err))
 	}
 	select {
 	case s.readers <- c:

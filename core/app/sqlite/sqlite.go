@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB
 // smallestPage is the size of the smallest SQLite file.
 const smallestPage = 512
 
-var errClosed = errors.New("the store is closed")
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
 // A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous is
 // FULL. Processes take turns to write, with locks on two files next to it, which are never removed.
@@ -98,7 +98,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			err = errors.New("not a SQLite file; move it away, or use another file")
 		}
 		if err != nil {
-			err = errors.Join(fmt.Errorf("open %s: %w", path, err), s.Close())
+			err = errors.Join(fmt.Errorf("open %s: %w", path, marked(path, err)), s.Close())
 			s = nil
 		}
 	}()
@@ -292,7 +292,7 @@ func (s *Store) timeoutError(ctx context.Context) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.path, s.timeout, s.fileLock.holder())
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.path, s.timeout, s.fileLock.holder(), app.ErrUnavailable)
 }
 
 // Close waits for writers and closes the file. SQLite runs a checkpoint when the last process closes

@@ -46,7 +46,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	t := &tx{s: s}
 	if s.noFileLocks {
 		if err := t.begin(ctx); err != nil {
-			return fmt.Errorf("wait to write to %s: %w", s.path, err)
+			return fmt.Errorf("wait to write to %s: %w", s.path, marked(s.path, err))
 		}
 	}
 	succeeded := false
@@ -103,7 +103,7 @@ func (t *tx) rollBack(err error) error {
 	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}
-	err = fmt.Errorf("write to %s: %w", t.s.path, err)
+	err = fmt.Errorf("write to %s: %w", t.s.path, marked(t.s.path, err))
 	if hasCode(err, constraint) {
 		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
@@ -247,7 +247,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 	}
 	defer release()
 	if err := s.writer.execContext(ctx, "VACUUM"); err != nil {
-		return fmt.Errorf("rewrite %s: %w", s.path, err)
+		return fmt.Errorf("rewrite %s: %w", s.path, marked(s.path, err))
 	}
 	for start := time.Now(); ; {
 		inUse, err := s.writer.value("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -336,15 +336,21 @@ func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
 }
 
 // Find implements [app.Tx].
-func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
+func (t *tx) Find(keys ...string) (map[string]app.Record, error) {
 	if err := t.flushBuffered(); err != nil {
-		return found, false, err
+		return nil, err
 	}
-	err = t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
-		found, ok = record(row), true
-		return false
-	})
-	return found, ok, err
+	found := map[string]app.Record{}
+	for _, key := range keys { // a statement takes microseconds
+		err := t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
+			found[key] = record(row)
+			return false
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Records implements [app.Tx].

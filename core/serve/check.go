@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/terminal"
+)
+
+func (p *program) newCheck() *cobra.Command {
+	var strict bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "check [URL]",
+		Short: "Check that a server is ready to answer calls",
+		Long: `Check that a server that runs with serve --healthz is ready to answer calls, for example in the health
+check of a container. The answer of the server is printed: if it is not ready, with the reasons.
+
+URL is that of the server; its path is ` + mcphttp.ReadyPath + ` unless you name another one, such as ` + mcphttp.HealthPath + `.
+Exit codes: 0 ready, 1 not ready or not reachable, 2 usage error.`,
+		Example: "  " + p.Name + " check\n  " + p.Name + " check http://127.0.0.1:8181 --strict",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, port, _ := net.SplitHostPort(p.Addr) // the flag --addr of serve is not known here
+			target := "http://127.0.0.1:" + port
+			if len(args) > 0 {
+				target = args[0]
+			}
+			return check(p.out, target, strict, timeout)
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "also fail if the server is degraded: some of its features do not work")
+	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+	return cmd
+}
+
+// check prints the answer of a health check to out. It is an error if the status is not 200.
+func check(out io.Writer, target string, strict bool, timeout time.Duration) error {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || timeout <= 0 {
+		return terminal.Usagef("check %q with --timeout %v: use a URL such as http://127.0.0.1:8181, and a timeout above 0", target, timeout)
+	}
+	if u.Path == "" || u.Path == "/" || u.Path == "/mcp" {
+		u.Path = mcphttp.ReadyPath
+	}
+	if strict {
+		u.RawQuery = "strict"
+	}
+	client := http.Client{Timeout: timeout, Transport: new(http.Transport)} // ignores the proxy of the environment
+	response, err := client.Get(u.String())
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	fmt.Fprintln(out, terminal.Plain(strings.TrimSpace(string(text))))
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("check %s: %s; start the server with --healthz", u, response.Status)
+	case response.StatusCode != http.StatusOK:
+		return errors.Join(fmt.Errorf("check %s: %s", u, response.Status), err)
+	}
+	return err
+}
