@@ -110,7 +110,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	if terminal.IsTerminal(os.Stdin) || terminal.IsTerminal(s.errOut) {
 		drain = 0 // Ctrl-C
 	}
-	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; 3s unless on a terminal")
+	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; on a terminal the default is 0s")
 }
 
 func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
@@ -148,7 +148,7 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	defer shutDown()
 	served := make(chan error, 1)
 	go func() { served <- mcphttp.Serve(serving, mcphttp.NewHandler(server, s.handler), s.listen) }()
-	end, err := s.fill(ctx, server, s.listen.Logger)
+	end, err := s.addComponents(ctx, server, s.listen.Logger)
 	if err != nil {
 		return err
 	}

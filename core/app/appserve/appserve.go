@@ -287,7 +287,7 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	}
 	store, err := d.postgres(ctx, address, d.program, create)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
 	case errors.Is(err, app.ErrFull):
 		return nil, err

@@ -77,7 +77,6 @@ type Store struct {
 	channel string        // for NOTIFY
 	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
-	patient time.Duration // how long reads wait for the database
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
@@ -172,7 +171,6 @@ func newStore(address, defaultSchema string) (s *Store, schema string, err error
 		sql:       newStatements(schema),
 		timeout:   30 * time.Second,
 		stalled:   10 * time.Second,
-		patient:   patience,
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),

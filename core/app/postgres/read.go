@@ -91,7 +91,7 @@ func newStatements(schema string) statements {
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
 	outage := errNoAnswer
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -99,7 +99,7 @@ func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) err
 		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
 			return ctx.Err()
 		case waiting.Err() != nil:
-			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, s.patient, outage, app.ErrUnavailable)
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, patience, outage, app.ErrUnavailable)
 		case s.closed.Load():
 			return errClosed
 		}
@@ -307,7 +307,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // value returns the integer that a statement selects. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sql, args...).Scan(&value)
@@ -346,7 +346,7 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 
 // readStamp reads the stamp after the read before has ended, which has an earlier deadline.
 func (s *Store) readStamp(call *stampCall) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), s.patient, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errTimeout)
 	defer cancel()
 	s.stamping <- struct{}{}
 	defer func() { <-s.stamping }()
