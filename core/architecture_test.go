@@ -50,7 +50,7 @@ var mayImport = []struct {
 	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
 	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/handover", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
 	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
-	{"generators/handover", nil},
+	{"generators/handover", []string{"core/process"}},
 	{"generators/live", []string{"core/jsonrpc", "core/process", "core/project", "core/strictjson"}},
 	{"generators/launch", []string{"generators/handover", "generators/live", "core/jsonrpc", "core/project", "core/terminal"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},

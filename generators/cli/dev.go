@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/generators/launch"
 	"github.com/petrock/petrock/generators/live"
 )
 
@@ -43,10 +42,7 @@ Arguments after -- are passed to the server's command mcp.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := project.Find(env.Dir)
-			if errors.Is(err, project.ErrNone) {
-				err = fmt.Errorf("%w; change to a project's folder, or run petrock new", err)
-			}
+			found, err := launch.FindProject(env.Dir)
 			if err != nil {
 				return err
 			}

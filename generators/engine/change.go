@@ -131,7 +131,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	structs := map[*types.Named]bool{}
 	ch.addStructs(structs, ch.input, ch.output)
 	for t := range structs { // may be of another package
-		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
+		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.view.FileAt(t.Obj().Pos()).Dir())...)
 	}
 	slices.Sort(ch.dirs)
 	ch.dirs = slices.Compact(ch.dirs)
@@ -242,21 +242,13 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 		t = pointer.Elem()
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
 	if _, ok := named.Underlying().(*types.Struct); !ok {
 		return nil
 	}
 	return named
-}
-
-// fileAt returns the file of the project at a position, or nil.
-func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
-	if at := view.Fset().File(pos); at != nil {
-		return view.File(at.Name())
-	}
-	return nil
 }
 
 // run plans all edits.
@@ -334,11 +326,11 @@ func (ch *changer) planBodies() error {
 		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := fileAt(ch.view, new.object.Pos())
+		file := ch.view.FileAt(new.object.Pos())
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}
-		decl := enclosing[*ast.FuncDecl](file, new.object.Pos())
+		decl := typecheck.Enclosing[*ast.FuncDecl](file, new.object.Pos())
 		if decl == nil || decl.Body == nil {
 			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
@@ -494,8 +486,8 @@ func (ch *changer) fieldNotes() map[string]map[string]gen.FieldNote {
 		notes := map[string]gen.FieldNote{}
 		for _, f := range derive.JSONFields(t.Underlying().(*types.Struct), false) {
 			note := gen.FieldNote{Schema: f.Tag.Get("schema")}
-			if file := fileAt(ch.view, f.Var.Pos()); file != nil {
-				note.Comment = derive.FieldText(enclosing[*ast.Field](file, f.Var.Pos()))
+			if file := ch.view.FileAt(f.Var.Pos()); file != nil {
+				note.Comment = derive.FieldText(typecheck.Enclosing[*ast.Field](file, f.Var.Pos()))
 			}
 			notes[f.Key] = note
 		}

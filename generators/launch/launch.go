@@ -36,10 +36,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	found, err := project.Find(".")
-	if errors.Is(err, project.ErrNone) {
-		err = fmt.Errorf("%w; change to a project's folder, or run petrock new", err)
-	}
+	found, err := FindProject(".")
 	if err != nil {
 		return 0, err
 	}
@@ -58,6 +55,15 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 		return 0, err
 	}
 	return terminal.Exec(os.Stdout, executable, args...)
+}
+
+// FindProject returns the project that contains a folder.
+func FindProject(dir string) (*project.Project, error) {
+	found, err := project.Find(dir)
+	if errors.Is(err, project.ErrNone) {
+		err = fmt.Errorf("%w; change to a project's folder, or run petrock new", err)
+	}
+	return found, err
 }
 
 // parseDev parses the command line of dev. isDev is false for command lines of the full petrock: those
