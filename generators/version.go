@@ -26,6 +26,10 @@ type VersionInput struct {
 	Drop    []string `json:"drop,omitempty"`                    // Fields to ignore in old events
 	Default []string `json:"default,omitempty"`                 // Values of new fields in old events: status=open
 	Body    string   `json:"body,omitempty" schema:"format=go"` // Go statements that return the new command from old, for other conversions
+
+	ReadFirst     bool   `json:"read_first,omitempty"`                        // Keep the old version as input and in new events, so that older builds can read them
+	Downgrade     bool   `json:"downgrade,omitempty"`                         // For a version that exists: write func Downgrade, which log downgrade uses to go back to an older build
+	DowngradeBody string `json:"downgrade_body,omitempty" schema:"format=go"` // Go statements of Downgrade, which return the old command from c; by default it copies the fields
 }
 
 // NewVersion creates a new version of a command whose fields change, and upgrades stored events to it. Run it
@@ -34,10 +38,13 @@ type VersionInput struct {
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	u := upgrade{p: p, defaults: map[string]string{}}
-	u.edit = gen.Edit{Rename: map[string]string{}, Drop: in.Drop}
+	u.edit = gen.Edit{Rename: map[string]string{}, Drop: in.Drop, ReadFirst: in.ReadFirst}
 	err := errors.Join(assign(u.edit.Rename, "rename", "NEW", in.Rename), assign(u.defaults, "default", "VALUE", in.Default))
 	if err != nil {
 		return gen.Draft{}, err
+	}
+	if in.Downgrade || in.DowngradeBody != "" {
+		return newDowngrade(p, in, u.edit.Rename)
 	}
 	if u.Migration, err = p.Migrate(in.Name, u.edit); err != nil {
 		return gen.Draft{}, err
@@ -140,11 +147,14 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	if len(u.undecided) > 0 {
 		return gen.Draft{}, u.refusal()
 	}
-	where := u.fileOf(u.Dir, u.OldType("")).path
+	where, follows := u.fileOf(u.Dir, u.OldType("")).path, "older builds cannot read the new events"
+	if u.edit.ReadFirst {
+		follows = fmt.Sprintf("input and new events keep the version in //petrock:writes, which older builds can read. When this build runs everywhere, remove that line from the comment of %s, update the derived files (petrock sync, over MCP build), and deploy again", u.Type)
+	}
 	draft := gen.Draft{
 		Kind: "version", Name: u.EventType, Changes: u.Changes, Warnings: u.Warnings,
 		Trial: gen.Trial{Test: "Test" + u.OldType("")},
-		Next:  []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; older builds cannot read the new events.", u.Number, u.OldType(""), where)},
+		Next:  []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; %s.", u.Number, u.OldType(""), where, follows)},
 	}
 	var dirs []string
 	for _, v := range u.Versions {
@@ -382,7 +392,15 @@ func (c *converter) declare() {
 		if err != nil {
 			c.addUndecided(f.Name, "%v", err)
 		}
-		text += fmt.Sprintf("%s %s `json:%q`\n", recordedGo(f), c.goType(parsed), tag)
+		note := c.of.Notes[f.Name]
+		if tag = fmt.Sprintf("json:%q", tag); note.Schema != "" {
+			tag += fmt.Sprintf(" schema:%q", note.Schema)
+		}
+		text += fmt.Sprintf("%s %s %s", recordedGo(f), c.goType(parsed), gen.RawString(tag))
+		if note.Comment != "" {
+			text += " // " + strings.ReplaceAll(note.Comment, "\n", " ")
+		}
+		text += "\n"
 	}
 	c.file.Text(text + "}")
 }
@@ -746,66 +764,4 @@ func (u *upgrade) literal(file gen.GoFile, dir, text string, t types.Type) (stri
 		}
 	}
 	return file.Code(value.code), true
-}
-
-// test returns a test that replays an event of an old version. It compares the upgraded command if its fields
-// have Go literals, and there is no body that converts them.
-func (u *upgrade) test(o *gen.OldStruct) gen.GoFile {
-	v := o.Of
-	imported, pkg := u.p.Import(v.Dir), u.p.Package(v.Dir)
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	app := u.p.Import("core/app")
-	file.ImportName(imported, pkg)
-	file.ImportName(app, "app")
-	file.ImportName(app+"/apptest", "apptest")
-	data := "data"
-	if example, ok := v.Old.Example(); ok {
-		data = "[]byte(" + gen.RawString(example) + ")"
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", v.Number, v.EventType, v.Type)
-	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", o.Name)
-	if data == "data" {
-		file.Use("encoding/json")
-		old := file.Ref(imported, o.Name)
-		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
-	}
-	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(app, "Record"), v.EventType, v.Number, data)
-	replayed := file.Ref(app+"/apptest", "Replayed") + "[" + file.Ref(imported, v.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
-	if want, ok := u.converter(o).expected(file); ok {
-		file.Use("reflect")
-		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
-		text.WriteString("t.Errorf(\"got %+v, want %+v\", got, want)\n}\n")
-	} else {
-		text.WriteString(replayed)
-	}
-	file.Text(text.String()+"}", "testing")
-	return file
-}
-
-// expected returns the command that the example of the old version is upgraded to.
-func (c *converter) expected(file gen.GoFile) (literal string, ok bool) {
-	v := c.of.Of
-	example, _ := v.Old.Example()
-	var data map[string]json.RawMessage
-	if c.of == c.converted || json.Unmarshal([]byte(example), &data) != nil {
-		return "", false
-	}
-	var set []string
-	for _, f := range derive.JSONFields(c.of.Current.Underlying().(*types.Struct), false) {
-		was, _ := c.sourceOf(f.Key)
-		text := string(data[was.Name])
-		if text == "" {
-			text, _ = c.defaultOf(f.Key)
-		}
-		if text == "" {
-			continue
-		}
-		value, ok := c.literal(file, v.Dir, text, f.Var.Type())
-		if !ok || len(f.Path) > 1 {
-			return "", false
-		}
-		set = append(set, f.Var.Name()+": "+value)
-	}
-	return file.Ref(c.p.Import(v.Dir), v.Type) + "{" + strings.Join(set, ", ") + "}", true
 }

@@ -30,8 +30,10 @@
 // The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
 // does not match its type is ignored with a warning.
 //
-// If a running process reads an event of a newer build, calls of that feature fail until the process
-// is restarted. The other features keep working.
+// If a running process reads an event of a newer build that it cannot decode, the feature is stale: its
+// commands fail until the process is restarted, and its queries answer as of the event before, see
+// [Options.OnStale]. The other features keep working. A command with [Command.Writes] stores an older
+// version, so that no process becomes stale while builds are replaced one by one.
 //
 // Several processes can share one log. One of them at a time executes commands. A query sees
 // everything that any process committed before the query began.
@@ -43,6 +45,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -66,6 +69,14 @@ type Options struct {
 	// names. See [Actor].
 	Actor func(context.Context) string
 
+	// Cause returns why a command is executed with a context that does not belong to a worker. nil
+	// means that it is unknown.
+	Cause func(context.Context) Cause
+
+	// OnStale is called, with the context of a query, when the query is answered from a state that lacks
+	// events because this build cannot read one. It may be nil.
+	OnStale func(context.Context, *StuckError)
+
 	// Progress is called once a second during replay, with the number of events applied so far.
 	// nil logs the progress.
 	Progress func(done int64)
@@ -74,7 +85,7 @@ type Options struct {
 	// same fingerprint are used. nil or an empty result means the hash of the running program.
 	Fingerprint func(feature string) string
 
-	NoSnapshot bool // replay from the first event instead of a snapshot
+	NoSnapshot bool // replay from the first event instead of a snapshot, and take none by itself
 
 	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
 	// [Feature.Map] reads them.
@@ -105,11 +116,12 @@ func (o Options) toReplay() Options {
 
 // An App is a set of features on one log.
 type App struct {
-	store    Store
+	store    *watchedStore
 	o        Options
 	features []*feature
 	types    map[string]*commandType       // by the name in the log
 	commands map[reflect.Type]*commandType // by the Go type
+	written  map[reflect.Type]*commandType // by the Go type of the older version that they write
 	maps     map[string]*typeMap           // by the type of the events that they read
 	states   map[reflect.Type]*feature     // by the Go type of their state
 	process  string                        // name of this process, for leases
@@ -117,8 +129,14 @@ type App struct {
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown
 
+	featureHealth atomic.Pointer[map[string]string] // see Health
+
 	queue queue
 	watch watch
+
+	monitor   Monitor // the store; nil if it is none
+	waitersMu sync.Mutex
+	waiters   map[*waiter]bool
 
 	rebuilding atomic.Bool // writers retry instead of waiting
 
@@ -130,7 +148,10 @@ type App struct {
 	stamp      int64  // of the store, when the states last caught up
 	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
 	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
-	amendments map[int64]Amendment
+	amendments amendmentIndex
+
+	lastAmended []int64 // the last amended events that were applied
+	edit        *Edit   // amendments that are tried; nil for none
 }
 
 // A feature is a Feature with its state.
@@ -140,8 +161,10 @@ type feature struct {
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
 
-	// stuck is set in a running process at the first event that cannot be applied. The state stays
-	// as it was before that event, and commands and queries return this error.
+	locked time.Duration // how long the last snapshot locked the state; 0 if there was none
+
+	// stuck is set in a running process at the first event that cannot be applied. Commands return this
+	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.
 	stuck *StuckError
 }
 
@@ -199,11 +222,14 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
 	}
 	a := &App{
-		store: store, o: o, process: processName(), stale: true,
-		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
+		o: o, process: processName(), stale: true,
+		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, written: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
+	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
-	a.watch.grown = make(chan struct{})
+	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
+	a.waiters = map[*waiter]bool{}
+	a.monitor, _ = store.(Monitor)
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {
 			return nil, fmt.Errorf("feature %s: %w", f.Name, err)
@@ -248,8 +274,13 @@ func (a *App) add(f *feature) error {
 			return fmt.Errorf("command %s is registered twice", c.name)
 		case c.version < 1:
 			return fmt.Errorf("command %s has version %d; versions start at 1", c.name, c.version)
+		case !t.canRead(c.writes):
+			return fmt.Errorf("command %s writes version %d, and no OlderOf reads it", c.name, c.writes)
 		}
 		a.types[t.eventType], a.commands[c.kind] = t, t
+		if c.writes != c.version {
+			a.written[upgrades[c.writes].kind] = t
+		}
 	}
 	for _, m := range f.Maps {
 		t, version := f.findVersion(a.commands, m.kind)
@@ -329,6 +360,7 @@ type (
 type scope struct {
 	app       *App
 	holdsLock bool        // a check or query, which holds the lock on the states
+	inCheck   bool        // a check, whose queries must not be stale
 	call      *workerCall // nil outside of workers
 	actor     string      // empty means that of [Options]
 }
@@ -338,6 +370,7 @@ type workerCall struct {
 	prefix string    // of the idempotency keys of its commands
 	byData bool      // commands with different data have different keys
 	due    time.Time // of a call on schedule
+	cause  Cause     // of its commands
 
 	mu     sync.Mutex
 	counts map[string]int // of commands so far, by type or by type and data
@@ -401,6 +434,17 @@ func (a *App) actor(ctx context.Context, s scope) string {
 		return s.actor
 	}
 	return a.o.Actor(ctx)
+}
+
+// cause returns why a command is executed with a context with scope s, as JSON.
+func (a *App) cause(ctx context.Context, s scope) (json.RawMessage, error) {
+	switch {
+	case s.call != nil:
+		return s.call.cause.encode()
+	case a.o.Cause != nil:
+		return a.o.Cause(ctx).encode()
+	}
+	return nil, nil
 }
 
 // Now returns the current time of the app of ctx; in tests it follows the test's clock. Apply must

@@ -18,7 +18,7 @@ import (
 func backedUp(t *testing.T, s app.Store) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.View(t.Context(), func(v app.View) error { return app.WriteBackup(&out, v, "hello") }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), &out, v, "hello"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

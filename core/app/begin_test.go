@@ -157,7 +157,7 @@ func TestStuckSaysWhy(t *testing.T) {
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := app.Read(t.Context(), old, Total{})
+	_, err := app.Execute(t.Context(), old, Count{1})
 	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 ") {
 		t.Errorf("got error %v", err)
 	}

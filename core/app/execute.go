@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,7 @@ type pending struct {
 	command command
 	data    json.RawMessage
 	actor   string
+	cause   json.RawMessage
 
 	key      string
 	givenKey string // as the caller chose it
@@ -58,6 +60,7 @@ type pending struct {
 	result   json.RawMessage
 	err      error
 	final    bool          // err is final, even if the rest of the batch is retried
+	tries    int           // that ended in a conflict
 	wake     chan struct{} // signals that the caller must lead, or has a result
 }
 
@@ -115,7 +118,7 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	t := a.commands[kind]
+	t := cmp.Or(a.commands[kind], a.written[kind])
 	if t == nil {
 		return nil, fmt.Errorf("execute %v: not a command of any feature", kind)
 	}
@@ -134,17 +137,29 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		return nil, fmt.Errorf("encode command %s: %w", t.eventType, err)
 	}
 	p := &pending{ctx: ctx, cmdType: t, data: data, actor: a.actor(ctx, in), wake: make(chan struct{}, 1)}
-	if p.command, err = t.decode(data); err != nil {
+	if t.writes != t.version && kind == t.kind {
+		if p.data, err = t.downgradeWritten(data); err != nil {
+			return nil, fmt.Errorf("execute %s: %w", t.eventType, err)
+		}
+	}
+	if p.command, err = t.decodeWritten(p.data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
 	}
-	if keyed, ok := c.(Keyed); ok {
+	if p.cause, err = a.cause(ctx, in); err != nil {
+		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
+	}
+	keyed, ok := c.(Keyed)
+	if !ok {
+		keyed, ok = p.command.value().(Keyed)
+	}
+	if ok {
 		p.key = keyed.IdempotencyKey()
 	}
 	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
 		p.key, p.givenKey = key.stored, key.given
 	} else if in.call != nil && p.key == "" {
-		p.key, p.typeOnly = in.call.nextKey(t.eventType, data), true
+		p.key, p.typeOnly = in.call.nextKey(t.eventType, p.data), true
 		p.givenKey = p.key
 	}
 	if strings.HasPrefix(p.key, workPrefix) && !p.typeOnly {
@@ -226,12 +241,16 @@ func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
-		p.command, p.err = p.cmdType.decode(p.data)
+		p.command, p.err = p.cmdType.decodeWritten(p.data)
 		p.result = nil
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
 }
+
+// maxTries limits the tries of a command that loses its connection to the store each time, for
+// example because of its size.
+const maxTries = 10
 
 // errRetry means that a batch had no effect and must be executed again.
 var errRetry = errors.New("retry")
@@ -270,6 +289,11 @@ func (a *App) executeBatch(ctx context.Context) {
 	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
 		var rest []*pending
 		for _, p := range batch {
+			if errors.Is(err, ErrConflict) && !p.final {
+				p.tries++
+				p.final = p.tries == maxTries
+				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+			}
 			if p.final {
 				p.answer()
 			} else {
@@ -286,6 +310,9 @@ func (a *App) executeBatch(ctx context.Context) {
 			err = fmt.Errorf("write to the log: %w", err)
 		}
 		a.answer(batch, err)
+		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
+		}
 		if err == nil && grown {
 			a.signalGrowth()
 		}
@@ -325,17 +352,15 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		return nil, err
 	}
+	executed, err := findKeys(tx, batch)
+	if err != nil {
+		return nil, err
+	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
-		if p.key != "" {
-			known, err := a.findExecuted(tx, p, records)
-			if err != nil {
-				a.stale = a.stale || len(records) > 0
-				return nil, err
-			}
-			if known {
-				continue
-			}
+		if before, ok := executed[p.key]; ok {
+			p.repeat(before)
+			continue
 		}
 		r, err := a.executeOne(p)
 		if a.stale {
@@ -346,31 +371,35 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		if err == nil {
 			records = append(records, r)
 			a.seq, a.lastID = r.Seq, r.ID
+			if r.Key != "" {
+				executed[r.Key] = r
+			}
 		}
 	}
 	return records, nil
 }
 
-// findExecuted looks a command up by its key, in the log and the new records, and sets its result.
-func (a *App) findExecuted(tx Tx, p *pending, records []Record) (bool, error) {
-	before, found, err := tx.Find(p.key)
-	if err != nil {
-		return false, err
-	}
-	for _, r := range records {
-		if r.Key == p.key {
-			before, found = r, true
+// findKeys returns the records of commands that were executed before, by their keys.
+func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
+	var keys []string
+	for _, p := range batch {
+		if p.key != "" {
+			keys = append(keys, p.key)
 		}
 	}
-	switch {
-	case !found:
-		return false, nil
-	case before.Type != p.cmdType.eventType || !p.typeOnly && string(before.Data) != string(p.data):
-		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
-	default:
-		p.result = before.Result
+	if keys == nil {
+		return map[string]Record{}, nil
 	}
-	return true, nil
+	return tx.Find(keys...)
+}
+
+// repeat answers a command with the result of the one that has the same key.
+func (p *pending) repeat(before Record) {
+	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
+		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
+		return
+	}
+	p.result = before.Result
 }
 
 // executeOne executes one command. If it fails after changing the state, it sets a.stale.
@@ -387,7 +416,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		return r, stuck
 	}
 	state := p.cmdType.feature.state
-	if err := p.command.check(scope{app: a, holdsLock: true, actor: p.actor}.with(p.ctx), state); err != nil {
+	if err := p.command.check(scope{app: a, holdsLock: true, inCheck: true, actor: p.actor}.with(p.ctx), state); err != nil {
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			return r, err // of another feature, which Check queried
 		}
@@ -396,9 +425,10 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 	r = Record{
 		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now()), p.actor},
 		Type:    p.cmdType.eventType,
-		Version: p.cmdType.version,
+		Version: p.cmdType.writes,
 		Data:    p.data,
 		Key:     p.key,
+		Cause:   p.cause,
 	}
 	changed = true
 	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -392,5 +393,85 @@ func TestActor(t *testing.T) {
 	}
 	if got := strings.Join(actors, " "); got != "ada bob bob bob ada ada  ada worker:items/counter ada local:ops" {
 		t.Errorf("the actors in the log are %q", got)
+	}
+}
+
+// A lookups counts the lookups of idempotency keys, and refuses commits with a conflict.
+type lookups struct {
+	*app.Memory
+	finds     int
+	conflicts int // how many commits to refuse
+}
+
+type countedTx struct {
+	app.Tx
+	s *lookups
+}
+
+func (tx countedTx) Find(keys ...string) (map[string]app.Record, error) {
+	tx.s.finds++
+	return tx.Tx.Find(keys...)
+}
+
+func (s *lookups) Write(ctx context.Context, f func(app.Tx) error) error {
+	return s.Memory.Write(ctx, func(tx app.Tx) error {
+		err := f(countedTx{tx, s})
+		if err == nil && s.conflicts > 0 {
+			s.conflicts--
+			err = app.ErrConflict
+		}
+		return err
+	})
+}
+
+// The idempotency keys of all commands of a commit are looked up at once.
+func TestKeysAreLookedUpAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := app.NewMemory()
+		s := &lookups{Memory: m.Share()}
+		a := open(t, s)
+		hold := make(chan struct{})
+		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		synctest.Wait()
+		results := make(chan string, 4)
+		for _, key := range []string{"a", "b", "a", ""} {
+			go func() {
+				result, err := app.Execute(app.WithKey(t.Context(), key), a, Count{1})
+				if err != nil {
+					t.Error(err)
+				}
+				results <- string(result)
+			}()
+			synctest.Wait()
+		}
+		close(hold)
+		var got []string
+		for range 4 {
+			got = append(got, <-results)
+		}
+		slices.Sort(got)
+		if want := []string{"1", "1", "2", "3"}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if s.finds != 1 {
+			t.Errorf("%d lookups, want 1", s.finds)
+		}
+	})
+}
+
+// A command is retried after conflicts, but not forever.
+func TestConflicts(t *testing.T) {
+	s := &lookups{Memory: app.NewMemory(), conflicts: 3}
+	a := open(t, s)
+	if got := execute(t, a, Count{1}); got != "1" {
+		t.Errorf("got %s", got)
+	}
+	s.conflicts = 1000
+	if _, err := app.Execute(t.Context(), a, Count{1}); !errors.Is(err, app.ErrConflict) {
+		t.Errorf("got error %v", err)
+	}
+	s.conflicts = 0
+	if got := execute(t, a, Count{1}); got != "2" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -76,6 +76,7 @@ func StateOf[S any](create func() *S) State {
 type Command struct {
 	name    string
 	version int
+	writes  int // version of its events; version, or an older one
 	kind    reflect.Type
 	state   reflect.Type
 	older   []Older
@@ -100,7 +101,7 @@ func RetiredOf[C Applier[S, Out], S, Out any](name string, version int, older ..
 
 func newCommand[C Applier[S, Out], S, Out any](name string, version int, older []Older, retired bool) Command {
 	decoder := &strictjson.Decoder{Exact: true}
-	return Command{name, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older, retired,
+	return Command{name, version, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older, retired,
 		func(data []byte) (command, error) {
 			t := &typedCommand[C, S, Out]{}
 			err := decoder.Decode(data, &t.c)
@@ -177,7 +178,8 @@ func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Contex
 	if feature == nil {
 		return nil, fmt.Errorf("%v is not the state of any feature", kind)
 	}
-	if s := scopeOf(ctx); !s.holdsLock || s.app != a {
+	s := scopeOf(ctx)
+	if !s.holdsLock || s.app != a {
 		if err := a.lockCurrent(ctx); err != nil {
 			return nil, err
 		}
@@ -185,8 +187,13 @@ func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Contex
 		s.app, s.holdsLock = a, true
 		ctx = s.with(ctx)
 	}
-	if feature.stuck != nil {
-		return nil, feature.stuck
+	if stuck := feature.stuck; stuck != nil {
+		if stuck.Stopped || s.inCheck || s.call != nil {
+			return nil, stuck // a command must not depend on an old state
+		}
+		if a.o.OnStale != nil {
+			a.o.OnStale(ctx, stuck)
+		}
 	}
 	out, err := f(ctx, feature.state)
 	if err != nil {

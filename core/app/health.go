@@ -1,21 +1,30 @@
 package app
 
+import "maps"
+
 // A Health says whether an app can answer calls. It comes from what the app last saw; asking for it
 // does not use the store.
 type Health struct {
-	Store    string            // why the store does not work; empty if it does
-	Features map[string]string // why features do not follow the log, by name
+	Store    string            // why the store does not work: unreachable, full or failed; empty if it does
+	Features map[string]string // "stale" or "stopped" for features that do not follow the log, by name
 }
 
-// Health returns the health of the app.
+// Health returns the health of the app. It does not wait for commands, which hold the lock on the
+// states until their changes are durable: meanwhile, features are as they were.
 func (a *App) Health() Health {
-	h := Health{Features: map[string]string{}}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, f := range a.features {
-		if f.stuck != nil {
-			h.Features[f.Name] = "stopped"
+	if a.mu.TryRLock() {
+		features := map[string]string{}
+		for _, f := range a.features {
+			if f.stuck != nil {
+				features[f.Name] = f.stuck.state()
+			}
 		}
+		a.mu.RUnlock()
+		a.featureHealth.Store(&features)
+	}
+	h := Health{Store: a.store.failure(), Features: map[string]string{}}
+	if features := a.featureHealth.Load(); features != nil {
+		h.Features = maps.Clone(*features)
 	}
 	return h
 }

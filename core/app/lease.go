@@ -8,28 +8,45 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A process that runs a worker renews its lease. After the lease expires, another process takes over.
+// A process that runs a worker renews its lease. Another process takes over after the lease expires,
+// as when the process hangs. If the store is a [Monitor], another process takes over as soon as the
+// session of the owner has ended, as when the process is killed.
 const (
 	leaseDuration = 15 * time.Second
 	renewInterval = leaseDuration / 3
 )
 
+// A session has ended if the store says so three times in a row at this interval. That gives a process
+// that has lost its connections, for example because the database restarts, a second to reconnect.
+//
+// If another process takes over although the owner still works, both may handle the same event for a
+// moment, as with a lease that expires while its owner is suspended. That is safe: commands of a worker
+// have idempotency keys, which are the same in both processes, so they are executed once, and the
+// previous owner can save nothing more: saveProgress returns errLost. Only effects outside of the log
+// can be repeated, which [On] allows.
+const (
+	sessionInterval = 500 * time.Millisecond
+	missesToEnd     = 3
+)
+
 // A progress is the stored progress and lease of a worker.
 type progress struct {
-	Position   int64           `json:"position"`         // last event that was handled
-	Trying     int64           `json:"trying,omitempty"` // event that is being handled
-	Tries      int             `json:"tries,omitempty"`  // number of tries so far
-	Error      string          `json:"error,omitempty"`  // of the last try
-	LastTick   []time.Time     `json:"ticked,omitempty"` // last tick of each periodic method
-	TickNumber []int64         `json:"ticks,omitempty"`  // number of the last tick of each periodic method
-	State      json.RawMessage `json:"state,omitempty"`  // the worker's exported fields
-	Owner      string          `json:"owner,omitempty"`  // the process that runs it
-	Until      time.Time       `json:"until,omitzero"`   // when the lease expires
+	Position   int64           `json:"position"`          // last event that was handled
+	Trying     int64           `json:"trying,omitempty"`  // event that is being handled
+	Tries      int             `json:"tries,omitempty"`   // number of tries so far
+	Error      string          `json:"error,omitempty"`   // of the last try
+	LastTick   []time.Time     `json:"ticked,omitempty"`  // last tick of each periodic method
+	TickNumber []int64         `json:"ticks,omitempty"`   // number of the last tick of each periodic method
+	State      json.RawMessage `json:"state,omitempty"`   // the worker's exported fields
+	Owner      string          `json:"owner,omitempty"`   // the process that runs it
+	Until      time.Time       `json:"until,omitzero"`    // when the lease expires
+	Session    string          `json:"session,omitempty"` // of the owner; see [Monitor]
 }
 
 // errLost means that another process has the lease of the worker now.
@@ -159,28 +176,70 @@ func (s progress) isFree(process string, now time.Time) bool {
 	return s.Owner == "" || s.Owner == process || left < 0 || left > 2*leaseDuration
 }
 
-// acquire takes the lease of a worker, unless another process has it.
-func (a *App) acquire(ctx context.Context, worker string) (s progress, ok bool, err error) {
-	if s, err = readProgress(storeReader{ctx, a.store}, worker); err != nil || !s.isFree(a.process, a.o.Now()) {
-		return s, false, err
+// observe records when this process first saw the lease of the worker as it is.
+func (r *runner) observe(s progress) {
+	if s.Owner != r.seenOwner || !s.Until.Equal(r.seenUntil) {
+		r.seenOwner, r.seenUntil, r.seenAt = s.Owner, s.Until, time.Now()
 	}
-	err = a.store.Write(ctx, func(tx Tx) error {
-		if s, err = readProgress(tx, worker); err != nil {
+}
+
+// mayTake reports whether this process may take the lease of the worker, which it has observed. If the
+// store is a monitor, other processes may run on machines with other clocks. Then a lease has expired
+// if its owner has not renewed it for as long as this process has observed it.
+func (r *runner) mayTake(s progress) bool {
+	a := r.app
+	if a.monitor == nil || s.Session == "" || s.Owner == a.process {
+		return s.isFree(a.process, a.o.Now())
+	}
+	return s.Session == r.ended || time.Since(r.seenAt) >= leaseDuration
+}
+
+// acquire takes the lease of the worker, unless another process has it.
+func (r *runner) acquire(ctx context.Context) (ok bool, err error) {
+	a := r.app
+	if r.progress, err = readProgress(storeReader{ctx, a.store}, r.name); err != nil {
+		return false, err
+	}
+	if r.observe(r.progress); !r.mayTake(r.progress) {
+		return false, nil
+	}
+	err = a.write(ctx, func(tx Tx) error {
+		if r.progress, err = readProgress(tx, r.name); err != nil {
 			return err
 		}
-		if ok = s.isFree(a.process, a.o.Now()); !ok {
+		r.observe(r.progress)
+		if ok = r.mayTake(r.progress); !ok {
 			return nil
 		}
-		s.Owner, s.Until = a.process, storable(a.o.Now().Add(leaseDuration))
-		return s.put(tx, worker)
+		a.lease(&r.progress)
+		return r.put(tx, r.name)
 	})
-	return s, ok && err == nil, err
+	return ok && err == nil, err
+}
+
+// lease gives this process the lease of a worker, or renews it.
+func (a *App) lease(s *progress) {
+	s.Owner, s.Until, s.Session = a.process, storable(a.o.Now().Add(leaseDuration)), ""
+	if a.monitor != nil {
+		s.Session = a.monitor.Session()
+	}
+}
+
+// write writes to the store, and again after a conflict, which happens if the store has lost its
+// connection. f only changes the transaction.
+func (a *App) write(ctx context.Context, f func(Tx) error) (err error) {
+	for range maxTries {
+		if err = a.store.Write(ctx, f); !errors.Is(err, ErrConflict) {
+			break
+		}
+	}
+	return err
 }
 
 // saveProgress saves the progress of a worker, renews the lease, and calls more, in one transaction.
 // It returns errLost if another process has the lease.
 func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(Tx) error) error {
-	return a.store.Write(ctx, func(tx Tx) error {
+	return a.write(ctx, func(tx Tx) error {
 		now, err := readProgress(tx, worker)
 		if err != nil {
 			return err
@@ -188,7 +247,7 @@ func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more
 		if now.Owner != a.process {
 			return errLost
 		}
-		s.Owner, s.Until = a.process, storable(a.o.Now().Add(leaseDuration))
+		a.lease(s)
 		if more != nil {
 			if err := more(tx); err != nil {
 				return err
@@ -200,12 +259,69 @@ func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more
 
 // release releases the lease, so that another process can take over without waiting.
 func (a *App) release(ctx context.Context, worker string, s progress) error {
-	return a.store.Write(ctx, func(tx Tx) error {
+	return a.write(ctx, func(tx Tx) error {
 		now, err := readProgress(tx, worker)
 		if err != nil || now.Owner != a.process {
 			return err
 		}
-		s.Owner, s.Until = "", time.Time{}
+		s.Owner, s.Until, s.Session = "", time.Time{}, ""
 		return s.put(tx, worker)
 	})
+}
+
+// A waiter is a worker that waits for the lease of another process.
+type waiter struct {
+	session string        // of the owner
+	misses  int           // how often in a row the session had ended
+	ended   chan struct{} // closed when it has ended for certain
+}
+
+// addWaiter adds a waiter for the session of an owner. The caller removes it.
+func (a *App) addWaiter(session string) *waiter {
+	w := &waiter{session: session, ended: make(chan struct{})}
+	a.waitersMu.Lock()
+	defer a.waitersMu.Unlock()
+	a.waiters[w] = true
+	return w
+}
+
+func (a *App) removeWaiter(w *waiter) {
+	a.waitersMu.Lock()
+	defer a.waitersMu.Unlock()
+	delete(a.waiters, w)
+}
+
+// watchSessions tells the waiters when their sessions have ended, until ctx ends. One request to the
+// store is for all of them.
+func (a *App) watchSessions(ctx context.Context) {
+	ticker := time.NewTicker(sessionInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		var sessions []string
+		a.waitersMu.Lock()
+		for w := range a.waiters {
+			if w.session != "" && !slices.Contains(sessions, w.session) {
+				sessions = append(sessions, w.session)
+			}
+		}
+		a.waitersMu.Unlock()
+		if sessions == nil {
+			continue
+		}
+		ended, err := a.monitor.Ended(ctx, sessions)
+		a.waitersMu.Lock()
+		for w := range a.waiters {
+			if err != nil || !slices.Contains(ended, w.session) {
+				w.misses = 0
+			} else if w.misses++; w.misses == missesToEnd {
+				close(w.ended)
+			}
+		}
+		a.waitersMu.Unlock()
+	}
 }

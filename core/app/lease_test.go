@@ -251,3 +251,138 @@ func TestWorkerDoesOtherwise(t *testing.T) {
 		}
 	})
 }
+
+// A house knows the sessions of its stores.
+type house struct {
+	*app.Memory
+	mu    sync.Mutex
+	ended map[string]bool
+	hung  map[string]bool // their writes do not return
+	asked int             // how often
+}
+
+// A monitored store is a session of a house. Its writes fail after the session has ended.
+type monitored struct {
+	*app.Memory
+	h    *house
+	name string
+}
+
+func (m monitored) Session() string { return m.name }
+
+func (m monitored) Ended(_ context.Context, sessions []string) (ended []string, err error) {
+	m.h.mu.Lock()
+	defer m.h.mu.Unlock()
+	m.h.asked++
+	for _, s := range sessions {
+		if m.h.ended[s] {
+			ended = append(ended, s)
+		}
+	}
+	return ended, nil
+}
+
+func (m monitored) Write(ctx context.Context, f func(app.Tx) error) error {
+	m.h.mu.Lock()
+	ended, hung := m.h.ended[m.name], m.h.hung[m.name]
+	m.h.mu.Unlock()
+	if hung {
+		<-ctx.Done()
+	}
+	if ended {
+		return errors.New("the process has ended")
+	}
+	return m.Memory.Write(ctx, f)
+}
+
+// start runs an app in a session of the house, with a clock that differs.
+func (h *house) start(t *testing.T, name string, clock time.Duration, features ...app.Feature) (a *app.App, kill func()) {
+	t.Helper()
+	o := quiet()
+	o.Now = func() time.Time { return time.Now().Add(clock) }
+	a, err := app.Open(t.Context(), monitored{h.Memory.Share(), h, name}, o, features...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); a.Run(ctx) }()
+	return a, func() {
+		h.mu.Lock()
+		h.ended[name] = true
+		h.mu.Unlock()
+		cancel()
+		<-done
+	}
+}
+
+// If the store notices the end of a process, another one runs its workers soon. It does not if the
+// process has only lost its connections for a moment. Waiting is cheap.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, worlds := &house{Memory: app.NewMemory(), ended: map[string]bool{}}, []*outside{{}, {}}
+		_, killFirst := h.start(t, "first", 0, mailing(worlds[0]))
+		time.Sleep(time.Second)
+		second, killSecond := h.start(t, "second", 0, mailing(worlds[1]))
+		time.Sleep(time.Minute)
+		owner := worker(t, h.Memory).Process
+		h.mu.Lock()
+		if h.asked < 100 || h.asked > 130 {
+			t.Errorf("asked %d times in a minute", h.asked)
+		}
+		h.ended["first"] = true
+		h.mu.Unlock()
+		time.Sleep(900 * time.Millisecond)
+		h.mu.Lock()
+		h.ended["first"] = false
+		h.mu.Unlock()
+		time.Sleep(time.Minute)
+		if now := worker(t, h.Memory).Process; now != owner {
+			t.Errorf("%s has taken over from %s, which has reconnected", now, owner)
+		}
+
+		killFirst()
+		execute(t, second, Add{Name: "a"})
+		time.Sleep(1600 * time.Millisecond)
+		if got := worlds[1].list(); got != "a" {
+			t.Errorf("after the first process was killed, the second has done %q", got)
+		}
+		killSecond()
+	})
+}
+
+// Clocks that differ by an hour disturb neither the owner of a lease nor those that wait for it. A
+// process that hangs loses its lease.
+func TestClocksDiffer(t *testing.T) {
+	for _, clock := range []time.Duration{-time.Hour, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			h, worlds := &house{Memory: app.NewMemory(), ended: map[string]bool{}, hung: map[string]bool{}}, []*outside{{}, {}}
+			first, kill := h.start(t, "first", clock, mailing(worlds[0]))
+			defer kill()
+			time.Sleep(time.Second)
+			second, kill := h.start(t, "second", 0, mailing(worlds[1]))
+			defer kill()
+			for range 600 {
+				time.Sleep(100 * time.Millisecond)
+				document, err := h.Get(t.Context(), "worker/items/mailer")
+				if err != nil || !strings.Contains(string(document), `"session":"first"`) {
+					t.Fatalf("clock %v: %s, %v", clock, document, err)
+				}
+			}
+			execute(t, first, Add{Name: "a"})
+			time.Sleep(time.Second)
+			h.mu.Lock()
+			h.hung["first"] = true
+			h.mu.Unlock()
+			execute(t, second, Add{Name: "b"})
+			time.Sleep(12 * time.Second)
+			if got := worlds[0].list() + worlds[1].list(); got != "a" {
+				t.Errorf("clock %v: too early: got %q", clock, got)
+			}
+			time.Sleep(9 * time.Second)
+			if got := worlds[1].list(); !strings.HasPrefix(got, "b") { // with another clock, it may tick
+				t.Errorf("clock %v: got %q", clock, got)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -21,6 +22,11 @@ type runner struct {
 	savedPosition int64
 	unsaved       bool   // an event was handled since the last save
 	lastShown     string // the saved progress that watchers see
+
+	seenOwner string    // of the lease when it was last read
+	seenUntil time.Time // the same
+	seenAt    time.Time // when the lease was first read like this
+	ended     string    // session of the owner, which has ended
 }
 
 // runWorker runs a worker while no other process runs it, until ctx ends.
@@ -28,36 +34,63 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
 	waitingFor := "" // the logged error of a stuck feature
 	for try := 1; ctx.Err() == nil; {
-		wait := renewInterval
+		begin, rebuilt := time.Now(), a.rebuilds()
 		ok, err := r.start(ctx)
 		if ok {
 			err = r.work(ctx)
 			r.stop(ctx)
 		}
+		if err == nil {
+			try, waitingFor = 1, ""
+			r.waitForLease(ctx)
+			continue
+		}
+		wait := renewInterval
 		_, stuck := errors.AsType[*StuckError](err)
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, errLost):
-			try, waitingFor = 1, ""
-		case stuck: // until the event is amended or the process is restarted
+		case ctx.Err() != nil, errors.Is(err, errLost):
+			try, waitingFor, rebuilt = 1, "", nil
+		case stuck: // until the event is amended, which rebuilds the states, or the process is restarted
 			if waitingFor != err.Error() {
 				waitingFor = err.Error()
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)
 			}
-		default:
-			a.o.Logger.Error("restarting worker", "worker", r.name, "error", err)
-			wait = max(wait, a.o.Backoff(min(try, a.o.Tries)))
-			try++
+		default: // of the store, or the worker cannot be created
+			if ok && time.Since(begin) > leaseDuration {
+				try = 1
+			}
+			a.logError(slog.LevelError, "restarting worker", err, "worker", r.name)
+			wait = min(max(a.o.Backoff(min(try, a.o.Tries)), sessionInterval), leaseDuration)
+			try, rebuilt = try+1, nil
 		}
 		select {
 		case <-time.After(wait):
+		case <-rebuilt:
 		case <-ctx.Done():
 		}
 	}
 }
 
+// waitForLease waits until the lease of another process may be free: for a while, or until the session
+// of its owner has ended.
+func (r *runner) waitForLease(ctx context.Context) {
+	wait := renewInterval
+	if r.app.monitor != nil {
+		wait = max(sessionInterval, min(wait, leaseDuration-time.Since(r.seenAt)))
+	}
+	w := r.app.addWaiter(r.Session)
+	defer r.app.removeWaiter(w)
+	select {
+	case <-time.After(wait):
+	case <-w.ended:
+		r.ended = w.session
+	case <-ctx.Done():
+	}
+}
+
 // start acquires the lease and creates the worker.
 func (r *runner) start(ctx context.Context) (ok bool, err error) {
-	if r.progress, ok, err = r.app.acquire(ctx, r.name); !ok {
+	if ok, err = r.acquire(ctx); !ok {
 		return false, err
 	}
 	r.savedPosition, r.instance = r.Position, nil
@@ -117,7 +150,7 @@ func (r *runner) stop(ctx context.Context) {
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.progress); err != nil {
-		r.app.o.Logger.Warn("release worker", "worker", r.name, "error", err)
+		r.app.logError(slog.LevelWarn, "release worker", err, "worker", r.name)
 	}
 }
 
@@ -215,14 +248,14 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 	}
 	defer r.app.mu.RUnlock()
 	d := decodedEvent{Record: record}
-	p := r.app.resolve(&d)
+	reader := newAmendmentReader(storeReader{ctx, r.app.store}, r.app.amendments, true)
+	if err := r.app.decodeFor(reader, &d, func(t *commandType) bool { return r.worker.on[t.kind] != nil }); err != nil {
+		return nil, err
+	}
 	feature := d.affected
 	var method eventMethod
 	if d.cmdType != nil {
 		feature, method = d.cmdType.feature, r.worker.on[d.cmdType.kind]
-		if method != nil {
-			d.decodeData(p)
-		}
 	}
 	switch {
 	case feature == nil || !r.follows(feature):
@@ -235,7 +268,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, actor: r.actor(), call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})
@@ -290,6 +323,10 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		}
 		if errors.Is(err, errLost) {
 			return err // the other process handles it
+		}
+		if isFailure(err) {
+			r.Tries-- // the store does not work
+			return err
 		}
 		r.Error = err.Error()
 		if _, stuck := errors.AsType[*StuckError](err); stuck {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ type FeatureStatus struct {
 	Workers  []string `json:"workers"`
 	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why the state cannot have snapshots
-	Stuck    string   `json:"stuck,omitempty"`  // why calls of the feature fail in this process
+	Stuck    string   `json:"stuck,omitempty"`  // why commands of the feature fail in this process
+	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
 }
 
 // Status applies all committed events, and returns the status of the app.
@@ -52,7 +54,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 			status.Unkept = err.Error()
 		}
 		if f.stuck != nil {
-			status.Stuck = f.stuck.Error()
+			status.Stuck, status.Stale = f.stuck.Error(), !f.stuck.Stopped
 		}
 		s.Features = append(s.Features, status)
 	}
@@ -146,19 +148,14 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 }
 
 func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
-	names, err := s.Names(ctx, "aside/"+worker+"/")
-	if err != nil {
-		return nil, err
-	}
 	all := []SetAside{}
-	for _, name := range names {
-		document, err := s.Get(ctx, name)
+	for d, err := range s.Documents(ctx, "aside/"+worker+"/", "") {
 		if err != nil {
 			return nil, err
 		}
 		var aside SetAside
-		if err := json.Unmarshal(document, &aside); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+		if err := json.Unmarshal(d.Value, &aside); err != nil {
+			return nil, fmt.Errorf("read %s: %w", d.Name, err)
 		}
 		all = append(all, aside)
 	}
@@ -187,6 +184,7 @@ const pollInterval = 250 * time.Millisecond
 type watch struct {
 	mu       sync.Mutex
 	grown    chan struct{} // closed when the log grows, and replaced
+	rebuilt  chan struct{} // closed when the states were rebuilt, and replaced
 	count    int           // number of changes
 	watchers []func()
 }
@@ -198,6 +196,21 @@ func (a *App) signalGrowth() {
 	close(a.watch.grown)
 	a.watch.grown = make(chan struct{})
 	a.watch.count++
+}
+
+// signalRebuilt notifies that the states were rebuilt, for example after an amendment.
+func (a *App) signalRebuilt() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	close(a.watch.rebuilt)
+	a.watch.rebuilt = make(chan struct{})
+}
+
+// rebuilds returns a channel that is closed when the states were rebuilt.
+func (a *App) rebuilds() <-chan struct{} {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return a.watch.rebuilt
 }
 
 // signalProgress notifies watchers of other changes, such as the progress of a worker.
@@ -223,19 +236,30 @@ func (a *App) Watch(f func()) {
 }
 
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
-// runs the workers that no other process runs. It returns when ctx ends.
+// runs the workers that no other process runs. When ctx ends, it takes snapshots that are due, for a few
+// seconds at most, and returns. Callers should have stopped executing commands by then.
 func (a *App) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { a.watchStore(ctx) })
 	if a.o.ReadOnly != "" {
 		a.pollStore(ctx)
 		return
 	}
-	var group sync.WaitGroup
-	defer group.Wait()
+	defer func() {
+		group.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget)
+		defer cancel()
+		a.SnapshotDue(ctx)
+	}()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {
 			group.Go(func() { a.runWorker(ctx, f, w) })
 		}
+	}
+	if a.monitor != nil {
+		group.Go(func() { a.watchSessions(ctx) })
 	}
 	a.pollStore(ctx)
 }
@@ -249,17 +273,14 @@ func (a *App) pollStore(ctx context.Context) {
 	var visibleAt time.Time      // when visible was read
 	check, unseen := true, false // whether to read the stamp; whether visible is outdated
 	_, notified := a.changes()
-	var changed <-chan struct{} // nil if the store does not notify
-	if n, ok := a.store.(Notifier); ok {
-		changed = n.Changed()
-	}
+	changed := a.store.Changed() // nil if the store does not notify
 	for {
 		grown, count := a.changes()
 		if check {
 			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
 				lastStamp, unseen = stamp, true
 				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
-					a.o.Logger.Error("follow log", "error", err)
+					a.logError(slog.LevelError, "follow log", err)
 				}
 			}
 		}

@@ -19,7 +19,7 @@ import (
 type Store interface {
 	// Records yields, in order, the records after a sequence number that were committed when the
 	// iteration began. It stops at an error. The caller owns the bytes of a record. Records, Last,
-	// Get and Names never wait for a Write.
+	// Get, Names and Documents never wait for a Write.
 	Records(ctx context.Context, after int64) iter.Seq2[Record, error]
 
 	// Last returns the sequence number of the last record; 0 if there is none.
@@ -33,6 +33,11 @@ type Store interface {
 	// prefix, sorted.
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
+
+	// Documents yields the documents whose names start with a prefix and, unless after is empty, are
+	// greater than after, in the order of their names. It reads them in pages, so later ones may be
+	// newer.
+	Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error]
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
 	// changes of f are durable. If Write returns an error, or f panics, nothing is changed. The
@@ -56,25 +61,43 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
+// A Monitor is a Store that notices when another Store of the same log ends, because it is closed or
+// its process ends. Session identifies this Store; it is empty if others cannot notice its end. Ended
+// returns those sessions of other Stores that have ended. A session that has only lost its connections
+// may be among them until it has reconnected.
+type Monitor interface {
+	Session() string
+	Ended(ctx context.Context, sessions []string) ([]string, error)
+}
+
 // A View reads the records and documents of a store, like the methods of [Store] of the same names. It
-// is valid until f returns, and not safe for concurrent use.
+// is valid until f returns, and not safe for concurrent use. Its methods can be called during an
+// iteration.
 type View interface {
 	Records(after int64) iter.Seq2[Record, error]
 	Get(name string) ([]byte, error)
 	Names(prefix string) ([]string, error)
+	Documents(prefix, after string) iter.Seq2[Document, error]
+}
+
+// A Document is a named value in a store.
+type Document struct {
+	Name  string
+	Value []byte
 }
 
 // A Tx reads and writes a store during a Write. It sees its own changes.
 type Tx interface {
 	View
+	Last() (int64, error)
 	Stamp() (int64, error)
-	Find(key string) (r Record, ok bool, err error) // the record with an idempotency key
+	Find(keys ...string) (map[string]Record, error) // the records with these idempotency keys, by key
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
-	// Replace replaces the record that has the same number. Its key must be empty or unchanged.
-	Replace(r Record) error
+	// Replace replaces the records that have the same numbers. Their keys must be empty or unchanged.
+	Replace(records ...Record) error
 
 	Put(name string, value []byte) error // nil removes the document
 }
@@ -130,7 +153,7 @@ func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, err
 }
 
 func cloned(r Record) Record {
-	r.Data, r.Result = bytes.Clone(r.Data), bytes.Clone(r.Result)
+	r.Data, r.Result, r.Cause = bytes.Clone(r.Data), bytes.Clone(r.Result), bytes.Clone(r.Cause)
 	return r
 }
 
@@ -161,6 +184,35 @@ func (m *Memory) Names(_ context.Context, prefix string) ([]string, error) {
 	defer m.shared.mu.RUnlock()
 	names := slices.Sorted(maps.Keys(m.shared.documents))
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+}
+
+// Documents implements [Store].
+func (m *Memory) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return documents(storeReader{ctx, m}, prefix, after)
+}
+
+// documents implements Documents for views in memory.
+func documents(v View, prefix, after string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		names, err := v.Names(prefix)
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		at, found := slices.BinarySearch(names, after)
+		if found && after != "" {
+			at++
+		}
+		for _, name := range names[at:] {
+			value, err := v.Get(name)
+			if value == nil && err == nil {
+				continue // removed meanwhile
+			}
+			if !yield(Document{name, value}, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Write implements [Store].
@@ -250,25 +302,34 @@ func (tx *memoryTx) Records(after int64) iter.Seq2[Record, error] {
 	}
 }
 
+func (tx *memoryTx) Last() (int64, error) {
+	last, err := tx.m.Last(context.Background())
+	return last + int64(len(tx.log)), err
+}
+
 func (tx *memoryTx) Stamp() (int64, error) { return tx.m.Stamp(context.Background()) }
 
-func (tx *memoryTx) Find(key string) (Record, bool, error) {
-	for _, r := range tx.log {
-		if r.Key == key && key != "" {
-			return cloned(r), true, nil
-		}
-	}
+func (tx *memoryTx) Find(keys ...string) (map[string]Record, error) {
 	tx.m.shared.mu.RLock()
 	defer tx.m.shared.mu.RUnlock()
-	seq, ok := tx.m.shared.keys[key]
-	if !ok {
-		return Record{}, false, nil
+	found := map[string]Record{}
+	for _, key := range keys {
+		if seq, ok := tx.m.shared.keys[key]; ok {
+			r, ok := tx.replaced[seq]
+			if !ok {
+				r = tx.m.shared.log[seq-1]
+			}
+			if r.Key == key {
+				found[key] = cloned(r)
+			}
+		}
 	}
-	r, ok := tx.replaced[seq]
-	if !ok {
-		r = tx.m.shared.log[seq-1]
+	for _, r := range tx.log {
+		if r.Key != "" && slices.Contains(keys, r.Key) {
+			found[r.Key] = cloned(r)
+		}
 	}
-	return cloned(r), r.Key == key, nil
+	return found, nil
 }
 
 func (tx *memoryTx) Append(records ...Record) error {
@@ -280,10 +341,10 @@ func (tx *memoryTx) Append(records ...Record) error {
 	next += int64(len(tx.log))
 	for _, r := range records {
 		next++
-		_, used, err := tx.Find(r.Key)
+		found, err := tx.Find(r.Key)
 		switch {
 		case err != nil:
-		case r.Seq < next, used:
+		case r.Seq < next, len(found) > 0:
 			err = fmt.Errorf("event %d: %w", r.Seq, ErrConflict)
 		case r.Seq > next:
 			err = fmt.Errorf("event %d does not follow event %d", r.Seq, next-1)
@@ -299,21 +360,27 @@ func (tx *memoryTx) Append(records ...Record) error {
 	return nil
 }
 
-func (tx *memoryTx) Replace(r Record) error {
+func (tx *memoryTx) Replace(records ...Record) error {
 	last, err := tx.m.Last(context.Background())
-	r = cloned(r)
-	r.Time = r.Time.UTC().Truncate(time.Microsecond)
-	switch {
-	case err != nil:
-		return err
-	case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
-	case r.Seq > last:
-		tx.log[r.Seq-last-1] = r
-	default:
-		tx.replaced[r.Seq] = r
+	for _, r := range records {
+		r = cloned(r)
+		r.Time = r.Time.UTC().Truncate(time.Microsecond)
+		switch {
+		case err != nil:
+			return err
+		case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
+			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+		case r.Seq > last:
+			tx.log[r.Seq-last-1] = r
+		default:
+			tx.replaced[r.Seq] = r
+		}
 	}
 	return nil
+}
+
+func (tx *memoryTx) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return documents(tx, prefix, after)
 }
 
 func (tx *memoryTx) Names(prefix string) ([]string, error) {

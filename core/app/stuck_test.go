@@ -47,6 +47,14 @@ type Tags struct{}
 
 func (Tags) Answer(_ context.Context, s *Tagged) ([]int, error) { return s.Tags, nil }
 
+// TagsAndTotal is a query that asks another feature.
+type TagsAndTotal struct{}
+
+func (TagsAndTotal) Answer(ctx context.Context, s *Tagged) (int, error) {
+	n, err := app.Ask(ctx, Total{})
+	return n + len(s.Tags), err
+}
+
 // builds are the features of an older build.
 func builds() []app.Feature {
 	f, g := items(), tags()
@@ -56,8 +64,8 @@ func builds() []app.Feature {
 	return []app.Feature{f, g}
 }
 
-// A running process that cannot apply an event stops only the event's feature. An amendment lets the
-// feature continue.
+// A running process that cannot apply an event refuses the commands of its feature. It answers queries as of
+// the event before, and marks them as stale, unless Apply panicked. An amendment lets the feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	const restart = "the event log is newer than this process; restart it\nevent 2 of the log ("
 	for _, test := range []struct {
@@ -73,7 +81,17 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
-			a := open(t, m.Share(), builds()...)
+			o := quiet()
+			marked := 0
+			o.OnStale = func(_ context.Context, stuck *app.StuckError) {
+				if marked++; stuck.Record.Seq != 2 {
+					t.Errorf("stale since event %d", stuck.Record.Seq)
+				}
+			}
+			a, err := app.Open(t.Context(), m.Share(), o, builds()...)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if _, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil {
 				t.Fatal(err)
 			}
@@ -85,12 +103,26 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			_, err := app.Read(t.Context(), a, Total{})
-			check("a query", err)
+			stopped := test.name == "panic in Apply"
+			state := "stale"
+			if stopped {
+				state = "stopped"
+				_, err := app.Read(t.Context(), a, Total{})
+				check("a query", err)
+			} else if n := total(t, a); n != 5 || marked != 1 {
+				t.Errorf("the total is %d, marked as stale %d times", n, marked)
+			}
+			if h := a.Health(); len(h.Features) != 1 || h.Features["items"] != state {
+				t.Errorf("the health is %+v", h)
+			}
+			marked = 0
 			_, err = app.Execute(t.Context(), a, Count{1})
 			check("a command", err)
 			_, err = app.Execute(t.Context(), a, CountItems{})
 			check("a command that asks the feature", err)
+			if _, err := app.Ask(app.With(t.Context(), a), TagsAndTotal{}); stopped != (err != nil) || stopped == (marked > 0) {
+				t.Errorf("a query that asks the feature: %v, marked as stale %d times", err, marked)
+			}
 			_, err = a.Dump(t.Context())
 			check("a dump", err)
 			if result, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil || string(result) != "5" {
@@ -105,7 +137,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("the other feature has %v, %v", got, err)
 			}
 			status, err := a.Status(t.Context())
-			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, restart) || status.Features[1].Stuck != "" || status.Seq != 6 {
+			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, restart) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
 				t.Errorf("%+v, %v", status, err)
 			}
 			if err := a.Snapshot(t.Context()); err != nil {
@@ -231,15 +263,16 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		}
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
-			t.Fatal(err)
-		}
 		world.mu.Lock()
 		world.sent = nil
 		world.mu.Unlock()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Hour + time.Millisecond) // then no timer of a worker ends
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // less than a worker waits after an error
 		if got := world.list(); got != "tag raise" && got != "raise tag" {
-			t.Errorf("after the amendment they have done %s", got)
+			t.Errorf("after the amendment they have done %q", got)
 		}
 		cancel()
 		<-done

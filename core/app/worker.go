@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strconv"
 	"strings"
@@ -121,7 +122,7 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
 		due = now
 	}
-	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
+	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, cause: Cause{Worker: r.name}, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
 	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periodic[i].method(r.instance, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)
@@ -132,8 +133,10 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 		r.Error = ""
 	}
 	if err != nil {
-		r.Error = err.Error()
-		r.app.o.Logger.Warn("worker failed", "worker", r.name, "every", r.worker.periodic[i].interval, "error", err)
+		r.app.logError(slog.LevelWarn, "worker failed", err, "worker", r.name, "every", r.worker.periodic[i].interval)
+		if !isFailure(err) {
+			r.Error = err.Error()
+		}
 	}
 	return r.save(ctx)
 }

@@ -6,12 +6,7 @@ package auth
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,6 +47,9 @@ type Identity struct {
 	Expires   time.Time       // when the credentials expire; zero if never
 	Claims    json.RawMessage // claims of the token, as a JSON object; nil for an API key
 	Name      string          // replaces the subject in Actor, if the subject is not unique
+
+	valid  context.Context // ends when the API key is revoked; nil for a token
+	revoke func()
 }
 
 // May reports whether the identity has all of the scopes. A nil identity, which means that callers
@@ -78,12 +76,8 @@ func (id *Identity) Actor() string { return cmp.Or(id.Name, id.Subject, id.Clien
 // IsReservedActor reports whether a name may be that of another kind of actor: of an API key, a local
 // user, a worker, a program without a user, or a user of another issuer.
 func IsReservedActor(name string) bool {
-	for _, prefix := range []string{"anonymous", "client:", "key-", "local:", "worker:"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return strings.Contains(name, "@http")
+	reserved := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc([]string{"anonymous", "client:", "key-", "local:", "worker:"}, reserved) || strings.Contains(name, "@http")
 }
 
 type identityKey struct{}
@@ -99,128 +93,17 @@ func From(ctx context.Context) *Identity {
 	return id
 }
 
-// UntilExpiry returns a context that also ends when the caller's credentials expire.
+// UntilExpiry returns a context that also ends when the caller's credentials expire or are revoked.
 func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
-	if id := From(ctx); id != nil && !id.Expires.IsZero() {
+	switch id := From(ctx); {
+	case id != nil && id.valid != nil:
+		ctx, cancel := context.WithCancel(ctx)
+		stop := context.AfterFunc(id.valid, cancel)
+		return ctx, func() { stop(); cancel() }
+	case id != nil && !id.Expires.IsZero():
 		return context.WithDeadline(ctx, id.Expires)
 	}
 	return ctx, func() {}
-}
-
-const minKeyLength = 16
-
-type keyGate struct {
-	realm string
-	keys  []key
-}
-
-// A key is the hash of an API key, with its identity.
-type key struct {
-	sum [sha256.Size]byte
-	id  *Identity
-}
-
-// Keys returns a gate that accepts the API keys in list, as X-Api-Token or as Authorization: Bearer.
-// Each key is a separate caller. API keys bypass scopes. realm is the name of the server in
-// challenges.
-//
-// The gate ignores a bearer token that is not one of the keys, because it may be for another gate.
-// Errors never contain a key.
-func Keys(realm string, list []string) (Gate, error) {
-	if len(list) == 0 {
-		return nil, errors.New("no API keys are set; " + keyRemedy)
-	}
-	g := &keyGate{realm: realm}
-	for i, text := range list {
-		if reason := weakness(text); reason != "" {
-			name := "the key"
-			if len(list) > 1 {
-				name = fmt.Sprintf("key %d of %d", i+1, len(list))
-			}
-			return nil, fmt.Errorf("%s %s; %s", name, reason, keyRemedy)
-		}
-		sum := sha256.Sum256([]byte(text))
-		g.keys = append(g.keys, key{sum, &Identity{Subject: "key-" + hex.EncodeToString(sum[:4]), AllScopes: true}})
-	}
-	return g, nil
-}
-
-const keyRemedy = "generate a key with openssl rand -hex 32"
-
-// weakness returns why a text cannot be a key, or "".
-func weakness(text string) string {
-	if text == "" {
-		return "is empty"
-	}
-	for _, c := range []byte(text) {
-		if c <= ' ' || c > '~' {
-			return "has white space, control characters or non-ASCII characters"
-		}
-	}
-	if len(text) < minKeyLength {
-		return fmt.Sprintf("has %d characters, fewer than %d", len(text), minKeyLength)
-	}
-	return ""
-}
-
-func (g *keyGate) Authenticate(r *http.Request) (*Identity, error) {
-	tokens, bearers := r.Header["X-Api-Token"], r.Header["Authorization"]
-	if len(tokens) > 1 || len(bearers) > 1 {
-		return nil, &Refusal{"invalid_request", "send X-Api-Token or Authorization once"}
-	}
-	bearer, hasBearer := CutBearer(r.Header.Get("Authorization"))
-	switch {
-	case len(tokens) == 0 && !hasBearer:
-		return nil, nil
-	case len(tokens) == 0:
-		return g.find(bearer), nil
-	case hasBearer && subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(bearer)) == 0:
-		return nil, &Refusal{"invalid_request", "X-Api-Token and Authorization differ; send one of them"}
-	}
-	id := g.find(tokens[0])
-	if id == nil {
-		return nil, &Refusal{"invalid_token", "invalid API key"}
-	}
-	return id, nil
-}
-
-// find returns the identity of a key, or nil. It takes constant time for texts of the same length.
-func (g *keyGate) find(text string) *Identity {
-	sum := sha256.Sum256([]byte(text))
-	found := -1
-	for i := range g.keys {
-		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(g.keys[i].sum[:], sum[:]), i, found)
-	}
-	if found < 0 {
-		return nil
-	}
-	return g.keys[found].id
-}
-
-// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer.
-func CutBearer(value string) (token string, ok bool) {
-	scheme, token, ok := strings.Cut(value, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", false
-	}
-	return strings.Trim(token, " "), true
-}
-
-func (g *keyGate) Challenge(code string, scopes []string) string {
-	text := "Bearer realm=" + quoteString(g.realm)
-	if code != "" {
-		text += ", error=" + quoteString(code)
-	}
-	if len(scopes) > 0 {
-		text += ", scope=" + quoteString(strings.Join(scopes, " "))
-	}
-	return text
-}
-
-func (g *keyGate) Credentials() string { return "a key as X-Api-Token or as Authorization: Bearer" }
-
-func quoteString(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
 // IsScope reports whether a text is a valid scope of RFC 6749.

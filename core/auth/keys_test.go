@@ -88,14 +88,57 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
+// identify returns the caller with a key, or nil.
+func identify(gate auth.Gate, key string) *auth.Identity {
+	id, _ := gate.Authenticate(&http.Request{Header: http.Header{"X-Api-Token": {key}}})
+	return id
+}
+
+// A key may have the name of its caller, which stays the same when the key is replaced. A key without a
+// name may contain =.
+func TestNamedKeys(t *testing.T) {
+	const padded = "c2VjcmV0c2VjcmV0c2VjcmV0cw=="
+	for _, test := range []struct{ listed, key, actor string }{
+		{"alice=" + oldKey, oldKey, "alice"},
+		{"b.o-b_2=" + padded, padded, "b.o-b_2"},
+		{padded, padded, "key-"},
+		{"alice=0123456789abcde", "alice=0123456789abcde", "key-"}, // a name needs 16 characters after it
+		{"Alice=" + oldKey, "Alice=" + oldKey, "key-"},
+		{"2=" + oldKey, "2=" + oldKey, "key-"},
+	} {
+		gate, err := auth.Keys("weather", []string{"other=fedcba9876543210", test.listed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := identify(gate, test.key)
+		if id == nil || !strings.HasPrefix(id.Actor(), test.actor) || !id.May("anything") || test.key != test.listed && identify(gate, test.listed) != nil {
+			t.Errorf("%s: the caller is %+v, want %s", test.listed, id, test.actor)
+		}
+	}
+	gate, err := auth.Keys("weather", []string{"alice=" + oldKey, "bob=0123456789abcdef", "alice=" + newKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, other := identify(gate, oldKey), identify(gate, newKey); one.Principal() != other.Principal() || one.Principal() == identify(gate, "0123456789abcdef").Principal() {
+		t.Errorf("the old key is %s, the new one %s", one.Principal(), other.Principal())
+	}
+	if got := fmt.Sprint(gate.Callers()); got != "[alice bob]" {
+		t.Errorf("the callers are %s", got)
+	}
+	for _, list := range [][]string{{"key-1=" + oldKey}, {"anonymous=" + oldKey}, {"alice=" + oldKey, "bob=" + oldKey}, {"alice=" + oldKey + " "}} {
+		if gate, err := auth.Keys("weather", list); err == nil || gate != nil || strings.Contains(err.Error(), oldKey) {
+			t.Errorf("%s: got %v", list, err)
+		}
+	}
+}
+
 func TestWeakKeys(t *testing.T) {
 	for _, test := range []struct {
 		keys []string
 		says string
 	}{
-		{nil, "no API keys"},
-		{[]string{""}, "the key is empty"},
-		{[]string{oldKey, ""}, "key 2 of 2 is empty"},
+		{[]string{""}, "the key has 0 characters"},
+		{[]string{oldKey, ""}, "key 2 of 2 has 0 characters"},
 		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
 		{[]string{oldKey + "\n"}, "white space"},
 		{[]string{" " + oldKey}, "white space"},

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -40,6 +42,7 @@ type Call struct {
 	cache     Cache           // of the result
 	checked   []byte          // structured content that is known to be valid JSON
 	failed    *ToolResult     // the result of a tool with IsError set
+	hidden    error           // the error that the client sees only a part of
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 
@@ -47,6 +50,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	ended bool
+	meta  Meta // for the _meta of the result
 }
 
 // A client is the client of a session, as it describes itself in the handshake.
@@ -148,6 +152,43 @@ func isTraceparent(text string) bool {
 	parts := strings.Split(text, "-")
 	return len(text) == 55 && len(parts) == 4 && len(parts[0]) == 2 && len(parts[1]) == 32 && len(parts[2]) == 16 &&
 		strings.Trim(text, "-0123456789abcdef") == ""
+}
+
+// forClient returns the error for the client. If err has a method ForClient, it is for operators: it goes
+// to the log, and remote clients get the text of that method, which has the id of the request.
+func (c *Call) forClient(err error) error {
+	e, ok := errors.AsType[interface {
+		error
+		ForClient(request string) string
+	}](err)
+	if !ok || !c.IsRemote() {
+		return err
+	}
+	c.hidden = err
+	return errors.New(e.ForClient(c.RequestID()))
+}
+
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
+// prompt.
+func (c *Call) SetResultMeta(key string, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		c.meta = Meta{}
+	}
+	c.meta[key] = value
+}
+
+// resultMeta returns the _meta of the result with the members of SetResultMeta.
+func (c *Call) resultMeta(own Meta) Meta {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.meta) == 0 {
+		return own
+	}
+	all := maps.Clone(c.meta)
+	maps.Copy(all, own)
+	return all
 }
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base

@@ -59,6 +59,8 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	}
 	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.RequestID()), slog.String("id", c.req.ID.String()))
 	switch {
+	case c.hidden != nil:
+		attrs = append(attrs, slog.String("error", strictjson.Clip(c.hidden.Error(), maxLogged)))
 	case *err != nil:
 		attrs = append(attrs, slog.String("error", strictjson.Clip((*err).Error(), maxLogged)))
 	case c.failed != nil && len(c.failed.Content) > 0:

@@ -160,6 +160,7 @@ func (p *PromptResult) render(c *Call) (any, error) {
 		p = &PromptResult{}
 	}
 	rendered := *p
+	rendered.Meta = c.resultMeta(p.Meta)
 	rendered.Messages = make([]PromptMessage, len(p.Messages)) // never nil: the field is required
 	for i, m := range p.Messages {
 		if m.Content == nil {

@@ -235,7 +235,11 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		part.Meta = part.Meta.forRevision(c.Revision)
 		rendered[i] = part
 	}
-	return map[string]any{"contents": rendered}, nil
+	result := map[string]any{"contents": rendered}
+	if meta := c.resultMeta(nil); meta != nil {
+		result["_meta"] = meta
+	}
+	return result, nil
 }
 
 func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {

@@ -109,7 +109,7 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 		result, err = call.run(ctx, m, refusal)
 	}
 	if err != nil {
-		return nil, err
+		return nil, call.forClient(err)
 	}
 	switch r := result.(type) {
 	case nil:

@@ -28,8 +28,8 @@ type Tool struct {
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
 
-	// Scopes are the OAuth scopes that the caller's token must have. API keys and stdio bypass them.
-	// They are not sent to clients.
+	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has scopes.
+	// Other API keys and stdio bypass them. They are not sent to clients.
 	Scopes []string `json:"-"`
 	// OwnSchema means that a //petrock:schema directive sets a part of the schemas. Derived code sets
 	// it. Required properties are then not compared with the Go types.
@@ -182,6 +182,9 @@ func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
 	}
+	if meta := c.resultMeta(r.Meta); len(meta) > len(r.Meta) {
+		r = &ToolResult{Content: r.Content, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: meta}
+	}
 	blocks := r.Content
 	if len(blocks) > 0 {
 		var err error
@@ -275,7 +278,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	case err != nil && isProtocolError(err):
 		return nil, err
 	case err != nil:
-		return ErrorResult(err), nil
+		return ErrorResult(c.forClient(err)), nil
 	case result == nil:
 		result = &ToolResult{}
 	}

@@ -135,6 +135,26 @@ func Variable(program, setting string) string {
 	}, program+"_"+setting)
 }
 
+// LookupSetting returns the value of an environment variable of a program; see [Variable]. If a variable
+// with the suffix _FILE is set instead, it returns the contents of that file, without a newline at the
+// end. ok is false if neither is set.
+func LookupSetting(program, setting string) (value string, ok bool, err error) {
+	name := Variable(program, setting)
+	value, ok = os.LookupEnv(name)
+	file, fromFile := os.LookupEnv(name + "_FILE")
+	if !fromFile {
+		return value, ok, nil
+	}
+	if value != "" { // images may set a variable, which containers can only empty
+		return "", false, fmt.Errorf("%s and %s_FILE are both set; set only one of them", name, name)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", false, fmt.Errorf("read %s_FILE: %w", name, err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), true, nil
+}
+
 // Stamp returns the size and modification time of an executable, which distinguish it from others.
 func Stamp(executable string) (string, error) {
 	info, err := os.Stat(executable)

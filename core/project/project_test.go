@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,5 +96,39 @@ func TestFindConflicted(t *testing.T) {
 	}
 	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers; resolve the merge" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A setting comes from its variable, or from the file that another variable names.
+func TestLookupSetting(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "secret")
+	if err := os.WriteFile(file, []byte(" two words\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ value, file, want string }{
+		{"-", "-", `"" false`},
+		{"", "-", `"" true`},
+		{"x\n", "-", `"x\n" true`},
+		{"-", file, `" two words" true`},
+		{"", file, `" two words" true`}, // the variable of an image, emptied
+		{"x", file, "HELLO_API_KEY and HELLO_API_KEY_FILE are both set"},
+		{"-", filepath.Join(dir, "missing"), "read HELLO_API_KEY_FILE: open "},
+		{"-", "", "read HELLO_API_KEY_FILE: open "},
+	} {
+		for name, value := range map[string]string{"HELLO_API_KEY": test.value, "HELLO_API_KEY_FILE": test.file} {
+			t.Setenv(name, value)
+			if value == "-" {
+				os.Unsetenv(name)
+			}
+		}
+		value, ok, err := project.LookupSetting("hello", "api_key")
+		got := fmt.Sprintf("%q %t", value, ok)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, test.want) {
+			t.Errorf("%+v: got %s", test, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -31,6 +34,7 @@ type httpServer struct {
 	listen    mcphttp.ServeOptions
 	handler   mcphttp.Options
 	publicURL string
+	keys      *auth.KeyGate // nil without keys
 	log       logFlags
 	hints     []string // how to configure the authenticators that are not in use
 	started   atomic.Bool
@@ -55,17 +59,20 @@ func (p *program) newServe() *cobra.Command {
 func (s *httpServer) long() string {
 	must, without := "must", ""
 	if !s.KeysRequired {
-		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1, unless --behind-proxy is
-given: every program on this machine may call the server, and web pages may if they are served from this
-machine or allowed with --allow-origin.`
+		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1,
+unless --behind-proxy is given: every program on this machine may call the server, and web pages may if
+they are served from this machine or allowed with --allow-origin.`
 	}
 	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. The server is then not ready, but
 serves for --drain, so that load balancers notice; calls in flight have --grace since the signal to
 finish. A second signal ends the process immediately.
 
 ` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
-Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + ` serve has no TLS: use a proxy
-on untrusted networks.
+NAME=KEY is a key of the caller NAME, which events record as their actor. --keys names a file with more
+keys, which the command keys changes while servers run. Callers send a key as X-Api-Token or as
+Authorization: Bearer.` + without + ` serve has no TLS: use a proxy on untrusted networks.
+
+` + s.keyVariable() + `_FILE names a file with the value of ` + s.keyVariable() + `. The other variables work alike.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
@@ -77,6 +84,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Addr, "addr", s.Addr, "address to listen on; port 0 picks a free port")
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, "a proxy handles TLS, and authentication if the server has no keys: allow any address")
+	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
 	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
@@ -150,6 +158,12 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	}
 	until, stop := mcpcli.Interruptible(ctx)
 	defer stop()
+	if !terminal.IsTerminal(os.Stdin) {
+		signal.Ignore(syscall.SIGHUP) // operators expect it to reload the keys
+	}
+	if s.keys != nil {
+		go s.keys.Watch(until, s.listen.Logger)
+	}
 	late := make(chan struct{})
 	context.AfterFunc(until, func() {
 		shutDown()
@@ -264,18 +278,27 @@ func hostOf(publicURL string) (string, error) {
 }
 
 func (s *httpServer) addKeys() error {
-	text, ok := os.LookupEnv(s.keyVariable())
+	text, ok, err := project.LookupSetting(s.Name, "api_key")
 	switch {
-	case !ok && s.KeysRequired:
+	case err != nil || !ok && s.keyFile == "" && !s.KeysRequired:
+		return err
+	case !ok && s.keyFile == "":
 		return fmt.Errorf("%s is not set; serve requires an API key: generate one with openssl rand -hex 32, and send it as X-Api-Token", s.keyVariable())
-	case !ok:
-		return nil
 	}
-	gate, err := auth.Keys(s.Name, strings.Split(text, ","))
-	if err != nil {
+	var list []string
+	if ok {
+		list = strings.Split(text, ",")
+	}
+	if s.keys, err = auth.Keys(s.Name, list); err != nil {
 		return fmt.Errorf("%s: %w", s.keyVariable(), err)
 	}
-	s.listen.Gates = append(s.listen.Gates, gate)
+	if s.keyFile != "" {
+		if err := s.keys.AddFile(s.keyFile); err != nil {
+			return fmt.Errorf("%w; %s keys add writes such a file", err, s.Name)
+		}
+	}
+	s.listen.Gates = append(s.listen.Gates, s.keys)
+	s.handler.Challenge = func(scopes []string) string { return s.keys.Challenge("insufficient_scope", scopes) }
 	return nil
 }
 
@@ -316,6 +339,9 @@ func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []s
 		lines = append(lines, "listening on all addresses of this machine")
 	}
 	lines = append(lines, s.describeAccess())
+	if s.keys != nil {
+		lines = append(lines, "callers with keys: "+cmp.Or(strings.Join(s.keys.Callers(), ", "), "none yet"))
+	}
 	for _, hint := range s.hints {
 		lines = append(lines, "an authenticator is not configured; "+hint)
 	}

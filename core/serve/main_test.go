@@ -24,7 +24,7 @@ type addition struct {
 	B float64 `json:"b"`
 }
 
-// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a resource and a prompt.
+// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a tool send with a scope, a resource and a prompt.
 func hello(extensions ...Extension) Config {
 	register := func(_ context.Context, s *mcp.Server) error {
 		return errors.Join(
@@ -36,6 +36,7 @@ func hello(extensions ...Extension) Config {
 				}
 				return mcp.TextResult(string(e.Content)), nil
 			}),
+			s.AddTool(mcp.Tool{Name: "send", Scopes: []string{"mail:send"}}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return mcp.TextResult("sent"), nil }),
 			s.AddTool(mcp.Tool{Name: "print"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
 				fmt.Println("this line must not reach the client")
 				return mcp.TextResult("printed"), nil

@@ -146,6 +146,7 @@ type program struct {
 	Config
 	register    func(ctx context.Context, s *mcp.Server) error
 	extensions  []Extension
+	keyFile     string // value of --keys
 	out, errOut *os.File
 }
 
@@ -179,7 +180,7 @@ func (p *program) newRoot() *cobra.Command {
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
-	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck())
+	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
 		for _, cmd := range e.Commands() {
@@ -264,13 +265,12 @@ const minStateKey = 16 // bytes
 // stateKey returns the key that signs the state that clients carry between requests, from the
 // environment, or nil for a random key.
 func (p *program) stateKey() ([]byte, error) {
-	variable := p.variable("state_key")
-	text, ok := os.LookupEnv(variable)
+	text, ok, err := project.LookupSetting(p.Name, "state_key")
 	switch {
-	case !ok:
-		return nil, nil
+	case err != nil || !ok:
+		return nil, err
 	case len(text) < minStateKey:
-		return nil, fmt.Errorf("%s has %d characters, fewer than %d; generate a key with openssl rand -hex 32, or unset it", variable, len(text), minStateKey)
+		return nil, fmt.Errorf("%s has %d characters, fewer than %d; generate a key with openssl rand -hex 32, or unset it", p.variable("state_key"), len(text), minStateKey)
 	}
 	return []byte(text), nil
 }

@@ -163,7 +163,9 @@ project's Go follow, tests included. petrock type-checks the result and runs the
 before it writes anything. undo reverts the change.
 
 If stored events of a command would no longer be readable, change also generates a new version of the
-command, as generate version does, and of all commands that contain the same type. A renamed command keeps its name in the event log.
+command, as generate version does, and of all commands that contain the same type. A renamed command
+keeps its name in the event log. To deploy changed fields without downtime, use --read-first: see petrock
+help deployment.
 
 ` + trialHelp,
 		Example: examples(env,
@@ -171,7 +173,8 @@ command, as generate version does, and of all commands that contain the same typ
 			"change tool search --description 'Finds notes by their text.'",
 			"change tool search --field 'limit:int:1..50 \"Maximum number of hits\"' --remove-field order",
 			"change command posts/create --rename-field body=text",
-			"change command posts/create --field 'status:enum(draft,live)' --default status=live"),
+			"change command posts/create --field 'status:enum(draft,live)' --default status=live",
+			"change command posts/create --field 'source:string?' --read-first"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
 				return err
@@ -180,7 +183,7 @@ command, as generate version does, and of all commands that contain the same typ
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Kind, in.Name = args[0], args[1]
-			for flag, text := range map[string]*string{"body": &in.Body, "check": &in.Check, "upgrade": &in.Upgrade} {
+			for flag, text := range map[string]*string{"body": &in.Body, "check": &in.Check, "upgrade": &in.Upgrade, "downgrade": &in.Downgrade} {
 				var err error
 				if *text, err = readText(cmd, flag, *text); err != nil {
 					return err
@@ -203,6 +206,8 @@ command, as generate version does, and of all commands that contain the same typ
 	flags.StringArrayVar(&in.Output, "output", nil, "output `FIELD` to add or replace; may be repeated")
 	flags.StringArrayVar(&in.Default, "default", nil, "`FIELD=VALUE` of a new required field in stored events; may be repeated")
 	flags.StringVar(&in.Upgrade, "upgrade", "", "`GO` statements that convert stored events, old, to the new command")
+	flags.BoolVar(&in.ReadFirst, "read-first", false, "make a new version that this build reads, and keep the old one as input and in new events, which older builds can read")
+	flags.StringVar(&in.Downgrade, "downgrade", "", "with --read-first: `GO` statements that convert the command, c, to the old version")
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
 	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
 	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)

@@ -38,7 +38,7 @@ type Contract struct {
 
 // A Command is the record of one command.
 type Command struct {
-	Version  int           `json:"version"`           // version of the events that it writes
+	Version  int           `json:"version"`           // current version, the highest that it reads
 	Retired  bool          `json:"retired,omitempty"` // its events are replayed, but it can no longer be executed
 	Mapped   bool          `json:"mapped,omitempty"`  // removed; a function reads its events as another command
 	Skipped  bool          `json:"skipped,omitempty"` // removed; its events are ignored

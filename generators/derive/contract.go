@@ -95,7 +95,13 @@ func (c Component) Version() int { return c.version }
 // Stored returns the fields of a command's events in its current version.
 func (c Component) Stored() contract.Shape { return c.stored }
 
-const upgradeMethod = "Upgrade"
+// WritesOlder reports whether a command writes an older version, which is also its input.
+func (c Component) WritesOlder() bool { return c.writes != 0 }
+
+const (
+	upgradeMethod   = "Upgrade"
+	downgradeMethod = "Downgrade"
+)
 
 // An oldVersion is the type of an older version of a command: func (old CreateV1) Upgrade() Create.
 type oldVersion struct {
@@ -103,6 +109,7 @@ type oldVersion struct {
 	version int
 	name    string // Go type of this version
 	next    string // result type of Upgrade
+	back    bool   // next has a method Downgrade that returns this version
 	shape   contract.Shape
 	file    string
 	line    int
@@ -125,10 +132,23 @@ func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 	if !ok || !f.isThisPackage(next.Obj().Pkg()) {
 		return
 	}
+	back := method(next, downgradeMethod)
 	f.found.oldVersions = append(f.found.oldVersions, oldVersion{
 		command: parts[1], version: version, name: t.Obj().Name(), next: next.Obj().Name(),
+		back:  back != nil && f.hasSignature(back, f.pkg, signature{"", t.Obj().Name()}) && hasValueReceiver(next, downgradeMethod),
 		shape: f.Stored(t), file: file, line: line,
 	})
+}
+
+// NotDowngraded returns the newest older version whose next version has no method Downgrade: its type, that of
+// the next version, and its file. They are empty if there is none.
+func (c Component) NotDowngraded() (old, next, file string) {
+	for _, o := range slices.Backward(c.oldVersions) {
+		if !o.back {
+			return o.name, o.next, o.file
+		}
+	}
+	return "", "", ""
 }
 
 // OlderFiles returns the files, except that of the command, that declare its older versions.

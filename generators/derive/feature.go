@@ -250,7 +250,7 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 		good = f.checkMethod(c, name, t, m) && good
 	}
 	warnings := len(f.found.Warnings)
-	if good && f.setSchemas(c, name, t, method(t, "Apply")) {
+	if good && f.setSchemas(c, name, f.writtenType(c, name, t), method(t, "Apply")) {
 		c.stored = f.Stored(t)
 		if c.Retired { // no client calls it
 			c.Input, c.Output, f.found.Warnings = nil, nil, f.found.Warnings[:warnings]
@@ -258,6 +258,29 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 		}
 		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
 	}
+}
+
+// writtenType returns the type whose fields are the input and the events of a command: t, or that of the older
+// version in //petrock:writes.
+func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
+	if c.writes == 0 {
+		return t
+	}
+	if older, ok := f.pkg.Scope().Lookup(c.writtenFunc()).(*types.TypeName); ok && c.writes < c.version {
+		if named, ok := older.Type().(*types.Named); ok && isStruct(named) && method(named, upgradeMethod) != nil {
+			return named
+		}
+	}
+	f.problem(name.Pos(), "//petrock:writes %d: %s is not an older version of %s with a method %s; remove the directive, or run petrock change with --read-first, which writes both", c.writes, c.writtenFunc(), name.Name, upgradeMethod)
+	return t
+}
+
+// writtenFunc returns the Go type of the version that a command writes.
+func (c Component) writtenFunc() string {
+	if c.writes == 0 {
+		return c.Func
+	}
+	return fmt.Sprintf("%sV%d", c.Func, c.writes)
 }
 
 // setSchemas derives the input and output of a command or query from its type and a method. It reports

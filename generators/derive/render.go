@@ -117,6 +117,8 @@ func (c Component) registration() string {
 	switch {
 	case method:
 		function = "t." + function
+	case c.Kind == Command && c.writes != 0:
+		function = "appmcp.DoOlder[" + function + ", " + c.writtenFunc() + "](a)"
 	case c.Kind == Command:
 		function = "appmcp.Do[" + function + "](a)"
 	case c.Kind == Query:
@@ -238,13 +240,20 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	case Command:
 		arguments = append(arguments, fmt.Sprint(c.version))
 		for _, o := range c.oldVersions {
-			arguments = append(arguments, fmt.Sprintf("app.OlderOf[%s](%d)", o.name, o.version))
+			older := fmt.Sprintf("app.OlderOf[%s](%d", o.name, o.version)
+			if o.back {
+				older += ", " + o.next + "." + downgradeMethod
+			}
+			arguments = append(arguments, older+")")
 		}
-		function := "app.CommandOf["
+		function, writes := "app.CommandOf[", ""
 		if c.Retired {
 			function = "app.RetiredOf["
 		}
-		return function + c.Func + "](" + strings.Join(arguments, ", ") + ")"
+		if c.writes != 0 {
+			writes = fmt.Sprintf(".Writes(%d)", c.writes)
+		}
+		return function + c.Func + "](" + strings.Join(arguments, ", ") + ")" + writes
 	case Query:
 		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
 	}

@@ -141,7 +141,7 @@ func (t sourceType) Fields(written bool) []schema.Field {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), written) {
 		fields = append(fields, schema.Field{
 			Claim: m.Claim, Name: m.Var.Name(), Tag: m.Tag, Type: t.s.typeOf(m.Var.Type()),
-			Description: fieldText(declaration[*ast.Field](t.s.finder, m.Var.Pos())), Source: m.Var,
+			Description: FieldText(declaration[*ast.Field](t.s.finder, m.Var.Pos())), Source: m.Var,
 		})
 	}
 	return fields
@@ -241,7 +241,7 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 }
 
 func (f *finder) isInProject(object types.Object) bool {
-	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
+	return object.Pkg() != nil && f.view.FileAt(object.Pos()) != nil
 }
 
 // schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema

@@ -169,7 +169,7 @@ func isText(t any) bool {
 func (f *finder) warnUndocumented(t types.Type) {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
 		tag, err := schema.ParseTag(m.Tag)
-		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && fieldText(field) == "" {
+		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && FieldText(field) == "" {
 			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
 		}
 	}

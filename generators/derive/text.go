@@ -37,8 +37,8 @@ func commentText(doc *ast.CommentGroup) string {
 	return strings.TrimSpace(string(printer.Text(new(comment.Parser).Parse(doc.Text()))))
 }
 
-// fieldText returns the description of a field: its doc comment, else its line comment.
-func fieldText(field *ast.Field) string {
+// FieldText returns the description of a field: its doc comment, else its line comment.
+func FieldText(field *ast.Field) string {
 	if field == nil {
 		return ""
 	}
@@ -97,7 +97,7 @@ func allowedDirectives(kind Kind) []string {
 		Resource:  "ignore mime name scopes title uri",
 		Prompt:    "ignore name scopes title",
 		Query:     "alias ignore internal name scopes title",
-		Command:   "alias event hints ignore internal name retired scopes title version",
+		Command:   "alias event hints ignore internal name retired scopes title version writes",
 		Worker:    "from ignore name",
 		Generator: "ignore makes name",
 	}[kind])
@@ -143,10 +143,9 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 		case "makes":
 			f.setMakes(c, d)
 		case "version":
-			var err error
-			if c.version, err = strconv.Atoi(d.text); err != nil || c.version < 1 {
-				f.problem(d.pos, "%q is not a version; write an integer above 0 (default 1), and increase it when the fields of the command change", d.text)
-			}
+			c.version = f.parseVersion(d, "(default 1), and increase it when the fields of the command change")
+		case "writes":
+			c.writes = f.parseVersion(d, "below the version of the command, or remove the directive to write the current version")
 		case "event":
 			c.EventType = d.text
 			if name, err := gen.ParseName(d.text); err != nil || name.Wire() != d.text {
@@ -162,13 +161,21 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 		}
 	}
 	for _, d := range found {
-		if c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes"}, d.name) {
+		if c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes", "writes"}, d.name) {
 			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is no tool and cannot be executed; remove it", d.name)
 		}
 	}
 	if c.Internal && !c.Retired && len(c.scopes) > 0 {
 		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 	}
+}
+
+func (f *finder) parseVersion(d directive, remedy string) int {
+	version, err := strconv.Atoi(d.text)
+	if err != nil || version < 1 {
+		f.problem(d.pos, "%q is not a version; write an integer above 0 %s", d.text, remedy)
+	}
+	return version
 }
 
 const duplicateDirective = "duplicate //petrock:%s; remove one"

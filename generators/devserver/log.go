@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // LogInput is the input of log.
@@ -61,7 +61,7 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("log: timeout after %v", callTimeout))
 	defer cancel()
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root, Group: true}, built.Program, args...)
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: root, Group: true}, built.Program, args...)
 	if err != nil && len(errOut) > 0 && ctx.Err() == nil {
 		switch err = errors.New(strings.TrimSpace(string(errOut))); {
 		case strings.Contains(err.Error(), "has not run with it yet"):

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"path"
@@ -25,19 +22,21 @@ import (
 
 // A Change describes what to change of a component. Empty fields change nothing.
 type Change struct {
-	Name         string   `json:"name"`                                 // Such as send_mail or posts/create
-	Kind         string   `json:"kind,omitempty"`                       // If ambiguous
-	Rename       string   `json:"rename,omitempty"`                     // New name
-	Alias        bool     `json:"alias,omitempty"`                      // Keep the old name too, deprecated
-	Description  string   `json:"description,omitempty"`                // New text
-	Fields       []string `json:"fields,omitempty"`                     // To add or replace, as for a tool; NAME "TEXT" keeps the type
-	Output       []string `json:"output,omitempty"`                     // The same for the output
-	RenameFields []string `json:"rename_fields,omitempty"`              // OLD=NEW, or output.OLD=NEW
-	RemoveFields []string `json:"remove_fields,omitempty"`              // NAME, or output.NAME
-	Default      []string `json:"default,omitempty"`                    // FIELD=VALUE of new required fields in stored events
-	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"` // Body that converts a stored event, old
-	Check        string   `json:"check,omitempty" schema:"format=go"`   // Body of Check
-	Body         string   `json:"body,omitempty" schema:"format=go"`    // Body of the function, Apply or Answer
+	Name         string   `json:"name"`                                   // Such as send_mail or posts/create
+	Kind         string   `json:"kind,omitempty"`                         // If ambiguous
+	Rename       string   `json:"rename,omitempty"`                       // New name
+	Alias        bool     `json:"alias,omitempty"`                        // Keep the old name too, deprecated
+	Description  string   `json:"description,omitempty"`                  // New text
+	Fields       []string `json:"fields,omitempty"`                       // To add or replace, as for a tool; NAME "TEXT" keeps the type
+	Output       []string `json:"output,omitempty"`                       // The same for the output
+	RenameFields []string `json:"rename_fields,omitempty"`                // OLD=NEW, or output.OLD=NEW
+	RemoveFields []string `json:"remove_fields,omitempty"`                // NAME, or output.NAME
+	Default      []string `json:"default,omitempty"`                      // FIELD=VALUE of new required fields in stored events
+	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"`   // Body that converts a stored event, old
+	ReadFirst    bool     `json:"read_first,omitempty"`                   // Make a version, and keep the old one as input and in new events, so that older builds can read them
+	Downgrade    string   `json:"downgrade,omitempty" schema:"format=go"` // With read_first: body that converts the command, c, to the old version
+	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
+	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
 
 	Edits []FileEdit `json:"-"` // Of other code that uses the fields, after the change
 }
@@ -132,7 +131,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	structs := map[*types.Named]bool{}
 	ch.addStructs(structs, ch.input, ch.output)
 	for t := range structs { // may be of another package
-		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
+		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.view.FileAt(t.Obj().Pos()).Dir())...)
 	}
 	slices.Sort(ch.dirs)
 	ch.dirs = slices.Compact(ch.dirs)
@@ -243,21 +242,13 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 		t = pointer.Elem()
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
 	if _, ok := named.Underlying().(*types.Struct); !ok {
 		return nil
 	}
 	return named
-}
-
-// fileAt returns the file of the project at a position, or nil.
-func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
-	if at := view.Fset().File(pos); at != nil {
-		return view.File(at.Name())
-	}
-	return nil
 }
 
 // run plans all edits.
@@ -302,6 +293,10 @@ func (ch *changer) check() error {
 		return fmt.Errorf("%s does not return a struct of the project; edit its signature in %s", ch.c.Func, ch.c.File)
 	case len(in.Default) > 0 && !isCommand:
 		return fmt.Errorf("default sets values in stored events, which only commands have; remove it")
+	case in.ReadFirst && (!isCommand || !hasFields):
+		return fmt.Errorf("read_first needs a command and a change of its fields")
+	case in.Downgrade != "" && !in.ReadFirst:
+		return fmt.Errorf("downgrade needs read_first; for a version that exists, use downgrade of generate version")
 	case in.Check != "" && !isCommand:
 		return fmt.Errorf("only a command has a check; remove it")
 	case in.Body != "" && ch.method == nil:
@@ -331,11 +326,11 @@ func (ch *changer) planBodies() error {
 		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := fileAt(ch.view, new.object.Pos())
+		file := ch.view.FileAt(new.object.Pos())
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}
-		decl := enclosing[*ast.FuncDecl](file, new.object.Pos())
+		decl := typecheck.Enclosing[*ast.FuncDecl](file, new.object.Pos())
 		if decl == nil || decl.Body == nil {
 			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
@@ -347,21 +342,11 @@ func (ch *changer) planBodies() error {
 
 // checkBody refuses statements that would not stay inside of one function. field is the field of the input.
 func checkBody(field, text string) error {
-	const before, after = "package p\nfunc _() {\n", "\n}\n"
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, field, before+text+after, parser.SkipObjectResolution)
-	refuse := func(at token.Position, message string) error {
-		line := min(at.Line-strings.Count(before, "\n"), strings.Count(text, "\n")+1)
-		return &gen.SourceError{Field: field, Text: text, Line: line, Column: at.Column, Message: message + "; send only the statements between the braces of the function"}
+	imports, _, err := gen.ParseBody(field, text)
+	if err == nil && len(imports) > 0 {
+		err = &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "imports are not part of a body; add them to the file"}
 	}
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		return refuse(list[0].Pos, "syntax error: "+list[0].Msg)
-	}
-	decl, ok := file.Decls[0].(*ast.FuncDecl)
-	if end := fset.Position(decl.Body.Rbrace); len(file.Decls) != 1 || !ok || end.Offset != len(before+text+after)-2 {
-		return refuse(end, "unmatched }")
-	}
-	return nil
+	return err
 }
 
 // finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.
@@ -417,8 +402,12 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m := migration{edit: gen.Edit{ReadFirst: ch.in.ReadFirst}}
 	switch {
-	case !known || !recorded.Versions[recorded.Version].Breaks(now.Stored()):
+	case !known || !m.differs(recorded.Versions[recorded.Version], now.Stored()):
+		if ch.in.ReadFirst {
+			return terminal.Usagef("change command %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Name)
+		}
 		if len(ch.in.Default) > 0 {
 			return terminal.Usagef("change command %s: stored events stay readable, so default has no effect; remove it", ch.c.Name)
 		}
@@ -428,7 +417,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	}
 	input, err := strictjson.Marshal(map[string]any{
 		"name": ch.c.EventType, "rename": ch.inputEdit.renames, "drop": ch.inputEdit.remove,
-		"default": ch.in.Default, "body": ch.in.Upgrade,
+		"default": ch.in.Default, "body": ch.in.Upgrade, "read_first": ch.in.ReadFirst,
 	})
 	if err != nil {
 		return err
@@ -438,6 +427,9 @@ func (ch *changer) addVersion(ctx context.Context) error {
 		return err
 	}
 	edited.inputNames = map[string]string{"body": "upgrade", "rename": edited.words("rename-field", "rename_fields"), "drop": edited.words("remove-field", "remove_fields")}
+	if ch.in.ReadFirst {
+		edited.notes = ch.fieldNotes()
+	}
 	draft, err := edited.runGenerator(ctx, g, input)
 	if err != nil {
 		return generatorError("change command "+ch.c.Name, err)
@@ -448,7 +440,60 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	ch.engine.findConflicts(ch.plan, draft)
 	ch.plan.trial = gen.Trial{} // its test runs with those of the package
 	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.Next)-1]...)
+	if ch.in.ReadFirst {
+		return ch.addDowngrades(ctx, &edited, g)
+	}
 	return nil
+}
+
+// addDowngrades adds a Downgrade to each command that has a new version. Without it, Go code cannot execute a
+// command that writes an older version.
+func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Generator) error {
+	versions := ch.plan.newVersionsOf
+	edited.inputNames = map[string]string{"downgrade-body": "downgrade"}
+	for _, command := range versions {
+		given := map[string]any{"name": command, "downgrade": true}
+		if command == ch.c.EventType {
+			given["rename"], given["downgrade_body"] = ch.inputEdit.renames, ch.in.Downgrade
+		}
+		input, err := strictjson.Marshal(given)
+		if err != nil {
+			return err
+		}
+		edited.before = ch.engine.before.With(ch.plan.texts)
+		draft, err := edited.runGenerator(ctx, g, input)
+		switch {
+		case err != nil && (ch.in.Downgrade != "" || ctx.Err() != nil):
+			return generatorError("change command "+ch.c.Name, err)
+		case err != nil:
+			ch.plan.next = append(ch.plan.next, fmt.Sprintf("Before Go code executes %s, write its Downgrade: %v", command, err))
+			continue
+		}
+		draft.NewVersionsOf = versions
+		if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fieldNotes returns the notes of the fields that the command and its structs have before the change, by the
+// names of the types after it.
+func (ch *changer) fieldNotes() map[string]map[string]gen.FieldNote {
+	structs, all := map[*types.Named]bool{}, map[string]map[string]gen.FieldNote{}
+	ch.addStructs(structs, ch.input)
+	for t := range structs {
+		notes := map[string]gen.FieldNote{}
+		for _, f := range derive.JSONFields(t.Underlying().(*types.Struct), false) {
+			note := gen.FieldNote{Schema: f.Tag.Get("schema")}
+			if file := ch.view.FileAt(f.Var.Pos()); file != nil {
+				note.Comment = derive.FieldText(typecheck.Enclosing[*ast.Field](file, f.Var.Pos()))
+			}
+			notes[f.Key] = note
+		}
+		all[t.Obj().Pkg().Path()+"."+ch.nameOf(t.Obj())] = notes
+	}
+	return all
 }
 
 // advise adds next steps and notices.

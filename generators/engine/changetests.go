@@ -70,6 +70,9 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 			ch.retype(file, pair, retyped)
 		}
 	}
+	if ch.in.ReadFirst {
+		return // new fields stay unset until they are written
+	}
 	for _, f := range ch.required(info.TypeOf(literal), edit == ch.inputEdit) {
 		f.typ = qualified(literal, f.typ)
 		value := f.code(ch.sample(f.Field))
@@ -386,7 +389,7 @@ func (t testEditor) editAll(list []ast.Expr, typ types.Type, isInput bool) {
 
 // edit plans the change to a value of a type: JSON, or a map literal.
 func (t testEditor) edit(e ast.Expr, typ types.Type, isInput bool) {
-	file := fileAt(t.view, e.Pos())
+	file := t.view.FileAt(e.Pos())
 	if file == nil || !file.IsTest() || t.claimed[e] {
 		return
 	}
@@ -425,12 +428,15 @@ func (ch *changer) readTools(ctx context.Context) error {
 				_, method := declared(pkg, c)
 				tool = typesOf(pkg, c, method)
 			}
+			pos := namedPos(tool.input)
+			if c.WritesOlder() || ch.in.ReadFirst && c.Name == ch.c.Name {
+				tool.input = nil // JSON is of the older version
+			}
 			for _, name := range append([]string{c.Name}, c.Aliases...) {
 				if _, isTaken := ch.tools[name]; !isTaken || c.Kind == ch.c.Kind {
 					ch.tools[name] = tool
 				}
 			}
-			pos := namedPos(tool.input)
 			_, shared[pos] = ch.typed[pos]
 			ch.typed[pos] = tool
 		}

@@ -48,6 +48,8 @@ type Engine struct {
 	options    Options           // of the running operation
 	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
 
+	notes map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name; nil outside of one
+
 	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
 	// means the defaults.
 	Limits trial.Limits

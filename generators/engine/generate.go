@@ -77,7 +77,7 @@ func (e *Engine) planGenerate(ctx context.Context, g gen.Generator, input json.R
 
 func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error {
 	p.trial = draft.Trial
-	for i, file := range draft.Files {
+	for i, file := range slices.Concat(draft.Files, draft.Changes) {
 		if i == 0 {
 			p.dir = path.Dir(file.Path)
 		}
@@ -90,9 +90,6 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 				p.bodyFile = file.Path
 			}
 		}
-		p.texts[file.Path] = formatted(file.Path, file.Text)
-	}
-	for _, file := range draft.Changes {
 		p.texts[file.Path] = formatted(file.Path, file.Text)
 	}
 	p.newVersionsOf = draft.NewVersionsOf
@@ -269,7 +266,30 @@ func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) ge
 		ended := do(func() { migration, err = e.migrate(ctx, command, edit) })
 		return migration, cmp.Or(ended, err)
 	}
+	p.OldVersion = func(command string) (found *gen.OldVersion, err error) {
+		ended := do(func() { found, err = e.oldVersion(ctx, command) })
+		return found, cmp.Or(ended, err)
+	}
 	return p
+}
+
+// oldVersion returns the newest old version of a command whose next version has no method Downgrade.
+func (e *Engine) oldVersion(ctx context.Context, command string) (*gen.OldVersion, error) {
+	c, home, err := e.lookUp(ctx, derive.Command, command)
+	if err != nil {
+		return nil, err
+	}
+	old, next, file := c.NotDowngraded()
+	if old == "" {
+		return nil, fmt.Errorf("%s has no older version without a Downgrade; its version is %d", c.EventType, c.Version())
+	}
+	r, err := e.newRewrite(ctx, home.Dir)
+	if err != nil {
+		return nil, err
+	}
+	pkg, _ := r.pass.Package(home.Dir)
+	named := func(name string) *types.Named { return pkg.Scope().Lookup(name).Type().(*types.Named) }
+	return &gen.OldVersion{EventType: c.EventType, Type: named(old), Next: named(next), File: gen.File{Path: file, Text: e.before.File(file).Text}}, nil
 }
 
 func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {

@@ -159,8 +159,8 @@ func (m *migration) editFields(ctx context.Context, c derive.Component) (err err
 	pkg, _ := m.pass.Package(dirs[0]) // lookUp has found the type
 	named := pkg.Scope().Lookup(c.Func).Type().(*types.Named)
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(m.edit.Rename)), m.edit.Drop) {
-		if v := jsonField(named, name); v != nil && fileAt(m.view, v.Pos()) != nil {
-			dirs = append(dirs, fileAt(m.view, v.Pos()).Dir())
+		if v := jsonField(named, name); v != nil && m.view.FileAt(v.Pos()) != nil {
+			dirs = append(dirs, m.view.FileAt(v.Pos()).Dir())
 		}
 	}
 	if m.rewrite, err = m.engine.newRewrite(ctx, dirs...); err != nil {
@@ -240,7 +240,8 @@ func (m *migration) findStored(ctx context.Context, view *typecheck.View, reques
 			s := &storedCommand{named: named, defaults: defaultsOf(c.Input)}
 			s.Version = &gen.Version{
 				EventType: c.EventType, Dir: pkg.Dir, Type: c.Func, Number: recorded.Version,
-				Old: recorded.Versions[recorded.Version], New: c.Stored(),
+				Writes: m.edit.ReadFirst && !c.Retired && !c.WritesOlder(),
+				Old:    recorded.Versions[recorded.Version], New: c.Stored(),
 				StructRefs: map[string]gen.StructRef{}, EnumRefs: map[string]gen.EnumRef{},
 			}
 			if c.EventType == requested {
@@ -384,16 +385,22 @@ func namedStruct(t types.Type) *types.Named {
 	return named
 }
 
-// isChanged reports whether the fields of a part itself changed, so that recorded events do not fit. Fields of
-// nested and embedded structs are parts of their own.
-func (p *part) isChanged() bool {
+// differs reports whether a new version is needed: if recorded events do not fit the new fields or, with
+// ReadFirst, the other way around.
+func (m *migration) differs(old, now contract.Shape) bool {
+	return old.Breaks(now) || m.edit.ReadFirst && len(old.Changes(now)) > 0
+}
+
+// isChanged reports whether the fields of a part itself differ. Fields of nested and embedded structs are parts
+// of their own.
+func (m *migration) isChanged(p *part) bool {
 	own := func(fields []contract.Field) contract.Shape {
 		return contract.Shape{Fields: slices.DeleteFunc(slices.Clone(fields), func(f contract.Field) bool {
 			first, _, promoted := strings.Cut(f.Go, ".")
 			return promoted && p.embedded[first] != nil
 		})}
 	}
-	return own(p.old.Fields).Breaks(own(p.now.Fields))
+	return m.differs(own(p.old.Fields), own(p.now.Fields))
 }
 
 // chooseVersions chooses the commands that get a new version: the requested one, and all that break because
@@ -406,12 +413,12 @@ func (m *migration) chooseVersions() {
 		waiting = slices.DeleteFunc(slices.Clone(waiting), func(s *storedCommand) bool {
 			var own []string
 			for _, p := range s.parts {
-				if p.isChanged() {
+				if m.isChanged(p) {
 					own = append(own, typeKey(p.named))
 				}
 			}
 			isShared := slices.ContainsFunc(own, func(key string) bool { return changed[key] })
-			if s != m.stored[0] && !(isShared && s.Old.Breaks(s.New)) {
+			if s != m.stored[0] && !(isShared && m.differs(s.Old, s.New)) {
 				return false
 			}
 			for _, key := range own {
@@ -426,19 +433,22 @@ func (m *migration) chooseVersions() {
 	}
 	for _, s := range chosen {
 		m.result.Versions = append(m.result.Versions, s.Version)
-		o := &gen.OldStruct{Name: s.OldType(""), Dir: s.Dir, Of: s.Version, Fields: s.Old.Fields, Current: s.named, Defaults: s.defaults}
+		o := &gen.OldStruct{Name: s.OldType(""), Dir: s.Dir, Of: s.Version, Fields: s.Old.Fields, Current: s.named, Defaults: s.defaults, Notes: m.engine.notes[typeKey(s.named)]}
 		m.structs[typeKey(s.named)] = o
 		m.result.Structs = append(m.result.Structs, o)
 	}
 	m.stored = slices.Concat(chosen, slices.DeleteFunc(m.stored, func(s *storedCommand) bool { return slices.Contains(chosen, s) }))
 }
 
-// setVersion writes the new version into the doc comment of a command's type.
+// setVersion writes the new version, and the version that is written, into the doc comment of a command's type.
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()
-	file := fileAt(m.view, pos)
+	file := m.view.FileAt(pos)
 	line := fmt.Sprintf("//petrock:version %d", v.Number+1)
+	if v.Writes {
+		line += fmt.Sprintf("\n//petrock:writes %d", v.Number)
+	}
 	doc, at := docAt(file, pos)
 	if doc == nil {
 		m.replace(file, at, at, line+"\n")

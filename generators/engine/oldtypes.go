@@ -80,16 +80,16 @@ func (m *migration) chooseTypes() {
 		switch {
 		case o != nil:
 			parts[o] = r.users[slices.IndexFunc(r.users, func(use structUse) bool { return use.command.Version == o.Of && use.part == use.command.parts[0] })].part
-		case r.named != nil && m.live[key] != nil && !first.old.Breaks(first.now):
+		case r.named != nil && m.live[key] != nil && !m.differs(first.old, first.now):
 			refs[key] = gen.StructRef{Kept: r.named}
 			continue
 		default:
-			o = &gen.OldStruct{Of: first.command.Version, Recorded: first.name, Fields: first.old.Fields, Current: r.named}
+			o = &gen.OldStruct{Of: first.command.Version, Recorded: first.name, Fields: first.old.Fields, Current: r.named, Notes: m.engine.notes[key]}
 			m.nameOld(o, r)
 			m.structs[key], parts[o] = o, first.part
 			m.result.Structs = append(m.result.Structs, o)
 		}
-		o.Changed = slices.ContainsFunc(r.users, func(use structUse) bool { return use.isChanged() })
+		o.Changed = slices.ContainsFunc(r.users, func(use structUse) bool { return m.isChanged(use.part) })
 		if at := slices.IndexFunc(r.users, func(use structUse) bool { return use.command == m.stored[0] }); at >= 0 {
 			o.Path = &r.users[at].path
 		}
@@ -178,7 +178,7 @@ func (m *migration) chooseEnums(v *gen.Version) {
 		pkg, _ := m.edited.Package(dir)
 		if pkg != nil {
 			object, _ := pkg.Scope().Lookup(source).(*types.TypeName)
-			if object != nil && hasValues(object, values) {
+			if object != nil && hasValues(object, values) && !(m.edit.ReadFirst && len(constantsOf(object)) > len(values)) {
 				v.EnumRefs[name] = gen.EnumRef{Kept: object.Type().(*types.Named)}
 				continue
 			}

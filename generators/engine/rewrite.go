@@ -121,25 +121,27 @@ func (r *rewrite) nameOf(object types.Object) string {
 // isInOlder reports whether a position is in a method of an older version of a command, or in a function that
 // maps events to a command, which a new version makes map to the older one.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
-	function := enclosing[*ast.FuncDecl](file, pos)
+	function := typecheck.Enclosing[*ast.FuncDecl](file, pos)
 	pkg, _ := r.pass.Package(file.Dir())
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
 
-// convertsTo returns the command that a method of an older version belongs to, or that a function maps events
-// to. It is empty for other functions.
+// convertsTo returns the command that a method of an older version or Downgrade belongs to, or that a function
+// maps events to. It is empty for other functions.
 func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
-	if function.Recv != nil {
-		return olderOf(pkg, receiverName(function))
+	result := &ast.Ident{}
+	if function.Type.Results != nil {
+		result, _ = function.Type.Results.List[0].Type.(*ast.Ident)
 	}
-	if !derive.IsMapper(function) || function.Type.Results == nil {
+	switch receiver := receiverName(function); {
+	case function.Recv != nil && function.Name.Name == "Downgrade" && result != nil && olderOf(pkg, result.Name) == receiver:
+		return receiver
+	case function.Recv != nil:
+		return olderOf(pkg, receiver)
+	case result == nil || !derive.IsMapper(function):
 		return ""
 	}
-	command, _ := function.Type.Results.List[0].Type.(*ast.Ident)
-	if command == nil {
-		return ""
-	}
-	return cmp.Or(olderOf(pkg, command.Name), command.Name)
+	return cmp.Or(olderOf(pkg, result.Name), result.Name)
 }
 
 // olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and
@@ -317,9 +319,9 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	var field *ast.Field
-	file := fileAt(r.view, v.Pos())
+	file := r.view.FileAt(v.Pos())
 	if file != nil {
-		field = enclosing[*ast.Field](file, v.Pos())
+		field = typecheck.Enclosing[*ast.Field](file, v.Pos())
 	}
 	switch {
 	case field == nil || len(field.Names) == 0:
@@ -411,17 +413,6 @@ func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
 			}
 		}
 	}
-}
-
-// enclosing returns the innermost node of a type at a position, or the zero value.
-func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		if found, ok := node.(N); ok {
-			return found
-		}
-	}
-	return none
 }
 
 // unquote returns the value of an expression that is a string literal.

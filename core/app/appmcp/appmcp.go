@@ -37,11 +37,11 @@ type Options struct {
 	RemoteResources bool
 }
 
-// Register adds the tools of all features, and the app's resources. store is the store of the app.
+// Register adds the tools of all features, and the app's resources.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
-// For the log to record callers, open the app with [Actor] in its options.
+// For the log to record callers and causes, open the app with [Actor] and [Cause] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
-func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ...Feature) error {
+func Register(s *mcp.Server, a *app.App, o Options, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
 	for _, f := range features {
@@ -49,7 +49,7 @@ func Register(s *mcp.Server, a *app.App, store app.Store, o Options, features ..
 			errs = append(errs, f.Register(s, a))
 		}
 	}
-	errs = append(errs, registerResources(s, a, store, !o.RemoteResources, addedScopes(before, s.ToolScopes())))
+	errs = append(errs, registerResources(s, a, !o.RemoteResources, addedScopes(before, s.ToolScopes())))
 	s.Provide(func(ctx context.Context) context.Context { return app.With(ctx, a) })
 	a.Watch(func() { s.ResourcesUpdated(isAppResource) })
 	return errors.Join(errs...)
@@ -77,12 +77,17 @@ func isAppResource(uri string) bool {
 // call's _meta is the idempotency key of the command. Authenticated callers have separate keys: they
 // cannot see each other's results.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (mcp.Encoded[Out], error) {
-	return func(ctx context.Context, c C) (mcp.Encoded[Out], error) {
+	return DoOlder[C, C](a)
+}
+
+// DoOlder is [Do] for a command that writes the version of Old, see [app.Command.Writes].
+func DoOlder[C app.Commander[S, Out], Old, S, Out any](a *app.App) func(context.Context, Old) (mcp.Encoded[Out], error) {
+	return func(ctx context.Context, old Old) (mcp.Encoded[Out], error) {
 		ctx, err := WithKey(ctx)
 		if err != nil {
 			return mcp.Encoded[Out]{}, err
 		}
-		raw, err := app.Execute[S, Out](ctx, a, c)
+		raw, err := app.ExecuteOlder(ctx, a, old)
 		return mcp.Encoded[Out]{JSON: raw}, err
 	}
 }
@@ -135,6 +140,36 @@ func Actor(ctx context.Context) string {
 	return "local:" + name
 }
 
+// Cause returns the request that a context belongs to, for [app.Options].
+func Cause(ctx context.Context) app.Cause {
+	call := mcp.CallFrom(ctx)
+	if call == nil {
+		return app.Cause{}
+	}
+	cause := app.Cause{Request: call.RequestID(), Session: call.SessionID(), Traceparent: call.Traceparent()}
+	if call.Method == "tools/call" {
+		cause.Tool = call.Target
+	}
+	return cause
+}
+
+// staleKey is the key in the _meta of results that lack events.
+const staleKey = "petrock/stale"
+
+// OnStale is for [app.Options]: it adds petrock/stale to the _meta of the result of a call, with the event
+// that this build cannot read. The result is as of the event before.
+func OnStale(ctx context.Context, stuck *app.StuckError) {
+	if call := mcp.CallFrom(ctx); call != nil {
+		r := stuck.Record
+		call.SetResultMeta(staleKey, staleMark{r.Seq, fmt.Sprintf("this server cannot read event %d (%s, version %d)", r.Seq, r.Type, r.Version)})
+	}
+}
+
+type staleMark struct {
+	Event  int64  `json:"event"` // sequence number
+	Reason string `json:"reason"`
+}
+
 // URIs of the app's resources.
 const (
 	logURI      = "app://log"
@@ -145,7 +180,8 @@ const (
 const mimeJSON = "application/json"
 
 // registerResources adds the app's resources. The log and the workers require the scopes.
-func registerResources(s *mcp.Server, a *app.App, store app.Store, local bool, scopes []string) error {
+func registerResources(s *mcp.Server, a *app.App, local bool, scopes []string) error {
+	store := a.Store()
 	return errors.Join(
 		s.AddResource(mcp.Resource{
 			URI: logURI, Name: "log", Title: "Event log", MIMEType: mimeJSON, Local: local, Scopes: scopes,
@@ -157,7 +193,7 @@ func registerResources(s *mcp.Server, a *app.App, store app.Store, local bool, s
 		}, readLog(store)),
 		mcp.AddResource(s, mcp.Resource{
 			URI: featuresURI, Name: "features", Title: "Features", MIMEType: mimeJSON, Local: local,
-			Description: "The features of the application, with their commands, queries and workers. If stuck is set, calls of the feature fail; stuck is the reason.",
+			Description: "The features of the application, with their commands, queries and workers. If stuck is set, commands of the feature fail; stuck is the reason. Its queries fail too, unless stale is true: then they answer as of the event before.",
 		}, a.Status),
 		mcp.AddResource(s, mcp.Resource{
 			URI: workersURI, Name: "workers", Title: "Workers", MIMEType: mimeJSON, Local: local, Scopes: scopes,
@@ -224,7 +260,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		}
 		page.Events = append(page.Events, record)
 		after = record.Seq
-		if bytes += len(record.Data) + len(record.Result); int64(len(page.Events)) == limit || bytes > maxBytes {
+		if bytes += len(record.Data) + len(record.Result) + len(record.Cause); int64(len(page.Events)) == limit || bytes > maxBytes {
 			break
 		}
 	}

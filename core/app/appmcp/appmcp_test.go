@@ -330,7 +330,7 @@ func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	other := mcp.AddTool(s, mcp.Tool{Name: "mail", Scopes: []string{"mail:send"}}, func(context.Context, struct{}) (string, error) { return "", nil })
-	if err := errors.Join(other, appmcp.Register(s, a, store, o, feature)); err != nil {
+	if err := errors.Join(other, appmcp.Register(s, a, o, feature)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -386,29 +386,36 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// If a feature meets an event of a newer build, its tools say so, and the features resource names
-// it. The log can still be read.
+// If a feature meets an event of a newer build, its commands fail, the results of its queries are marked as
+// stale, and the features resource names it. The log can still be read.
 func TestNewerEvent(t *testing.T) {
 	store := app.NewMemory()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "hello"}, posts().Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "hello", OnStale: appmcp.OnStale}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, store, appmcp.Options{}, posts()) })
+	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
+	client.CallTool("posts_create", map[string]string{"title": "first"})
+	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
+		t.Errorf("posts_list returns the _meta %v", result.Meta)
+	}
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
+		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const says = "the event log is newer than this process; restart it"
-	for tool, arguments := range map[string]map[string]string{"posts_create": {"title": "b"}, "posts_list": {}} {
-		result := client.CallTool(tool, arguments)
-		if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 1") {
-			t.Errorf("%s says %s", tool, text)
-		}
+	result := client.CallTool("posts_create", map[string]string{"title": "b"})
+	if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 2") {
+		t.Errorf("posts_create returns %s", text)
 	}
-	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) {
+	result = client.CallTool("posts_list", nil)
+	meta, err := json.Marshal(result.Meta["petrock/stale"])
+	if want := `{"event":2,"reason":"this server cannot read event 2 (posts/create, version 1)"}`; result.IsError || !strings.Contains(result.Text(), "first") || err != nil || string(meta) != want {
+		t.Errorf("posts_list returns %s, marked with %s, want %s", result.Text(), meta, want)
+	}
+	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
 		t.Errorf("the features are %s", text)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
@@ -424,7 +431,7 @@ func TestActors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
-	if err := appmcp.Register(s, a, store, appmcp.Options{}, posts()); err != nil {
+	if err := appmcp.Register(s, a, appmcp.Options{}, posts()); err != nil {
 		t.Fatal(err)
 	}
 	client := mcptest.Connect(t, s)
@@ -452,4 +459,61 @@ func TestActors(t *testing.T) {
 	if text := client.ReadResource("app://log?after=1&limit=1")[0].Text; !strings.Contains(text, `"actor":"ada"`) {
 		t.Errorf("the log is %s", text)
 	}
+}
+
+// A ledger has the authors of payments that are not approved yet.
+type ledger struct{ Authors map[string]string }
+
+type pay struct{}
+
+func (pay) Check(context.Context, *ledger) error { return nil }
+
+func (pay) Apply(s *ledger, e app.Event) string {
+	s.Authors[e.ID] = e.Actor
+	return e.ID
+}
+
+type approve struct {
+	ID string `json:"id"`
+}
+
+func (c approve) Check(ctx context.Context, s *ledger) error {
+	if s.Authors[c.ID] == app.Actor(ctx) {
+		return errors.New("another person must approve it")
+	}
+	return nil
+}
+
+func (c approve) Apply(s *ledger, e app.Event) string {
+	delete(s.Authors, c.ID)
+	return e.Actor
+}
+
+// A rule that needs two persons is not passed by one person with an old and a new key.
+func TestTwoPersons(t *testing.T) {
+	const oldKey, newKey, otherKey = "0123456789abcdef", "fedcba9876543210", "0011223344556677"
+	gate, err := auth.Keys("test", []string{"alice=" + oldKey, "alice=" + newKey, "bob=" + otherKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := apptest.Serve(t, appmcp.Feature{
+		Feature: app.Feature{
+			Name:     "payments",
+			State:    app.StateOf(func() *ledger { return &ledger{map[string]string{}} }),
+			Commands: []app.Command{app.CommandOf[pay]("pay", 1), app.CommandOf[approve]("approve", 1)},
+		},
+		Register: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(mcp.AddTool(s, mcp.Tool{Name: "pay"}, appmcp.Do[pay](a)), mcp.AddTool(s, mcp.Tool{Name: "approve"}, appmcp.Do[approve](a)))
+		},
+	})
+	with := func(key string) *mcptest.Client {
+		id, err := gate.Authenticate(&http.Request{Header: http.Header{"X-Api-Token": {key}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client.As(id)
+	}
+	with(oldKey).CheckTool(t, "pay", mcptest.Example{Input: `{}`, Output: "id1"})
+	with(newKey).CheckTool(t, "approve", mcptest.Example{Input: `{"id":"id1"}`, Error: "another person must approve it"})
+	with(otherKey).CheckTool(t, "approve", mcptest.Example{Input: `{"id":"id1"}`, Output: "bob"})
 }

@@ -1,6 +1,7 @@
 package appserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,10 +32,15 @@ amendments, idempotency keys and the positions of workers. Servers can keep runn
 has the data of one moment.
 
 The file has a line of JSON for each event, compressed with gzip. The backup is read back, replayed
-and compared with the data. If it differs, no file is written.`,
-		Example: d.examples("backup " + example),
+and compared with the data. If it differs, no file is written.
+
+If FILE is -, the backup is written to standard output, and not read back: restore verifies its checksum.`,
+		Example: d.examples("backup "+example, "backup - | ssh elsewhere 'cat > "+example+"'"),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				return d.streamBackup(cmd)
+			}
 			file, err := filepath.Abs(args[0])
 			if err != nil {
 				return fmt.Errorf("find %s: %w; use an absolute path", args[0], err)
@@ -58,6 +64,28 @@ and compared with the data. If it differs, no file is written.`,
 			})
 		},
 	}
+}
+
+// streamBackup writes a backup to standard output.
+func (d *Data) streamBackup(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	if terminal.IsTerminal(out) {
+		return terminal.Usagef("backup - writes a compressed file; redirect it to a file or a program")
+	}
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	return d.withStore(ctx, func(store app.Store) error {
+		var events int64
+		err := store.View(ctx, func(v app.View) (err error) {
+			events, err = app.WriteBackup(ctx, out, v, d.program)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("back up to standard output: %w", err)
+		}
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "Backed up %s to standard output.\n", count(events))
+		return err
+	})
 }
 
 // untilInterrupted returns a context that ends when the user interrupts the command, so that it can
@@ -105,7 +133,7 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 	defer os.Remove(temp.Name())
 	defer temp.Close()
 	err = store.View(ctx, func(v app.View) error {
-		if err := app.WriteBackup(temp, v, d.program); err != nil {
+		if _, err := app.WriteBackup(ctx, temp, v, d.program); err != nil {
 			return err
 		}
 		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
@@ -166,13 +194,24 @@ The restored data is replayed and compared with the backup before it is committe
 or is interrupted, the data is as before.
 
 With --replace, the old data is kept under another name, and all servers must be stopped. This also
-replaces data that is damaged.`,
-		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace"),
+replaces data that is damaged.
+
+If FILE is -, the backup is read from standard input, to its end, before anything is restored.`,
+		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace", "restore - < "+example),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			backup, err := readBackup(args[0])
+			file := args[0]
+			if file == "-" {
+				temp, err := saveInput(ctx, cmd.InOrStdin())
+				if err != nil {
+					return fmt.Errorf("read standard input: %w", err)
+				}
+				defer os.Remove(temp)
+				file = temp
+			}
+			backup, err := readBackup(file)
 			if err != nil {
 				return err
 			}
@@ -210,6 +249,28 @@ replaces data that is damaged.`,
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace existing data, and keep it under another name")
 	return cmd
+}
+
+// saveInput copies a stream to a temporary file, which others cannot read, and returns its name.
+func saveInput(ctx context.Context, in io.Reader) (name string, err error) {
+	temp, err := os.CreateTemp("", "restore-*.jsonl.gz")
+	if err != nil {
+		return "", err
+	}
+	copied := make(chan error, 1) // reading a terminal or a pipe cannot be cancelled
+	go func() {
+		_, err := io.Copy(temp, in)
+		copied <- errors.Join(err, temp.Close())
+	}()
+	select {
+	case err = <-copied:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return temp.Name(), err
 }
 
 // fill copies a view to the event log in a folder, which must have no events.
@@ -257,6 +318,9 @@ in TO, so stop the servers first, and start them again with TO.`,
 		Example: d.examples("log copy data /srv/" + d.program),
 		Args:    mcpcli.ExactArgs("data", "/srv/"+d.program),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmp.Or(d.checkArgument(args[0]), d.checkArgument(args[1])); err != nil {
+				return err
+			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
 			from, err := d.existing(ctx, args[0])

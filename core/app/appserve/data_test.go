@@ -20,6 +20,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/terminal"
 )
 
 // Answered commands survive a restart, and two servers share one log.
@@ -163,6 +164,44 @@ func TestFolder(t *testing.T) {
 	})
 }
 
+// The arguments of a process are public, so they must not have a password. A file may.
+func TestPasswords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "database")
+	if err := os.WriteFile(file, []byte("postgres://me:secret@db/x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("WEATHER_DATA_FILE", file)
+	t.Setenv("WEATHER_DATA", "")
+	for _, test := range []struct {
+		args []string
+		want string // the URL that is opened; empty if it is refused
+	}{
+		{[]string{"log"}, "postgres://me:secret@db/x"},
+		{[]string{"log", "--data", "postgres://me@db/x"}, "postgres://me@db/x"},
+		{[]string{"log", "--data", "postgresql://me:@db/x?passfile=p"}, "postgresql://me:@db/x?passfile=p"},
+		{[]string{"log", "--data", "postgres://me:secret@db/x"}, ""},
+		{[]string{"log", "--data", "postgresql://db/x?user=me&password=secret"}, ""},
+		{[]string{"workers", "--data=postgres://db/x?sslpassword=secret"}, ""},
+		{[]string{"log", "copy", "data", "postgres://me:secret@db/x"}, ""},
+		{[]string{"log", "copy", "postgres://me:secret@db/x", "data"}, ""},
+		{[]string{"log", "copy", "postgres://me@db/x", "data"}, "postgres://me@db/x"},
+	} {
+		opened := ""
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, url, _ string, _ bool) (*app.Memory, error) {
+			opened = url
+			return nil, errors.New("unreachable")
+		})
+		err := command(d, test.args...).ExecuteContext(t.Context())
+		says := fmt.Sprint(err)
+		if opened != test.want || strings.Contains(says, "secret") || err == nil {
+			t.Errorf("%s: opened %q, got %v", test.args, opened, err)
+		}
+		if hint := "WEATHER_DATA_FILE"; test.want == "" && (!strings.Contains(says, hint) || !strings.Contains(says, "PGPASSFILE") || terminal.ExitCode(err) != terminal.ExitUsage) {
+			t.Errorf("%s: got %v", test.args, err)
+		}
+	}
+}
+
 // A URL of a database is opened by the part postgres, with the program as the default schema. Without the
 // part, the error says how to add it. Passwords are not printed.
 func TestURL(t *testing.T) {
@@ -202,6 +241,23 @@ func TestURL(t *testing.T) {
 	}
 	if last, _ := store.Last(t.Context()); last != 1 || !slices.Equal(opened, []string{address + " weather false", address + " weather true"}) {
 		t.Errorf("%d events; opened %q", last, opened)
+	}
+}
+
+// The error of a database that does not work has the remedy for its cause.
+func TestUnusableDatabase(t *testing.T) {
+	for _, test := range []struct {
+		err           error
+		want, notWant string
+	}{
+		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, app.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
+		{fmt.Errorf("create the log: %w", app.ErrFull), "the disk with the data is full; free some space", "--data"},
+	} {
+		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, bool) (*app.Memory, error) { return nil, test.err })
+		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", false)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.notWant) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
 	}
 }
 

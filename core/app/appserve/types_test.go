@@ -138,7 +138,8 @@ func TestTypesWithoutLog(t *testing.T) {
 			}
 			return nil, test.err
 		})
-		cmd := command(d, "log", "types", "--json", "--data", "postgres://me:secret@db/x")
+		t.Setenv("WEATHER_DATA", "postgres://me:secret@db/x")
+		cmd := command(d, "log", "types", "--json")
 		var out strings.Builder
 		cmd.SetOut(&out)
 		err := cmd.ExecuteContext(t.Context())

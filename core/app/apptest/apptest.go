@@ -68,7 +68,7 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Cleanup(func() { c.checkReplay(context.Background()) }) // after the session has ended
 	c.Client = mcptest.Serve(t, func(s *mcp.Server) error {
 		c.server = s
-		return appmcp.Register(s, c.App, store, appmcp.Options{}, features...)
+		return appmcp.Register(s, c.App, appmcp.Options{}, features...)
 	})
 	return c
 }
@@ -149,6 +149,28 @@ const Actor = "local:test"
 // has moved the clock.
 func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
+}
+
+// CallTool is [mcptest.Client.CallTool]. A command that writes an older version is sent as its Downgrade.
+func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
+	c.t.Helper()
+	return c.Client.CallTool(name, c.input(arguments))
+}
+
+// CheckTool is [mcptest.Client.CheckTool]. A command that writes an older version is sent as its Downgrade.
+func (c *Client) CheckTool(t testing.TB, name string, e mcptest.Example) {
+	t.Helper()
+	e.Input = c.input(e.Input)
+	c.Client.CheckTool(t, name, e)
+}
+
+func (c *Client) input(arguments any) any {
+	c.t.Helper()
+	sent, err := c.App.Input(arguments)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return sent
 }
 
 // Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go value,

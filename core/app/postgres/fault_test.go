@@ -300,7 +300,7 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 func appendEvent(s *Store, id string, seq *int64) (err error) {
 	for err = app.ErrConflict; errors.Is(err, app.ErrConflict); {
 		err = s.Write(context.Background(), func(tx app.Tx) error {
-			if _, _, err := tx.Find(id); err != nil {
+			if _, err := tx.Find(id); err != nil {
 				return err
 			}
 			*seq = s.head.last + 1

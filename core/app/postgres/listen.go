@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -166,13 +167,40 @@ const (
 )
 
 // holder returns a description of the process that has the lock.
-func (s *Store) holder(ctx context.Context) string {
+func (s *Store) holder(ctx context.Context) (string, error) {
 	var name, address string
-	err := s.tryRead(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, findHolderSQL, s.lock).Scan(&name, &address)
 	})
-	if err != nil {
-		return "another process"
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "another process", nil
 	}
-	return name + " (" + address + ")"
+	return name + " (" + address + ")", err
+}
+
+// Session implements [app.Monitor].
+func (s *Store) Session() string { return s.id }
+
+// sessionLock returns the key of the advisory lock that each connection of a session shares.
+func sessionLock(session string) int64 { return lockKey("petrock session " + session) }
+
+// endedSQL selects the sessions $1 with locks $2 that no connection has. The statement holds these
+// locks until it ends.
+const endedSQL = "SELECT session FROM unnest($1::text[], $2::bigint[]) AS sessions (session, lock) WHERE pg_try_advisory_xact_lock(lock)"
+
+// Ended implements [app.Monitor]. A session has ended if it has no connection.
+func (s *Store) Ended(ctx context.Context, sessions []string) (ended []string, err error) {
+	locks := make([]int64, len(sessions))
+	for i, session := range sessions {
+		locks[i] = sessionLock(session)
+	}
+	err = s.tryRead(ctx, ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, endedSQL, sessions, locks)
+		if err != nil {
+			return err
+		}
+		ended, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return ended, err
 }

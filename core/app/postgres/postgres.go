@@ -33,7 +33,7 @@ import (
 )
 
 // schemaVersion is the version of the tables.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schemaSQL creates the tables in a schema. Ids, keys, actors and data are bytes, because text
 // cannot contain zero bytes.
@@ -47,7 +47,8 @@ CREATE TABLE {schema}.log (
 	data    bytea       NOT NULL,
 	key     bytea,
 	result  bytea,
-	actor   bytea
+	actor   bytea,
+	cause   bytea
 );
 CREATE UNIQUE INDEX log_key ON {schema}.log (key) WHERE key IS NOT NULL;
 CREATE TABLE {schema}.documents (name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL);
@@ -61,14 +62,15 @@ CREATE TABLE {schema}.head (
 INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 `
 
-var errClosed = errors.New("the store is closed")
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a log in a PostgreSQL database. It implements [app.Store] and [app.Notifier].
+// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier],
+// [app.Pinger] and [app.Monitor].
 //
 // It has up to six connections: one that writes, one that listens, and four that read.
 type Store struct {
 	name    string // for messages
-	id      string // of this store, as a writer
+	id      string // of this store, as a writer and as a session
 	config  *pgx.ConnConfig
 	sql     statements
 	lock    int64         // key of the advisory lock
@@ -78,6 +80,7 @@ type Store struct {
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
+	isOld   bool          // the tables are of an older build; the next write changes them
 	writer  *pgx.Conn     // nil before the first write
 	holds   bool          // the writer has the lock between writes
 	inTx    bool          // the writer has the lock in a transaction
@@ -106,6 +109,8 @@ type Store struct {
 var (
 	_ app.Store    = (*Store)(nil)
 	_ app.Notifier = (*Store)(nil)
+	_ app.Pinger   = (*Store)(nil)
+	_ app.Monitor  = (*Store)(nil)
 )
 
 // A position is a point in the history of a log.
@@ -117,7 +122,7 @@ type position struct {
 
 const (
 	maxReaders       = 4
-	patience         = 10 * time.Second // how long opening and reads wait for the database
+	patience         = 10 * time.Second // how long opening and reads wait for a connection
 	connectTimeout   = 5 * time.Second
 	roundTripTimeout = 30 * time.Second
 	keepAlive        = 15 * time.Second
@@ -125,15 +130,41 @@ const (
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or
 // defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
-// returns an error that matches [fs.ErrNotExist].
+// returns an error that matches [fs.ErrNotExist]. With create, Open changes the tables of an older
+// build; without, the first write does. Older builds cannot open the log then.
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
+	s, schema, err := newStore(address, defaultSchema)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectFirst(ctx)
+	if err == nil {
+		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.name, marked(err))
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.background.Go(func() { s.listen(running) })
+	s.background.Go(func() { s.notify(running) })
+	if s.isOld && create {
+		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
+			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+// newStore returns a store without connections, and the schema of its log.
+func newStore(address, defaultSchema string) (s *Store, schema string, err error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, err // without the password
+		return nil, "", err // without the password
 	}
-	schema := cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
+	schema = cmp.Or(firstSchema(config.RuntimeParams["search_path"]), defaultSchema)
 	delete(config.RuntimeParams, "search_path")
-	s := &Store{
+	s = &Store{
 		name:      fmt.Sprintf("schema %s of database %s on %s", schema, config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))),
 		id:        rand.Text(),
 		config:    config,
@@ -147,9 +178,8 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 		changed:   make(chan struct{}, 1),
 		committed: make(chan struct{}, 1),
 	}
-	sum := sha256.Sum256([]byte("petrock/" + schema))
-	s.lock = int64(binary.BigEndian.Uint64(sum[:]))
-	s.channel = fmt.Sprintf("petrock_%x", sum[:8])
+	s.lock = lockKey("petrock/" + schema)
+	s.channel = fmt.Sprintf("petrock_%016x", uint64(s.lock))
 	config.DialFunc = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	if config.ValidateConnect == nil { // a standby may lag behind
@@ -158,18 +188,13 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = processName()
 	}
-	conn, err := s.connectFirst(ctx)
-	if err == nil {
-		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.name, err)
-	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
-	s.background.Go(func() { s.listen(running) })
-	s.background.Go(func() { s.notify(running) })
-	return s, nil
+	return s, schema, nil
+}
+
+// lockKey returns the key of the advisory lock with a name.
+func lockKey(name string) int64 {
+	sum := sha256.Sum256([]byte(name))
+	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
 // firstSchema returns the first schema of a search_path, whose names are quoted or in lower case.
@@ -201,6 +226,7 @@ const (
 	noTable         = "42P01"
 	noColumn        = "42703"
 	tableExists     = "42P07"
+	diskFull        = "53100"
 	tooManyClients  = "53300"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
@@ -229,8 +255,21 @@ func isOutage(err error) bool {
 	return false
 }
 
+// marked returns an error with [app.ErrFull] or [app.ErrUnavailable], if one applies.
+func marked(err error) error {
+	switch {
+	case code(err) == diskFull:
+		return fmt.Errorf("%w: %w", err, app.ErrFull)
+	case isOutage(err), strings.HasPrefix(code(err), "53"): // insufficient resources
+		return fmt.Errorf("%w: %w", err, app.ErrUnavailable)
+	}
+	return err
+}
+
 // errLostConnection marks errors after which a connection is closed.
 var errLostConnection = errors.New("connection to the database lost")
+
+var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, create bool) error {
@@ -250,6 +289,10 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, crea
 		return err
 	case version > schemaVersion:
 		return fmt.Errorf("the log has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
+	}
+	s.isOld = version < schemaVersion
+	if s.isOld && !create {
+		s.sql.page, s.sql.find = s.sql.oldPage, s.sql.oldFind
 	}
 	return nil
 }
@@ -319,7 +362,11 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, connectError{err}
 	}
-	if err := s.checkKnown(ctx, conn); err != nil {
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", sessionLock(s.id)) // see Ended
+	if err == nil {
+		err = s.checkKnown(ctx, conn)
+	}
+	if err != nil {
 		if conn.IsClosed() {
 			err = errors.Join(err, errLostConnection)
 		}
@@ -364,6 +411,13 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	defer s.mu.Unlock()
 	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup; restart this process to continue with the log as it is", known.seq, known.id, last)
 	return s.lost
+}
+
+// isShort reports whether a log with a head lacks commits that this store has seen.
+func (s *Store) isShort(h head) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h.commits < s.known.commits || h.last < s.known.seq
 }
 
 // learn records that the log has a position.

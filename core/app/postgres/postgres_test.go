@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -267,6 +269,57 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// A session has ended when it has lost all its connections, and not before.
+func TestEnded(t *testing.T) {
+	address := newSchema(t)
+	s, other := open(t, address), open(t, address)
+	ended := func() string {
+		t.Helper()
+		list, err := s.Ended(t.Context(), []string{"none", other.Session()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(strings.Join(list, " "), other.Session(), "other")
+	}
+	if _, err := more(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(); got != "none" {
+		t.Errorf("ended: %s", got)
+	}
+	admin(t, address, "SELECT pg_terminate_backend($1)", other.writer.PgConn().PID())
+	if got := ended(); got != "none" {
+		t.Errorf("without its writer, ended: %s", got)
+	}
+	other.Close()
+	waitFor(t, "the session ends", func() bool { return ended() == "none other" })
+
+	cmd, in, out := child(t, "step", address)
+	fmt.Fprintln(in)
+	if !out.Scan() {
+		t.Fatal("the child has ended")
+	}
+	var session string
+	row := func() bool {
+		return s.tryRead(t.Context(), t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, s.sql.version).Scan(new(int), &session)
+		}) == nil
+	}
+	if !row() || session == s.Session() {
+		t.Fatalf("the last writer is %s", session)
+	}
+	if list, err := s.Ended(t.Context(), []string{session}); len(list) > 0 || err != nil {
+		t.Errorf("a running process: ended %v, %v", list, err)
+	}
+	begin := time.Now()
+	cmd.Process.Kill()
+	waitFor(t, "the session of the killed process ends", func() bool {
+		list, err := s.Ended(t.Context(), []string{session})
+		return err == nil && len(list) == 1
+	})
+	t.Logf("a killed process is noticed after %v", time.Since(begin))
+}
+
 // If a failover loses commits, the stores that have seen them refuse to continue.
 func TestLostCommits(t *testing.T) {
 	for _, again := range []bool{false, true} { // whether another process has appended since
@@ -291,6 +344,84 @@ func TestLostCommits(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 		}
+	}
+}
+
+// A numbers is a state whose command refuses to add a number twice.
+type numbers struct {
+	Known map[int]bool `json:"known"`
+}
+
+// Number adds a number, or removes the number -N.
+type Number struct {
+	N int `json:"n"`
+}
+
+func (c Number) Check(_ context.Context, s *numbers) error {
+	if s.Known[c.N] {
+		return fmt.Errorf("%d is known", c.N)
+	}
+	return nil
+}
+
+func (c Number) Apply(s *numbers, _ app.Event) int {
+	if s.Known[c.N] = true; c.N < 0 {
+		delete(s.Known, c.N)
+		delete(s.Known, -c.N)
+	}
+	return len(s.Known)
+}
+
+// openApp opens an app on a store.
+func openApp(t testing.TB, s *Store, o app.Options) *app.App {
+	t.Helper()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	a, err := app.Open(t.Context(), s, o, app.Feature{
+		Name:     "numbers",
+		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
+		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A store that loses its lock with its connection, without using the connection, knows neither the
+// events that other stores write then nor their number. Its app executes commands all the same, and
+// refuses none because of an old state.
+func TestLostLock(t *testing.T) {
+	for name, isAhead := range map[string]bool{"the app has seen the events": true, "the app has not": false} {
+		t.Run(name, func(t *testing.T) {
+			address := newSchema(t)
+			s, other := open(t, address), open(t, address)
+			a, b := openApp(t, s, app.Options{}), openApp(t, other, app.Options{})
+			execute := func(a *app.App, n int) {
+				t.Helper()
+				if _, err := app.Execute(t.Context(), a, Number{n}); err != nil {
+					t.Error(n, err)
+				}
+			}
+			waitFor(t, "the store keeps the lock", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			for n := range 3 {
+				execute(b, n)
+			}
+			if isAhead {
+				if _, err := a.Status(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := app.Execute(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
+				t.Errorf("a command that must be refused: %v", err)
+			}
+			execute(a, 3)
+
+			waitFor(t, "the store keeps the lock again", func() bool { execute(a, int(time.Now().UnixNano())); return s.holds })
+			admin(t, address, "SELECT pg_terminate_backend($1)", s.writer.PgConn().PID())
+			execute(b, -3)
+			execute(a, 3)
+		})
 	}
 }
 
@@ -378,5 +509,54 @@ func TestFirstSchema(t *testing.T) {
 		if got := firstSchema(path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
+	}
+}
+
+// A log of an older build can be read without changing it. The first write changes its tables, and then
+// the older build refuses it.
+func TestMigrate(t *testing.T) {
+	address := newSchema(t)
+	schema := schemaOf(t, address)
+	s := open(t, address)
+	if _, err := storetest.Append(s, 3); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	admin(t, address, "ALTER TABLE "+schema+".log DROP COLUMN cause")
+	admin(t, address, "UPDATE "+schema+".head SET version = 1")
+	admin(t, address, "INSERT INTO "+schema+`.documents VALUES ('amendments', '{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}')`)
+	old, err := Open(t.Context(), address, "unused", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { old.Close() })
+	err = old.View(t.Context(), func(v app.View) error {
+		types, err := app.StoredTypes(v.(app.TypeView))
+		if fmt.Sprint(types) != "[{things/make 1 2 1 3}]" {
+			t.Errorf("the types are %v", types)
+		}
+		return err
+	})
+	if names, namesErr := old.Names(t.Context(), ""); err != nil || namesErr != nil || strings.Join(names, " ") != "amendments" {
+		t.Errorf("after a read, the documents are %q: %v, %v", names, err, namesErr)
+	}
+	if err := old.Write(t.Context(), func(tx app.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
+		t.Fatal(err)
+	}
+	fresh := open(t, address)
+	if _, err := more(fresh, 1); err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range fresh.Records(t.Context(), 3) {
+		if want := storetest.Record(r.Seq); err != nil || string(r.Cause) != string(want.Cause) {
+			t.Errorf("event %d has the cause %s: %v", r.Seq, r.Cause, err)
+		}
+	}
+	if am, err := app.FindAmendment(t.Context(), fresh, 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
+		t.Errorf("the amendment is %+v: %v", am, err)
+	}
+	admin(t, address, "UPDATE "+schema+".head SET version = 3")
+	if _, err := Open(t.Context(), address, "unused", true); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
+		t.Errorf("got error %v", err)
 	}
 }

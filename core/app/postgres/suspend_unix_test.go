@@ -33,7 +33,8 @@ func TestSuspended(t *testing.T) {
 		t.Helper()
 		waitFor(t, "the child keeps the lock", func() bool {
 			last = step()
-			return strings.Contains(s.holder(t.Context()), name)
+			holder, err := s.holder(t.Context())
+			return err == nil && strings.Contains(holder, name)
 		})
 		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)

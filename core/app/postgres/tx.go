@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,36 +26,53 @@ type tx struct {
 	bytes   int   // size of records and puts
 	isSplit bool  // changes were written before the end; without their connection they are lost
 	err     error // of such a write
+
+	isCurrent bool // the database has answered since the write began, so head is not old
+	isUsed    bool // f knows the head, or something that was read with it
 }
 
 // maxBytes is the size of the changes that a tx keeps in memory.
 const maxBytes = 4 << 20
 
 // read calls f with the connection of the writer. If the connection is lost, read reconnects and
-// calls f again. If another store has written meanwhile, it returns [app.ErrConflict].
+// calls f again. If another store has written meanwhile, it returns [app.ErrConflict], unless the tx
+// was not used before.
 func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
 	defer cancel()
 	if s.writer == nil {
-		return errLostConnection // an earlier read could not reconnect
+		return marked(errLostConnection) // an earlier read could not reconnect
 	}
 	for {
 		err := f(ctx, s.writer)
 		if err == nil || !s.writer.IsClosed() {
+			t.isCurrent, t.isUsed = true, true
 			return err
 		}
 		if t.isSplit {
-			t.err = err
-			return err
+			t.err = fmt.Errorf("%w: %w", err, app.ErrConflict) // nothing was committed
+			return t.err
 		}
 		if err := t.reconnect(ctx); err != nil {
 			return err
 		}
-		if s.head.commits != t.head.commits {
+		switch {
+		case s.head.commits == t.head.commits:
+		case t.isUsed:
 			return fmt.Errorf("%w: %w", err, app.ErrConflict)
+		default:
+			t.head, t.last = s.head, s.head.last
 		}
 	}
+}
+
+// verify returns [app.ErrConflict] if the head is old.
+func (t *tx) verify() error {
+	if t.isCurrent {
+		return nil
+	}
+	return t.read(func(ctx context.Context, conn *pgx.Conn) error { return conn.Ping(ctx) })
 }
 
 // split writes the changes so far in a transaction of the writer.
@@ -67,22 +85,30 @@ func (t *tx) split() error {
 	return t.execSplit(sql, args...)
 }
 
-// execSplit executes a statement in a transaction of the writer.
+// execSplit executes a statement in a transaction of the writer. If the connection is lost, it
+// returns [app.ErrConflict], because nothing was committed.
 func (t *tx) execSplit(sql string, args ...any) error {
 	s := t.s
-	if s.writer == nil {
-		return errLostConnection // an earlier read could not reconnect
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
-	defer cancel()
-	t.isSplit = true
-	if !s.inTx {
-		if _, t.err = s.writer.Exec(ctx, "BEGIN"); t.err != nil {
+	t.isUsed = true
+	if !t.isSplit {
+		t.err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+			if s.inTx {
+				return nil
+			}
+			_, err := conn.Exec(ctx, "BEGIN")
+			s.inTx = err == nil
+			return err
+		})
+		if t.err != nil {
 			return t.err
 		}
-		s.inTx = true
 	}
-	if _, t.err = s.writer.Exec(ctx, sql, args...); code(t.err) == uniqueViolation {
+	t.isSplit = true
+	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
+	defer cancel()
+	_, err := s.writer.Exec(ctx, sql, args...)
+	t.err = marked(err)
+	if t.err != nil && (s.writer.IsClosed() || code(t.err) == uniqueViolation) {
 		t.err = fmt.Errorf("%w: %w", t.err, app.ErrConflict)
 	}
 	return t.err
@@ -90,11 +116,15 @@ func (t *tx) execSplit(sql string, args ...any) error {
 
 // Append implements [app.Tx].
 func (t *tx) Append(records ...app.Record) error {
+	t.isUsed = true
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
 			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
 		case r.Seq > next:
+			if err := t.verify(); err != nil {
+				return err // the caller may know events that this store does not
+			}
 			return fmt.Errorf("append event %d: the next event is %d; gaps are not allowed", r.Seq, next)
 		}
 	}
@@ -114,31 +144,54 @@ func (t *tx) Append(records ...app.Record) error {
 const recordBytes = 100
 
 // Replace implements [app.Tx].
-func (t *tx) Replace(r app.Record) error {
-	if r.Seq < 1 || r.Seq > t.last {
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+func (t *tx) Replace(records ...app.Record) error {
+	for _, r := range records {
+		if r.Seq < 1 || r.Seq > t.last {
+			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+		}
 	}
 	if err := t.split(); err != nil {
 		return err
 	}
-	return t.execSplit(t.s.sql.update, values(cloned(r))...)
+	var replaced []app.Record
+	for _, r := range records {
+		replaced = append(replaced, cloned(r))
+	}
+	return t.execSplit(t.s.sql.update, lists(replaced)...)
+}
+
+// migrate changes the tables of an older build.
+func (t *tx) migrate() error {
+	if err := t.execSplit(t.s.sql.addCause); err != nil {
+		return err
+	}
+	if err := app.Migrate(t); err != nil {
+		return err
+	}
+	return t.execSplit(t.s.sql.setVersion, schemaVersion)
 }
 
 // cloned returns a copy of a record as the database returns it.
 func cloned(r app.Record) app.Record {
 	r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
-	r.Result = bytes.Clone(r.Result)
+	r.Result, r.Cause = bytes.Clone(r.Result), bytes.Clone(r.Cause)
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r
 }
 
+// Last implements [app.Tx].
+func (t *tx) Last() (int64, error) { return t.last, nil }
+
 // Stamp implements [app.Tx].
-func (t *tx) Stamp() (int64, error) { return t.head.stamp, nil }
+func (t *tx) Stamp() (int64, error) {
+	t.isUsed = true
+	return t.head.stamp, nil
+}
 
 // Put implements [app.Tx].
 func (t *tx) Put(name string, value []byte) error {
 	t.puts[name] = bytes.Clone(value)
-	if t.bytes += len(value); t.bytes > maxBytes {
+	if t.bytes += len(name) + len(value); t.bytes > maxBytes {
 		return t.split()
 	}
 	return nil
@@ -156,6 +209,20 @@ func (t *tx) Names(prefix string) (names []string, err error) {
 	return names, err
 }
 
+// Documents implements [app.Tx].
+func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
+	return documentPages(after, func(after string) (page []app.Document, err error) {
+		if err := t.split(); err != nil {
+			return nil, err
+		}
+		err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+			page, err = t.s.documentPage(ctx, conn, prefix, after)
+			return err
+		})
+		return page, err
+	})
+}
+
 // Get implements [app.Tx].
 func (t *tx) Get(name string) (value []byte, err error) {
 	if value, ok := t.puts[name]; ok {
@@ -169,29 +236,31 @@ func (t *tx) Get(name string) (value []byte, err error) {
 }
 
 // Find implements [app.Tx].
-func (t *tx) Find(key string) (found app.Record, ok bool, err error) {
-	for _, r := range t.records {
-		if r.Key == key && key != "" {
-			return cloned(r), true, nil
-		}
+func (t *tx) Find(keys ...string) (found map[string]app.Record, err error) {
+	wanted := make([][]byte, len(keys))
+	for i, key := range keys {
+		wanted[i] = []byte(key)
 	}
 	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, t.s.sql.find, []byte(key))
+		rows, err := conn.Query(ctx, t.s.sql.find, wanted)
 		if err != nil {
 			return err
 		}
-		all, err := scanPage(rows, 1)
-		if ok = len(all) > 0; ok {
-			found = all[0]
-		}
-		return err
+		found = map[string]app.Record{}
+		return scanRecords(rows, func(r app.Record) bool { found[r.Key] = r; return true })
 	})
-	return found, ok, err
+	for _, r := range t.records {
+		if r.Key != "" && slices.Contains(keys, r.Key) {
+			found[r.Key] = cloned(r)
+		}
+	}
+	return found, err
 }
 
 // Records implements [app.Tx].
 func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 	return func(yield func(app.Record, error) bool) {
+		t.isUsed = true
 		after, records := max(after, 0), t.records
 		written, stopped := t.last-int64(len(records)), false
 		next := func(after int64, rows int) (page []app.Record, err error) {

@@ -36,20 +36,27 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	if s.closed.Load() {
 		return errClosed
 	}
-	if err := s.acquire(ctx); err != nil {
+	kept, err := s.acquire(ctx)
+	if err != nil {
 		return err
 	}
-	t := &tx{s: s, head: s.head, last: s.head.last, puts: map[string][]byte{}}
+	t := &tx{s: s, head: s.head, last: s.head.last, isCurrent: !kept, puts: map[string][]byte{}}
 	defer s.rollBack() // unless committed
+	if s.isOld {
+		if err := t.migrate(); err != nil {
+			return fmt.Errorf("change the tables of %s: %w", s.name, err)
+		}
+	}
 	if err := f(t); err != nil {
 		return err
 	}
 	if len(t.records)+len(t.puts) == 0 && !t.isSplit {
-		return nil
+		return t.verify() // f may have refused something because of what it knows of the log
 	}
 	if err := t.commit(); err != nil {
-		return fmt.Errorf("write to %s: %w", s.name, err)
+		return fmt.Errorf("write to %s: %w", s.name, marked(err))
 	}
+	s.isOld = false
 	return nil
 }
 
@@ -62,40 +69,48 @@ func (s *Store) timeoutError(ctx context.Context, outage error) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	if outage != nil {
-		return fmt.Errorf("write to %s: timeout after %v: %w", s.name, s.timeout, outage)
+	holder := ""
+	if outage == nil {
+		look, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if holder, outage = s.holder(look); errors.Is(outage, context.DeadlineExceeded) {
+			outage = errNoAnswer
+		}
 	}
-	look, cancel := context.WithTimeout(context.Background(), connectTimeout)
-	defer cancel()
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry", s.name, s.timeout, s.holder(look))
+	if outage != nil {
+		return fmt.Errorf("write to %s: timeout after %v: %w: %w", s.name, s.timeout, outage, app.ErrUnavailable)
+	}
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.name, s.timeout, holder, app.ErrUnavailable)
 }
 
-// acquire makes the writer have the lock. It reconnects if needed.
-func (s *Store) acquire(ctx context.Context) error {
+// acquire makes the writer have the lock. It reconnects if needed. If the writer has kept the lock
+// since the last write, acquire does not ask the database: the connection may have been lost since,
+// and the lock with it. Then s.head is old, which the first answer of the database shows.
+func (s *Store) acquire(ctx context.Context) (kept bool, err error) {
 	if s.writer != nil && s.writer.IsClosed() {
 		s.dropWriter()
 	}
 	if s.holds && s.listening.Load() {
-		return nil
+		return true, nil
 	}
 	s.unlock()
 	var outage error
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := s.tryAcquire(ctx)
 		if err == nil {
-			return nil
+			return false, nil
 		}
 		s.dropWriter()
 		if ctx.Err() == nil {
 			if !isOutage(err) {
-				return fmt.Errorf("wait to write to %s: %w", s.name, err)
+				return false, fmt.Errorf("wait to write to %s: %w", s.name, marked(err))
 			}
 			outage = err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return s.timeoutError(ctx, outage)
+			return false, s.timeoutError(ctx, outage)
 		}
 	}
 }
@@ -135,6 +150,9 @@ func (s *Store) tryAcquire(ctx context.Context) (err error) {
 		return err
 	}
 	s.holds, s.inTx, s.head = keep, !keep, now
+	if s.isShort(now) {
+		return s.checkKnown(ctx, s.writer)
+	}
 	s.learn(position{commits: now.commits})
 	return nil
 }
@@ -234,7 +252,7 @@ func (t *tx) commit() error {
 			return t.settle(ctx, uncertain)
 		}
 		if t.isSplit {
-			return uncertain // nothing was committed
+			return fmt.Errorf("%w: %w", uncertain, app.ErrConflict) // nothing was committed
 		}
 	}
 }
@@ -276,13 +294,7 @@ func (t *tx) statement(start string) (sql string, args []any) {
 	case n == 1:
 		final, args = s.sql.insert, append(args, values(t.records[0])...)
 	case n > 1:
-		seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
-		ids, data, keys, results, actors := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
-		for i, r := range t.records {
-			seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
-			data[i], keys[i], results[i], actors[i] = r.Data, orNull(r.Key), r.Result, orNull(r.Actor)
-		}
-		final, args = s.sql.insertAll, append(args, seqs, ids, times, types, versions, data, keys, results, actors)
+		final, args = s.sql.insertAll, append(args, lists(t.records)...)
 	}
 	var names, removed []string
 	var contents [][]byte
@@ -307,7 +319,23 @@ func (t *tx) statement(start string) (sql string, args []any) {
 
 // values returns the values of the columns of a record.
 func values(r app.Record) []any {
-	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor)}
+	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor), []byte(r.Cause)}
+}
+
+// lists returns the values of each column of records.
+func lists(records []app.Record) []any {
+	n := len(records)
+	seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
+	var bytes [6][][]byte
+	for i := range bytes {
+		bytes[i] = make([][]byte, n)
+	}
+	ids, data, keys, results, actors, causes := bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]
+	for i, r := range records {
+		seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
+		data[i], keys[i], results[i], actors[i], causes[i] = r.Data, orNull(r.Key), r.Result, orNull(r.Actor), r.Cause
+	}
+	return []any{seqs, ids, times, types, versions, data, keys, results, actors, causes}
 }
 
 // orNull returns a text as bytes; nil, which is NULL, if it is empty.
@@ -326,7 +354,8 @@ func (t *tx) reconnect(ctx context.Context) error {
 	s.dropWriter()
 	// If the database has not noticed that the connection is lost, it still has the lock.
 	_ = s.exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2", pid, s.config.RuntimeParams["application_name"])
-	return s.acquire(ctx)
+	_, err := s.acquire(ctx)
+	return err
 }
 
 // settle returns nil if the changes were committed by a try that failed with uncertain. The head

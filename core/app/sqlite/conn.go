@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/petrock/petrock/core/app"
 )
 
 // Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery after a
-// crash, by the last process that closes the file, and while a file of an older build gets a column.
+// crash, and by the last process that closes the file.
 const (
 	lockTimeout = 30 * time.Second // for both locks
 	busyDelay   = time.Millisecond // between tries of a statement
@@ -29,6 +31,7 @@ const (
 	busy       = 5
 	ioError    = 10
 	corrupt    = 11
+	full       = 13
 	constraint = 19
 	notSQLite  = 26
 	writeError = ioError | 3<<8
@@ -41,6 +44,7 @@ type conn struct {
 	raw   driver.Conn // nil when closed
 	stmts map[string]stmt
 	args  []driver.NamedValue // of the running statement
+	isOld bool                // the log has no causes, and perhaps no actors
 }
 
 // A stmt has the methods of the driver's statements.
@@ -131,7 +135,7 @@ func (c *conn) runStmt(ctx context.Context, sql string, args []any, f func(stmt,
 		if start.IsZero() {
 			start = time.Now()
 		} else if time.Since(start) > lockTimeout {
-			return fmt.Errorf("timeout after %v: another program has locked the file; stop it, and retry", lockTimeout)
+			return fmt.Errorf("timeout after %v: another program has locked the file; stop it, and retry: %w", lockTimeout, app.ErrUnavailable)
 		}
 		select {
 		case <-ctx.Done():
@@ -191,6 +195,24 @@ func code(err error) int {
 
 // hasCode reports whether err has the given primary result code.
 func hasCode(err error, primary int) bool { return err != nil && code(err)&0xff == primary }
+
+// marked returns an error of the store in a file, with [app.ErrFull] if there is no space. SQLite reports
+// some of these as I/O errors without their cause, so marked tries to write a file.
+func marked(path string, err error) error {
+	isFull := hasCode(err, full) || hasNoSpace(err)
+	if hasCode(err, ioError) && !isFull {
+		file, createErr := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-space-*")
+		if createErr == nil {
+			_, writeErr := file.Write(make([]byte, 64<<10))
+			createErr = errors.Join(writeErr, file.Sync(), file.Close(), os.Remove(file.Name()))
+		}
+		isFull = hasNoSpace(createErr)
+	}
+	if isFull {
+		return fmt.Errorf("%w: %w", err, app.ErrFull)
+	}
+	return err
+}
 
 // A counter shows processes whether another one has written, at a tenth of the cost of asking SQLite.
 // It is a number in the lock file. The writer that holds the lock makes it odd before a commit and even

@@ -15,3 +15,6 @@ func newLocker() locker { return locker{} }
 func (locker) lock(*os.File, bool) (locked bool, err error) { return false, errors.ErrUnsupported }
 
 func (locker) unlock(*os.File) error { return nil }
+
+// hasNoSpace reports false: errors differ between these systems.
+func hasNoSpace(error) bool { return false }

@@ -40,3 +40,8 @@ func flock(file *os.File, how int) error {
 		}
 	}
 }
+
+// hasNoSpace reports whether an error of the system means that a file cannot grow.
+func hasNoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

@@ -92,16 +92,17 @@ func (s suite) keys() {
 		if err := tx.Append(keyed(4, "b")); err != nil {
 			return err
 		}
+		found, err := tx.Find("", "b", "c", "a", "A", "a")
+		if err != nil || len(found) != 2 {
+			s.Errorf("found %v, %v", found, err)
+		}
 		for _, want := range []app.Record{keyed(2, "a"), keyed(4, "b")} {
-			r, ok, err := tx.Find(want.Key)
-			if err := errors.Join(err, compare(r, want)); !ok || err != nil {
-				s.Errorf("key %q not found: %v", want.Key, err)
+			if err := compare(found[want.Key], want); err != nil {
+				s.Errorf("key %q: %v", want.Key, err)
 			}
 		}
-		for _, none := range []string{"", "c", "A"} {
-			if _, ok, err := tx.Find(none); ok || err != nil {
-				s.Errorf("key %q found: %v", none, err)
-			}
+		if found, err := tx.Find(); err != nil || len(found) > 0 {
+			s.Errorf("without keys: found %v, %v", found, err)
 		}
 		return nil
 	})
@@ -213,7 +214,7 @@ func (s suite) replace() {
 				s.Errorf("event %d, which does not exist, was replaced", seq)
 			}
 		}
-		if _, ok, err := tx.Find("key"); ok || err != nil {
+		if found, err := tx.Find("key"); len(found) > 0 || err != nil {
 			s.Errorf("the key of a replaced record is found; %v", err)
 		}
 		seen(tx.Records)
@@ -271,9 +272,9 @@ func (s suite) sharedMemory() {
 	s.write(s.first, func(tx app.Tx) error {
 		expect(r, value, tx.Append(r), tx.Put("name", value))
 		for range 2 {
-			r, _, err := tx.Find("key")
+			found, err := tx.Find("key")
 			value, err2 := tx.Get("name")
-			expect(r, value, err, err2)
+			expect(found["key"], value, err, err2)
 		}
 		return nil
 	})

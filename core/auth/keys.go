@@ -1,0 +1,201 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A KeyGate is a [Gate] that accepts API keys, as X-Api-Token or as Authorization: Bearer. It ignores a
+// bearer token that is not one of the keys, because it may be for another gate.
+type KeyGate struct {
+	realm  string
+	listed keySet                 // keys that do not come from the file
+	keys   atomic.Pointer[keySet] // all keys
+	file   string                 // empty if there is none
+	text   string                 // of the file, when it was last read
+}
+
+// A keySet holds the callers by the hashes of their keys. The time of a lookup depends on the hash of
+// what a caller sends, so it reveals nothing about the keys.
+type keySet map[Sum]*Identity
+
+// Keys returns a gate that accepts the API keys in list. NAME=KEY is a key of the caller NAME, if KEY
+// has at least 16 characters and NAME is valid for a [Key]. Any other text is the key of a caller
+// key-HASH. The keys bypass scopes. realm is the name of the server in challenges. Errors never contain
+// a key.
+func Keys(realm string, list []string) (*KeyGate, error) {
+	var keys []Key
+	for i, text := range list {
+		k, err := parseListed(text)
+		which := fmt.Sprintf("key %d of %d", i+1, len(list))
+		if len(list) == 1 {
+			which = "the key"
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %w; generate a key with openssl rand -hex 32", which, err)
+		}
+		keys = append(keys, k)
+	}
+	g := &KeyGate{realm: realm}
+	g.keys.Store(&keySet{})
+	if err := g.replace(keys); err != nil {
+		return nil, err
+	}
+	g.listed = *g.keys.Load()
+	return g, nil
+}
+
+// AddFile makes the gate accept the keys in a file too; see [Key] and [KeyGate.Watch]. Call it once,
+// before the gate is used.
+func (g *KeyGate) AddFile(file string) error {
+	g.file = file
+	_, err := g.reload()
+	return err
+}
+
+const minKeyLength = 16
+
+func parseListed(text string) (Key, error) {
+	if name, key, _ := strings.Cut(text, "="); len(key) >= minKeyLength && isName(name) {
+		k := Key{Name: name, Sum: sha256.Sum256([]byte(key))}
+		return k, cmp.Or(k.check(), checkStrength(key))
+	}
+	sum := sha256.Sum256([]byte(text))
+	return Key{Name: "key-" + hex.EncodeToString(sum[:4]), Sum: sum}, checkStrength(text)
+}
+
+// checkStrength returns why a text cannot be a key.
+func checkStrength(text string) error {
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("has white space, control characters or non-ASCII characters")
+	case len(text) < minKeyLength:
+		return fmt.Errorf("has %d characters, fewer than %d", len(text), minKeyLength)
+	}
+	return nil
+}
+
+// replace makes the gate accept keys, and those that are listed. It ends the streams of all others.
+func (g *KeyGate) replace(keys []Key) error {
+	next, old := keySet{}, *g.keys.Load()
+	maps.Copy(next, g.listed)
+	for _, k := range keys {
+		if other := next[k.Sum]; other != nil {
+			return fmt.Errorf("a key of %s is also a key of %s; remove one of them", k.Name, other.Subject)
+		}
+		id := old[k.Sum]
+		if id == nil || id.Subject != k.Name || !slices.Equal(id.Scopes, k.Scopes) {
+			id = &Identity{Subject: k.Name, Scopes: k.Scopes, AllScopes: len(k.Scopes) == 0}
+			id.valid, id.revoke = context.WithCancel(context.Background())
+		}
+		next[k.Sum] = id
+	}
+	g.keys.Store(&next)
+	for sum, id := range old {
+		if next[sum] != id {
+			id.revoke()
+		}
+	}
+	return nil
+}
+
+// Watch reads the file again every second until ctx ends, because not all file systems report changes.
+// A key that was removed is refused from then on, and its streams end. While the file is not valid, the
+// previous keys are accepted.
+func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for g.file != "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if changed, err := g.reload(); err != nil && changed {
+			log.Error("reload API keys: the previous ones are still accepted", "file", g.file, "error", err)
+		} else if changed {
+			log.Info("reloaded API keys", "file", g.file, "callers", strings.Join(g.Callers(), " "))
+		}
+	}
+}
+
+// reload reads the file again, and reports whether its text has changed. A file that cannot be read has
+// no text.
+func (g *KeyGate) reload() (changed bool, err error) {
+	keys, text, err := ReadKeys(g.file)
+	changed, g.text = text != g.text, text
+	if err == nil {
+		err = g.replace(keys)
+	}
+	return changed, err
+}
+
+// Callers returns the names of the callers that have keys.
+func (g *KeyGate) Callers() []string {
+	var names []string
+	for _, id := range *g.keys.Load() {
+		names = append(names, id.Subject)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Authenticate implements [Gate].
+func (g *KeyGate) Authenticate(r *http.Request) (*Identity, error) {
+	tokens, bearers := r.Header["X-Api-Token"], r.Header["Authorization"]
+	if len(tokens) > 1 || len(bearers) > 1 {
+		return nil, &Refusal{"invalid_request", "send X-Api-Token or Authorization once"}
+	}
+	bearer, hasBearer := CutBearer(r.Header.Get("Authorization"))
+	switch {
+	case len(tokens) == 0 && !hasBearer:
+		return nil, nil
+	case len(tokens) == 0:
+		return g.find(bearer), nil
+	case hasBearer && subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(bearer)) == 0:
+		return nil, &Refusal{"invalid_request", "X-Api-Token and Authorization differ; send one of them"}
+	}
+	id := g.find(tokens[0])
+	if id == nil {
+		return nil, &Refusal{"invalid_token", "invalid API key"}
+	}
+	return id, nil
+}
+
+func (g *KeyGate) find(key string) *Identity { return (*g.keys.Load())[sha256.Sum256([]byte(key))] }
+
+// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer.
+func CutBearer(value string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(value, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.Trim(token, " "), true
+}
+
+// Challenge implements [Gate].
+func (g *KeyGate) Challenge(code string, scopes []string) string {
+	text := fmt.Sprintf("Bearer realm=%q", g.realm)
+	if code != "" {
+		text += fmt.Sprintf(", error=%q", code)
+	}
+	if len(scopes) > 0 {
+		text += fmt.Sprintf(", scope=%q", strings.Join(scopes, " "))
+	}
+	return text
+}
+
+// Credentials implements [Gate].
+func (g *KeyGate) Credentials() string { return "a key as X-Api-Token or as Authorization: Bearer" }
