@@ -56,7 +56,7 @@ func whole(t *testing.T, s app.Store) string {
 	t.Helper()
 	var all strings.Builder
 	for r, err := range s.Records(t.Context(), 0) {
-		fmt.Fprintf(&all, "%+v %s %d %s %q %s %v\n", r.Event, r.Type, r.Version, r.Data, r.Key, r.Result, err)
+		fmt.Fprintf(&all, "%+v %s %d %s %q %s %s %v\n", r.Event, r.Type, r.Version, r.Data, r.Key, r.Result, r.Cause, err)
 	}
 	names, err := s.Names(t.Context(), "")
 	if err != nil {

@@ -43,8 +43,10 @@ type refused struct{ error }
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
 
-// A pending command waits for its execution and its result.
+// A pending command waits for its execution and its result. With save it is no command, but changes
+// documents in the same commit as the commands that wait.
 type pending struct {
+	save    func(Tx) error
 	ctx     context.Context
 	cmdType *commandType
 	command command
@@ -88,6 +90,18 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.submit(ctx, p)
+}
+
+// save changes documents. f may be called again after a conflict. If it returns errLost, it has changed
+// nothing; other errors must be of the transaction.
+func (a *App) save(ctx context.Context, f func(Tx) error) error {
+	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
+	return err
+}
+
+// submit queues p and waits for its result.
+func (a *App) submit(ctx context.Context, p *pending) (json.RawMessage, error) {
 	if !a.queue.put(p) {
 		select {
 		case <-p.wake:
@@ -241,8 +255,9 @@ func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range batch {
-		p.command, p.err = p.cmdType.decodeWritten(p.data)
-		p.result = nil
+		if p.result, p.err = nil, nil; p.save == nil {
+			p.command, p.err = p.cmdType.decodeWritten(p.data)
+		}
 		p.progress.Store(waiting)
 	}
 	q.list = append(batch, q.list...)
@@ -265,7 +280,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		return
 	}
 	var batch []*pending
-	locked, grown := false, false
+	locked, grown, before := false, false, int64(0)
 	err := a.store.Write(ctx, func(tx Tx) error {
 		if a.rebuilding.Load() {
 			return errRetry
@@ -273,7 +288,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		a.queue.gather()
 		batch = a.queue.take()
 		a.mu.Lock() // until the commit: no reader may see changes that could be lost
-		locked = true
+		locked, before = true, a.seq
 		records, err := a.executeAll(tx, batch)
 		if err != nil || len(records) == 0 {
 			return err
@@ -283,6 +298,9 @@ func (a *App) executeBatch(ctx context.Context) {
 	})
 	if locked {
 		a.stale = a.stale || grown && err != nil
+		if a.seq > before { // with events of this process, or of others
+			defer a.signalGrowth()
+		}
 		a.mu.Unlock()
 	}
 	switch {
@@ -312,9 +330,6 @@ func (a *App) executeBatch(ctx context.Context) {
 		a.answer(batch, err)
 		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
 			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
-		}
-		if err == nil && grown {
-			a.signalGrowth()
 		}
 	}
 }
@@ -352,12 +367,23 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 		}
 		return nil, err
 	}
+	for _, p := range batch {
+		if p.save == nil {
+			continue
+		}
+		if p.err = p.save(tx); p.err != nil && !errors.Is(p.err, errLost) {
+			return nil, p.err
+		}
+	}
 	executed, err := findKeys(tx, batch)
 	if err != nil {
 		return nil, err
 	}
 	records := make([]Record, 0, len(batch))
 	for _, p := range batch {
+		if p.save != nil {
+			continue
+		}
 		if before, ok := executed[p.key]; ok {
 			p.repeat(before)
 			continue

@@ -475,3 +475,22 @@ func TestConflicts(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A process that learns of events only because it executes a command lets its workers follow them, even
+// if the command is refused.
+func TestRefusedCommandFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, world := app.NewMemory(), &outside{}
+		p := start(t, m, mailing(world))
+		defer p.end()
+		time.Sleep(time.Second + time.Millisecond) // the next poll is far
+		execute(t, open(t, m.Share()), Add{Name: "a"})
+		if _, err := app.Execute(t.Context(), p.App, Add{Name: "a"}); !errors.Is(err, app.ErrRefused) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := world.list(); got != "a" {
+			t.Errorf("the worker has done %q", got)
+		}
+	})
+}

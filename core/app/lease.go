@@ -236,10 +236,10 @@ func (a *App) write(ctx context.Context, f func(Tx) error) (err error) {
 	return err
 }
 
-// saveProgress saves the progress of a worker, renews the lease, and calls more, in one transaction.
-// It returns errLost if another process has the lease.
+// saveProgress saves the progress of a worker, renews the lease, and calls more, in one transaction,
+// together with waiting commands. It returns errLost if another process has the lease.
 func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(Tx) error) error {
-	return a.write(ctx, func(tx Tx) error {
+	return a.save(ctx, func(tx Tx) error {
 		now, err := readProgress(tx, worker)
 		if err != nil {
 			return err

@@ -20,8 +20,10 @@ type runner struct {
 	instance any    // the worker; nil before start
 	progress
 	savedPosition int64
-	unsaved       bool   // an event was handled since the last save
-	lastShown     string // the saved progress that watchers see
+	savedAt       time.Time // when the last save began
+	tried         int       // number of events that were tried since start
+	unsaved       bool      // an event was handled since the last save
+	lastShown     string    // the saved progress that watchers see
 
 	seenOwner string    // of the lease when it was last read
 	seenUntil time.Time // the same
@@ -93,7 +95,7 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 	if ok, err = r.acquire(ctx); !ok {
 		return false, err
 	}
-	r.savedPosition, r.instance = r.Position, nil
+	r.savedPosition, r.instance, r.tried = r.Position, nil, 0
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("create worker: %w", panicError(p))
@@ -309,10 +311,14 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 			return r.setAside(ctx, record)
 		}
 		r.Tries++
-		if err := r.save(ctx); err != nil {
+		saved, err := r.beginTry(ctx)
+		if err != nil {
 			return err
 		}
-		err := handle(ctx)
+		err = handle(ctx)
+		if saveErr := saved(); errors.Is(saveErr, errLost) || saveErr != nil && err != nil {
+			return saveErr // otherwise the next save finds out whether the store still fails
+		}
 		if err == nil {
 			r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
 			return nil
@@ -341,6 +347,25 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 			return err
 		}
 	}
+}
+
+// beginTry saves the progress before a try, and returns a function that returns the error of the save.
+//
+// If the worker follows one event after another, the save goes on during the try, so that a command of
+// the try shares its commit. That is safe right after the previous save: no other process can have taken
+// over since (see missesToEnd). And of the first two events since start, which may have killed another
+// process before it could save the try, each try is saved first.
+func (r *runner) beginTry(ctx context.Context) (saved func() error, err error) {
+	if r.Tries == 1 {
+		r.tried++
+	}
+	if saved, err = r.beginSave(ctx, nil); err != nil {
+		return nil, err
+	}
+	if r.tried > 2 && r.Tries == 1 && time.Since(r.savedAt) < sessionInterval {
+		return saved, nil
+	}
+	return func() error { return nil }, saved()
 }
 
 // pause waits, and renews the lease meanwhile.
@@ -407,18 +432,31 @@ func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
 
 // saveWith is save with more changes in the same transaction.
 func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
+	saved, err := r.beginSave(ctx, more)
+	if err != nil {
+		return err
+	}
+	return saved()
+}
+
+// beginSave starts to save the progress as it is now, and returns a function that waits for the end.
+func (r *runner) beginSave(ctx context.Context, more func(Tx) error) (saved func() error, err error) {
 	if err := r.encodeFields(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.app.saveProgress(ctx, r.name, &r.progress, more); err != nil {
-		return err
-	}
-	r.savedPosition, r.unsaved = r.Position, false
-	if shown := fmt.Sprint(r.Position, r.Trying, r.Tries, r.Error, r.LastTick); more != nil || shown != r.lastShown {
-		r.lastShown = shown
-		r.app.signalProgress()
-	}
-	return nil
+	s, begin, done := r.progress, time.Now(), make(chan error, 1)
+	go func() { done <- r.app.saveProgress(ctx, r.name, &s, more) }()
+	return func() error {
+		if err := <-done; err != nil {
+			return err
+		}
+		r.Until, r.savedAt, r.savedPosition, r.unsaved = s.Until, begin, s.Position, false
+		if shown := fmt.Sprint(s.Position, s.Trying, s.Tries, s.Error, s.LastTick); more != nil || shown != r.lastShown {
+			r.lastShown = shown
+			r.app.signalProgress()
+		}
+		return nil
+	}, nil
 }
 
 // renew renews the lease if it was not renewed recently, or if the clock was set back.

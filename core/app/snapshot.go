@@ -50,7 +50,7 @@ const (
 	maxChunk    = 1_000_000                            // size of a document, in bytes
 	maxContent  = maxChunk - 2*sha256.Size - len("\n") // of a chunk
 	maxBuffer   = 8 * maxChunk                         // size of the chunks in memory
-	maxGarbage  = 24 << 20                             // bytes by which the heap may grow until it is collected
+	maxGarbage  = 40 << 20                             // bytes by which the heap may grow until it is collected
 	maxLocked   = 50 * time.Millisecond                // of a snapshot that is taken while the app serves
 	drainBudget = 5 * time.Second                      // for the snapshots at the end of Run
 )
@@ -205,7 +205,12 @@ func (a *App) readChunks(from View, f *feature, head snapshotHead) *chunkReader 
 	r := &chunkReader{chunks: make(chan []byte, 2), stop: make(chan struct{})}
 	go func() {
 		defer close(r.chunks)
+		heap := heapBytes()
 		for i := range head.Chunks {
+			if heapBytes() > heap+max(heap/3, 64<<20) {
+				runtime.GC() // by itself, it would let the heap double
+				heap = heapBytes()
+			}
 			name := a.codePrefix(f) + chunkName(head.Attempt, i)
 			chunk, err := readSealed(from, name)
 			if err == nil && chunk == nil {
@@ -263,7 +268,7 @@ func readSealed(from View, name string) ([]byte, error) {
 	}
 	sum, content, _ := bytes.Cut(document, []byte("\n"))
 	if string(sum) != seal(name, content) {
-		return nil, errors.New("wrong checksum; the snapshot was damaged or changed")
+		return nil, fmt.Errorf("document %s: wrong checksum; the snapshot was damaged or changed", name)
 	}
 	return content, nil
 }

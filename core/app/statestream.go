@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,25 +149,27 @@ func (t stateTypes) isShort(v reflect.Value, budget *int) bool {
 type stateWriter struct {
 	stateTypes
 	out     io.Writer
+	limit   int          // maxPiece, except in tests
 	piece   bytes.Buffer // the line so far
 	encoder *json.Encoder
 }
 
 // writeState writes the stream of a state.
 func writeState(out io.Writer, state any) error {
-	w := &stateWriter{stateTypes: newStateTypes(), out: out}
+	return newStateWriter(out, maxPiece).value(reflect.ValueOf(state), 0)
+}
+
+func newStateWriter(out io.Writer, limit int) *stateWriter {
+	w := &stateWriter{stateTypes: newStateTypes(), out: out, limit: limit}
 	w.encoder = json.NewEncoder(&w.piece)
 	w.encoder.SetEscapeHTML(false)
-	return w.value(reflect.ValueOf(state), 0)
+	return w
 }
 
 // value writes a value.
 func (w *stateWriter) value(v reflect.Value, depth int) error {
 	if w.isOneLine(v) {
-		if err := w.appendJSON(v); err != nil {
-			return err
-		}
-		return w.endLine()
+		return w.line(v)
 	}
 	if depth >= strictjson.MaxDepth {
 		return fmt.Errorf("the state is nested deeper than %d levels", strictjson.MaxDepth)
@@ -185,7 +188,7 @@ func (w *stateWriter) value(v reflect.Value, depth int) error {
 
 // isOneLine reports whether a value is one line, or a part of one.
 func (w *stateWriter) isOneLine(v reflect.Value) bool {
-	budget := maxPiece
+	budget := w.limit
 	return w.splitOf(v.Type()) != many || w.isShort(v, &budget)
 }
 
@@ -199,6 +202,23 @@ func (w *stateWriter) appendJSON(v reflect.Value) error {
 	}
 	w.piece.Truncate(w.piece.Len() - len("\n"))
 	return nil
+}
+
+// line writes the JSON of a value as a line.
+func (w *stateWriter) line(v reflect.Value) error {
+	if err := w.appendJSON(v); err != nil {
+		return err
+	}
+	return w.endLine()
+}
+
+// keyed writes a key and a long value.
+func (w *stateWriter) keyed(key string, v reflect.Value, depth int) error {
+	w.appendKey(key)
+	if err := w.endLine(); err != nil {
+		return err
+	}
+	return w.value(v, depth)
 }
 
 func (w *stateWriter) endLine() error {
@@ -233,16 +253,12 @@ func (w *stateWriter) structure(v reflect.Value, depth int) error {
 		if w.isOneLine(value) {
 			single := reflect.New(f.single).Elem()
 			single.Field(0).Set(value)
-			if err := w.value(single, depth); err != nil {
+			if err := w.line(single); err != nil {
 				return err
 			}
 			continue
 		}
-		w.appendKey(f.key)
-		if err := w.endLine(); err != nil {
-			return err
-		}
-		if err := w.value(value, depth); err != nil {
+		if err := w.keyed(f.key, value, depth); err != nil {
 			return err
 		}
 	}
@@ -256,7 +272,7 @@ func (w *stateWriter) part(v reflect.Value, key *string, depth int) error {
 		brackets = "{}"
 	}
 	oneLine := w.isOneLine(v)
-	if w.piece.Len() > 0 && (!oneLine || w.piece.Len() >= maxPiece) {
+	if w.piece.Len() > 0 && (!oneLine || w.piece.Len() >= w.limit) {
 		w.piece.WriteByte(brackets[1])
 		if err := w.endLine(); err != nil {
 			return err
@@ -264,11 +280,7 @@ func (w *stateWriter) part(v reflect.Value, key *string, depth int) error {
 	}
 	switch {
 	case !oneLine && key != nil:
-		w.appendKey(*key)
-		if err := w.endLine(); err != nil {
-			return err
-		}
-		return w.value(v, depth)
+		return w.keyed(*key, v, depth)
 	case !oneLine:
 		return w.value(v, depth)
 	case w.piece.Len() == 0:
@@ -365,12 +377,66 @@ func eachSorted(v reflect.Value, f func(key string, elem reflect.Value) error) e
 	return nil
 }
 
-// A stateReader reads a state stream.
+// A stateReader reads a state stream. It decodes lines with many parts in other goroutines.
 type stateReader struct {
 	stateTypes
 	in      *bufio.Reader
 	long    []byte // a line that is longer than the buffer
 	decoder *strictjson.Decoder
+}
+
+// A batch is the parts of a map or list in one line.
+type batch struct {
+	line []byte
+	into reflect.Value // pointer to a map or slice
+	done chan error    // has a buffer
+}
+
+func (b *batch) decode(d *strictjson.Decoder) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.done <- panicError(p)
+		}
+	}()
+	b.done <- d.Decode(b.line, b.into.Interface())
+}
+
+// batches decodes lines that start with a bracket into values of type t, and calls add with each, in
+// order. It returns the line after them.
+func (r *stateReader) batches(t reflect.Type, bracket byte, add func(parts reflect.Value) error) (line []byte, err error) {
+	ahead := runtime.GOMAXPROCS(0) + 1
+	var pending, free []*batch
+	defer func() {
+		for _, b := range pending {
+			<-b.done
+		}
+	}()
+	for isLast := false; !isLast; {
+		if line, err = r.line(); err != nil {
+			return nil, err
+		}
+		if isLast = line[0] != bracket; !isLast {
+			b := &batch{into: reflect.New(t), done: make(chan error, 1)}
+			if n := len(free); n > 0 {
+				b, free = free[n-1], free[:n-1]
+			}
+			b.line = append(b.line[:0], line...)
+			pending = append(pending, b)
+			go b.decode(r.decoder)
+		}
+		for len(pending) > 0 && (isLast || len(pending) > ahead) {
+			b := pending[0]
+			pending = pending[1:]
+			if err := <-b.done; err != nil {
+				return nil, err
+			}
+			if err := add(b.into.Elem()); err != nil {
+				return nil, err
+			}
+			free = append(free, b)
+		}
+	}
+	return line, nil
 }
 
 // readState reads the stream of a state, to which state points. It is as strict as an exact
@@ -437,15 +503,6 @@ func (r *stateReader) value(v reflect.Value, line []byte) error {
 	return fmt.Errorf("parts of a %v", v.Type())
 }
 
-// next returns the next line. It reports false for the last line of a long value.
-func (r *stateReader) next() ([]byte, bool, error) {
-	line, err := r.line()
-	if err != nil {
-		return nil, false, err
-	}
-	return line, line[0] != ')', nil
-}
-
 func (r *stateReader) structure(v reflect.Value, parts int) error {
 	fields := r.fieldsOf(v.Type())
 	if parts != len(fields) {
@@ -475,7 +532,7 @@ func (r *stateReader) structure(v reflect.Value, parts int) error {
 		}
 		field.Set(single.Elem().Field(0))
 	}
-	if _, more, err := r.next(); err != nil || more {
+	if line, err := r.line(); err != nil || line[0] != ')' {
 		return cmp.Or(err, fmt.Errorf("%v has more than %d fields", v.Type(), parts))
 	}
 	return nil
@@ -484,69 +541,69 @@ func (r *stateReader) structure(v reflect.Value, parts int) error {
 func (r *stateReader) mapping(v reflect.Value, parts int) error {
 	t := v.Type()
 	v.Set(reflect.MakeMapWithSize(t, parts))
+	key, elem := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+	add := func(entries reflect.Value) error {
+		for each := entries.MapRange(); each.Next(); {
+			key.SetIterKey(each)
+			elem.SetIterValue(each)
+			v.SetMapIndex(key, elem)
+		}
+		entries.Clear() // for the next line
+		return nil
+	}
 	for {
-		line, more, err := r.next()
+		line, err := r.batches(t, '{', add)
 		switch {
 		case err != nil:
 			return err
-		case !more && v.Len() != parts:
+		case line[0] == ')' && v.Len() != parts:
 			return fmt.Errorf("%v has %d entries, not %d", t, v.Len(), parts)
-		case !more:
+		case line[0] == ')':
 			return nil
-		case line[0] == '{':
-			if err := r.decoder.Decode(line, v.Addr().Interface()); err != nil {
-				return err
-			}
-			continue
 		}
-		holder := reflect.New(reflect.MapOf(t.Key(), reflect.TypeFor[bool]()))
-		if err := r.decoder.Decode(fmt.Appendf(nil, "{%s:true}", line), holder.Interface()); err != nil {
+		keys := reflect.New(reflect.MapOf(t.Key(), reflect.TypeFor[bool]()))
+		if err := r.decoder.Decode(fmt.Appendf(nil, "{%s:true}", line), keys.Interface()); err != nil {
 			return err
 		}
 		if line, err = r.line(); err != nil {
 			return err
 		}
-		elem := reflect.New(t.Elem()).Elem()
-		if err := r.value(elem, line); err != nil {
+		long := reflect.New(t.Elem()).Elem()
+		if err := r.value(long, line); err != nil {
 			return err
 		}
-		for _, key := range holder.Elem().MapKeys() {
-			v.SetMapIndex(key, elem)
+		for _, key := range keys.Elem().MapKeys() {
+			v.SetMapIndex(key, long)
 		}
 	}
 }
 
 // list reads the elements of a slice or array.
 func (r *stateReader) list(v reflect.Value, parts int) error {
-	wrong := fmt.Errorf("%v has %d elements, not %d", v.Type(), v.Len(), parts)
-	if v.Len() != parts {
-		return wrong
+	at := 0
+	add := func(elems reflect.Value) error {
+		if at+elems.Len() > v.Len() {
+			return fmt.Errorf("%v has %d elements or more, not %d", v.Type(), at+elems.Len(), v.Len())
+		}
+		at += reflect.Copy(v.Slice(at, v.Len()), elems)
+		return nil
 	}
-	batch := reflect.New(reflect.SliceOf(v.Type().Elem()))
-	for at := 0; ; {
-		line, more, err := r.next()
+	for {
+		line, err := r.batches(reflect.SliceOf(v.Type().Elem()), '[', add)
 		switch {
 		case err != nil:
 			return err
-		case !more && at != parts:
-			return wrong
-		case !more:
+		case line[0] == ')' && (at != v.Len() || at != parts):
+			return fmt.Errorf("%v has %d elements, not %d", v.Type(), at, v.Len())
+		case line[0] == ')':
 			return nil
-		case line[0] == '[':
-			if err := r.decoder.Decode(line, batch.Interface()); err != nil {
-				return err
-			}
-			if at+batch.Elem().Len() > parts {
-				return wrong
-			}
-			at += reflect.Copy(v.Slice(at, parts), batch.Elem())
-		case at == parts:
-			return wrong
-		default:
-			if err := r.value(v.Index(at), line); err != nil {
-				return err
-			}
-			at++
+		}
+		long := reflect.New(v.Type().Elem()).Elem()
+		if err := r.value(long, line); err != nil {
+			return err
+		}
+		if err := add(reflect.Append(reflect.Zero(reflect.SliceOf(v.Type().Elem())), long)); err != nil {
+			return err
 		}
 	}
 }

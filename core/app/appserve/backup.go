@@ -356,11 +356,12 @@ func (d *Data) newReplay() *cobra.Command {
 		Use:   "replay",
 		Short: "Rebuild the state from the event log, and verify the snapshots",
 		Long: `Rebuild the state of all features from the event log, and print how long it takes. Compare each
-snapshot of this build with the state after the same event. Without --snapshot nothing is changed. Workers
-do not run.
+snapshot of this build with the state after the same event, and check that a snapshot would not change
+the state, which needs memory for a second state. Without --snapshot nothing is changed. Workers do not
+run.
 
-Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
-With --snapshot such a snapshot is replaced, and the exit code is 0.`,
+Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged, differs from the log or
+would change the state. With --snapshot, a damaged or different one is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), func(store app.Store) error {
@@ -392,6 +393,9 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 	events, err := store.Last(ctx)
 	if err != nil {
 		return replayReport{}, fmt.Errorf("read the log: %w", err)
+	}
+	if err := a.CheckSnapshots(ctx); err != nil {
+		return replayReport{}, fmt.Errorf("check whether the states can have snapshots: %w", err)
 	}
 	if snapshot {
 		if err := a.Snapshot(ctx); err != nil {

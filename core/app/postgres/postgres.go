@@ -103,6 +103,7 @@ type Store struct {
 
 	mu    sync.Mutex
 	known position // the log has at least this
+	table int64    // object identifier of the table head; 0 before the first use
 	lost  error    // why the store cannot be used any longer
 }
 
@@ -409,15 +410,25 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup; restart this process to continue with the log as it is", known.seq, known.id, last)
+	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup that was restored; restart this process to continue with the log as it is", known.seq, known.id, last)
 	return s.lost
 }
 
-// isShort reports whether a log with a head lacks commits that this store has seen.
-func (s *Store) isShort(h head) bool {
+// checkTable is checkKnown if the table head is not the one that this store has used before: an
+// operator has dropped the log, and restored it.
+func (s *Store) checkTable(ctx context.Context, conn *pgx.Conn, table int64) error {
+	s.mu.Lock()
+	isKnown := s.table == 0 || s.table == table
+	s.mu.Unlock()
+	if !isKnown {
+		if err := s.checkKnown(ctx, conn); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return h.commits < s.known.commits || h.last < s.known.seq
+	s.table = table
+	return nil
 }
 
 // learn records that the log has a position.

@@ -373,18 +373,22 @@ func (c Number) Apply(s *numbers, _ app.Event) int {
 }
 
 // openApp opens an app on a store.
-func openApp(t testing.TB, s *Store, o app.Options) *app.App {
+func openApp(t testing.TB, s app.Store, o app.Options) *app.App {
 	t.Helper()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	a, err := app.Open(t.Context(), s, o, app.Feature{
-		Name:     "numbers",
-		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
-		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
-	})
+	a, err := app.Open(t.Context(), s, o, numbersFeature())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+func numbersFeature() app.Feature {
+	return app.Feature{
+		Name:     "numbers",
+		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
+		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+	}
 }
 
 // A store that loses its lock with its connection, without using the connection, knows neither the
@@ -422,6 +426,50 @@ func TestLostLock(t *testing.T) {
 			execute(b, -3)
 			execute(a, 3)
 		})
+	}
+}
+
+// If an operator drops a log and restores a backup, the processes that have used the log say that
+// they must be restarted, whatever the backup has. They do not apply its events to their states.
+func TestRestoredLog(t *testing.T) {
+	for _, events := range []int{1, 9} { // the log had three
+		address := newSchema(t)
+		a, b := openApp(t, open(t, address), app.Options{}), openApp(t, open(t, address), app.Options{})
+		for n := range 3 {
+			if _, err := app.Execute(t.Context(), []*app.App{a, b}[n%2], Number{n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		backup := app.NewMemory()
+		for n := range events {
+			if _, err := app.Execute(t.Context(), openApp(t, backup, app.Options{}), Number{100 + n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		admin(t, address, "DROP SCHEMA "+schemaOf(t, address)+" CASCADE")
+		if _, err := a.Status(t.Context()); err == nil {
+			t.Error("a query succeeds without a log")
+		}
+		restored := open(t, address)
+		err := backup.View(t.Context(), func(v app.View) error {
+			_, err := app.Copy(t.Context(), restored, v, app.Options{}, numbersFeature())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, a := range map[string]*app.App{"a": a, "b": b} {
+			_, err := app.Execute(t.Context(), a, Number{5})
+			_, readErr := a.Status(t.Context())
+			for _, err := range []error{err, readErr} {
+				if err == nil || !strings.Contains(err.Error(), "restart this process") {
+					t.Errorf("%d events, %s: got error %v", events, name, err)
+				}
+			}
+		}
+		if _, err := app.Execute(t.Context(), openApp(t, restored, app.Options{}), Number{5}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -491,8 +539,21 @@ func TestScrub(t *testing.T) {
 		t.Errorf("during a View: %v", err)
 	}
 	s.timeout = 10 * time.Second
-	if err := s.Scrub(t.Context()); err != nil {
-		t.Fatal(err)
+	s.asked.Store(time.Now().Add(time.Minute).UnixNano()) // so that writes are transactions
+	s.yieldLock()
+	scrubbed := make(chan error)
+	go func() { scrubbed <- s.Scrub(t.Context()) }()
+	for isOver := false; !isOver; { // other transactions begin and end meanwhile
+		select {
+		case err := <-scrubbed:
+			if isOver = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if _, err := conn.Exec(t.Context(), "SELECT txid_current()"); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if n := filesWith(); n > 0 {
 		t.Errorf("%d files have the content", n)

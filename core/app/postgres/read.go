@@ -50,9 +50,9 @@ func newStatements(schema string) statements {
 	return statements{
 		version: in("SELECT version, writer FROM {schema}.head"),
 		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
-		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1 FROM {schema}.head"),
-		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END FROM {schema}.head"),
-		last:    in("SELECT last FROM {schema}.head"),
+		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1, tableoid::bigint FROM {schema}.head"),
+		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END, tableoid::bigint FROM {schema}.head"),
+		last:    in("SELECT last, tableoid::bigint FROM {schema}.head"),
 		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
 		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = ANY($1::bytea[])"),
 		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
@@ -167,9 +167,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 		var first []app.Record
 		var last int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			if first, last, err = s.firstPage(ctx, conn, after); err == nil && last < after {
-				return s.checkKnown(ctx, conn) // after may be beyond the end, or commits are lost
-			}
+			first, last, err = s.firstPage(ctx, conn, after)
 			return err
 		})
 		type result struct {
@@ -243,12 +241,15 @@ func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next
 // the log. The page may go beyond it.
 func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (page []app.Record, last int64, err error) {
 	batch := &pgx.Batch{}
-	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	var table int64
+	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last, &table) })
 	batch.Queue(s.sql.page, after, int64(math.MaxInt64), firstRows).Query(func(rows pgx.Rows) error {
 		page, err = scanPage(rows, firstRows)
 		return err
 	})
-	err = conn.SendBatch(ctx, batch).Close()
+	if err = conn.SendBatch(ctx, batch).Close(); err == nil {
+		err = s.checkTable(ctx, conn, table)
+	}
 	return page, last, err
 }
 
@@ -305,12 +306,16 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// value returns the integer that a statement selects. It does not wait longer than for a connection.
+// value returns the integer that a statement selects, next to the table. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sql, args...).Scan(&value)
+		var table int64
+		if err := conn.QueryRow(ctx, sql, args...).Scan(&value, &table); err != nil {
+			return err
+		}
+		return s.checkTable(ctx, conn, table)
 	})
 	return value, err
 }
@@ -464,7 +469,7 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	defer closeConn(conn)
 	v := view{ctx: ctx, s: s, conn: conn}
 	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
-		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last) // the first read fixes the moment
+		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last, nil) // the first read fixes the moment
 	}
 	if err == nil {
 		if err = f(v); err == nil || !conn.IsClosed() {

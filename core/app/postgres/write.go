@@ -137,12 +137,16 @@ func (s *Store) tryAcquire(ctx context.Context) (err error) {
 		batch.Queue("SELECT pg_advisory_xact_lock($1)", s.lock)
 	}
 	var now head
+	var table int64
 	batch.Queue(s.sql.head, s.id).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&now.commits, &now.last, &now.stamp, &now.isOwn)
+		return row.Scan(&now.commits, &now.last, &now.stamp, &now.isOwn, &table)
 	})
 	stop := s.askForLock(ctx)
 	err = s.writer.SendBatch(ctx, batch).Close()
 	stop()
+	if err == nil {
+		err = s.checkTable(ctx, s.writer, table)
+	}
 	if err != nil {
 		if s.writer.IsClosed() {
 			err = errors.Join(err, errLostConnection)
@@ -150,9 +154,6 @@ func (s *Store) tryAcquire(ctx context.Context) (err error) {
 		return err
 	}
 	s.holds, s.inTx, s.head = keep, !keep, now
-	if s.isShort(now) {
-		return s.checkKnown(ctx, s.writer)
-	}
 	s.learn(position{commits: now.commits})
 	return nil
 }
@@ -419,9 +420,9 @@ func (s *Store) Scrub(ctx context.Context) (err error) {
 		if err := conn.QueryRow(ctx, "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text").Scan(&horizon); err != nil {
 			return err
 		}
-		for isSeen := true; isSeen; {
+		for isSeen := true; isSeen; { // the writer has seen only the head
 			err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-				AND pid <> pg_backend_pid() AND age(backend_xmin) > age($1::text::xid))`, horizon).Scan(&isSeen)
+				AND pid NOT IN (pg_backend_pid(), $2) AND age(backend_xmin) > age($1::text::xid))`, horizon, s.writer.PgConn().PID()).Scan(&isSeen)
 			if err != nil {
 				return scrubError(err)
 			}

@@ -261,9 +261,8 @@ func record(row []driver.Value) (r app.Record) {
 	r.Key, _ = row[6].(string)
 	result, _ := row[7].([]byte)
 	r.Result = json.RawMessage(result)
-	if cause, ok := row[8].(string); ok {
-		r.Cause = json.RawMessage(cause)
-	}
+	cause, _ := row[8].([]byte)
+	r.Cause = json.RawMessage(cause)
 	return r
 }
 

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS log (
 	key     TEXT,
 	result  BLOB,
 	actor   TEXT, -- files of older builds get it in migrate
-	cause   TEXT  -- likewise
+	cause   BLOB  -- likewise
 );
 CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
@@ -235,10 +235,10 @@ func migrate(writer app.Tx) error {
 			return err
 		}
 	}
-	for _, column := range []string{"actor", "cause"} {
+	for column, kind := range map[string]string{"actor": "TEXT", "cause": "BLOB"} {
 		found, err := t.s.writer.value("SELECT count(*) FROM pragma_table_info('log') WHERE name = ?", column)
 		if err == nil && found == 0 {
-			err = t.s.writer.exec("ALTER TABLE log ADD COLUMN " + column + " TEXT")
+			err = t.s.writer.exec("ALTER TABLE log ADD COLUMN " + column + " " + kind)
 		}
 		if err != nil {
 			return err

@@ -166,7 +166,7 @@ func (s *Store) insert(records []app.Record) error {
 			actor = r.Actor
 		}
 		if r.Cause != nil {
-			cause = string(r.Cause)
+			cause = []byte(r.Cause)
 		}
 		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result, actor, cause)
 	}
