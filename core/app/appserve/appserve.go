@@ -104,7 +104,6 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
 		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
 	}
-	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -206,6 +205,7 @@ const fileName = "log.db"
 
 // create opens the event log in a folder, and creates both if needed.
 func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
+	limitMemory()
 	if isURL(dir) {
 		return d.openURL(ctx, dir, true)
 	}
@@ -230,6 +230,7 @@ func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) err
 
 // existing opens the event log in a folder, which must exist.
 func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
+	limitMemory()
 	if isURL(dir) {
 		return d.openURL(ctx, dir, false)
 	}
