@@ -131,6 +131,7 @@ type App struct {
 	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
 	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
 	amendments map[int64]Amendment
+	eventCost  time.Duration // of replaying an event; 0 if it is unknown
 }
 
 // A feature is a Feature with its state.
@@ -140,6 +141,7 @@ type feature struct {
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
 
+	tried    int64         // last event of the last try to take one
 	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
 	unusable string        // attempt of a snapshot that could not be loaded
 

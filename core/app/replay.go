@@ -188,8 +188,9 @@ func (a *App) replay(from View) error {
 			send()
 		}
 	}()
-	next := time.Now().Add(time.Second)
-	start := a.seq
+	const minEvents = 10_000 // for a reliable time
+	begin, start := time.Now(), a.seq
+	next := begin.Add(time.Second)
 	var err error
 	for batch := range batches {
 		if err != nil {
@@ -210,6 +211,9 @@ func (a *App) replay(from View) error {
 	}
 	if err == nil {
 		err = failed
+	}
+	if n := a.seq - start; err == nil && n >= minEvents {
+		a.eventCost = time.Since(begin) / time.Duration(n)
 	}
 	return err
 }
@@ -352,7 +356,7 @@ func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotH
 		check.Result = SnapshotUnused
 	case err != nil:
 		check.Result, check.Detail = SnapshotDamaged, err.Error()
-	case ok:
+	case ok && !head.Slow:
 		found(head)
 	}
 	return check

@@ -43,6 +43,7 @@ type snapshotHead struct {
 	Attempt     string        `json:"attempt"`
 	Chunks      int           `json:"chunks"`
 	Took        time.Duration `json:"took"` // how long the state was locked
+	Slow        bool          `json:"slow"` // there are no chunks: a replay takes less time
 }
 
 const (
@@ -124,7 +125,7 @@ var errUnused = errors.New("earlier events were amended since")
 func (a *App) loadSnapshot(from storeReader, f *feature) error {
 	for {
 		head, ok, err := a.storedSnapshot(from, f)
-		if errors.Is(err, errUnused) || err == nil && !ok {
+		if errors.Is(err, errUnused) || err == nil && (!ok || head.Slow) {
 			return nil
 		}
 		if err != nil {
@@ -352,7 +353,7 @@ func (a *App) isDue(f *feature, limit time.Duration) bool {
 	const minEvents = 10_000
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-f.snapshot >= max(minEvents, a.seq/10) &&
+	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-max(f.snapshot, f.tried) >= max(minEvents, a.seq/10) &&
 		checkSnapshottable(f.State.kind) == nil && a.fingerprint(f) != ""
 }
 
@@ -361,7 +362,10 @@ func (a *App) noteSnapshot(f *feature, head snapshotHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == amendmentsHash(a.amendments, head.Seq) {
-		f.snapshot, f.locked = head.Seq, head.Took
+		f.tried, f.locked = head.Seq, head.Took
+		if !head.Slow {
+			f.snapshot = head.Seq
+		}
 	}
 }
 
@@ -389,6 +393,10 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	}
 	w := &snapshotWriter{ctx: ctx, app: a, feature: f, prefix: a.codePrefix(f)}
 	err := w.encode()
+	if errors.Is(err, errSlow) {
+		w.discard()
+		w.head.Slow, w.buffer, w.stored, err = true, nil, 0, nil
+	}
 	if err == nil && w.head.ID != "" { // otherwise there is no new event, or the feature is stuck
 		err = w.finish()
 	}
@@ -414,10 +422,11 @@ type snapshotWriter struct {
 	prefix   string // of the documents
 	head     snapshotHead
 	state    any
-	buffer   []byte    // the stream that is not stored yet
-	stored   int       // number of stored chunks
-	lockedAt time.Time // zero if the state is not locked
-	heap     uint64    // bytes at the start
+	buffer   []byte        // the stream that is not stored yet
+	stored   int           // number of stored chunks
+	lockedAt time.Time     // zero if the state is not locked
+	limit    time.Duration // of the time that the state is locked; 0 means none
+	heap     uint64        // bytes at the start
 }
 
 // encode writes the stream of the current state, and sets the head. Without an ID, there is none.
@@ -441,8 +450,19 @@ func (w *snapshotWriter) encode() (err error) {
 		Time: storable(a.o.Now()), Attempt: newID(),
 	}
 	w.state, w.heap = f.state, heapBytes()
+	if a.eventCost > 0 { // decoding takes at most half of the time of encoding
+		w.limit = 2 * a.eventCost * time.Duration(a.seq)
+		for _, other := range a.features {
+			if other != f {
+				w.limit = max(w.limit-other.locked, 1)
+			}
+		}
+	}
 	return writeState(w, f.state)
 }
+
+// errSlow means that a replay takes less time than the snapshots.
+var errSlow = errors.New("a replay takes less time")
 
 func (w *snapshotWriter) unlock() {
 	if !w.lockedAt.IsZero() {
@@ -456,6 +476,9 @@ func (w *snapshotWriter) unlock() {
 func (w *snapshotWriter) Write(p []byte) (int, error) {
 	if w.ctx.Err() != nil {
 		return 0, context.Cause(w.ctx)
+	}
+	if w.limit > 0 && w.head.Took+time.Since(w.lockedAt) > w.limit {
+		return 0, errSlow
 	}
 	if len(w.buffer) > maxChunk {
 		w.buffer = slices.Grow(w.buffer, max(len(p), maxBuffer+maxChunk-len(w.buffer))) // at once
