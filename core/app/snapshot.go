@@ -49,8 +49,9 @@ type snapshotHead struct {
 const (
 	maxChunk    = 1_000_000                            // size of a document, in bytes
 	maxContent  = maxChunk - 2*sha256.Size - len("\n") // of a chunk
+	maxTogether = 2                                    // chunks in a transaction
 	maxBuffer   = 8 * maxChunk                         // size of the chunks in memory
-	maxGarbage  = 40 << 20                             // bytes by which the heap may grow until it is collected
+	maxGarbage  = 32 << 20                             // bytes by which the heap may grow until it is collected
 	maxLocked   = 50 * time.Millisecond                // of a snapshot that is taken while the app serves
 	drainBudget = 5 * time.Second                      // for the snapshots at the end of Run
 )
@@ -423,6 +424,7 @@ type snapshotWriter struct {
 	head     snapshotHead
 	state    any
 	buffer   []byte        // the stream that is not stored yet
+	document []byte        // reused
 	stored   int           // number of stored chunks
 	lockedAt time.Time     // zero if the state is not locked
 	limit    time.Duration // of the time that the state is locked; 0 means none
@@ -490,43 +492,53 @@ func (w *snapshotWriter) Write(p []byte) (int, error) {
 	return len(p), w.spill()
 }
 
-// spill stores the whole chunks in the buffer.
+// spill stores the whole chunks in the buffer, while the state is not locked.
 func (w *snapshotWriter) spill() error {
-	a, f := w.app, w.feature
 	w.unlock()
-	whole := len(w.buffer) / maxContent
-	err := a.store.Write(w.ctx, func(tx Tx) error {
-		if err := w.checkAmendments(tx); err != nil {
-			return err
-		}
-		return w.put(tx, whole)
-	})
-	if err != nil {
+	if err := w.store(len(w.buffer) / maxContent); err != nil {
 		return err
 	}
-	w.stored += whole
-	w.buffer = w.buffer[:copy(w.buffer, w.buffer[whole*maxContent:])]
-	if heapBytes() > w.heap+maxGarbage {
-		runtime.GC() // by itself, it would let the heap double
-	}
+	a := w.app
 	if err := a.lockToRead(w.ctx); err != nil {
 		return err
 	}
 	w.lockedAt = time.Now()
-	if !a.isValid() || a.seq != w.head.Seq || f.state != w.state {
+	if !a.isValid() || a.seq != w.head.Seq || w.feature.state != w.state {
 		return errors.New("the state has changed meanwhile; retry later")
+	}
+	return nil
+}
+
+// store stores the first chunks in the buffer, in small transactions.
+func (w *snapshotWriter) store(chunks int) error {
+	for chunks > 0 {
+		some := min(chunks, maxTogether)
+		err := w.app.store.Write(w.ctx, func(tx Tx) error {
+			if err := w.checkAmendments(tx); err != nil {
+				return err
+			}
+			return w.put(tx, some)
+		})
+		if err != nil {
+			return err
+		}
+		w.stored += some
+		w.buffer = w.buffer[:copy(w.buffer, w.buffer[some*maxContent:])]
+		chunks -= some
+		if heapBytes() > w.heap+maxGarbage {
+			runtime.GC() // by itself, it would let the heap double
+		}
 	}
 	return nil
 }
 
 // put stores the first chunks in the buffer.
 func (w *snapshotWriter) put(tx Tx, chunks int) error {
-	document := make([]byte, 0, maxChunk)
 	for i := range chunks {
 		content := w.buffer[i*maxContent : min((i+1)*maxContent, len(w.buffer))]
 		name := w.prefix + chunkName(w.head.Attempt, w.stored+i)
-		document = append(append(append(document[:0], seal(name, content)...), '\n'), content...)
-		if err := tx.Put(name, document); err != nil {
+		w.document = append(append(append(w.document[:0], seal(name, content)...), '\n'), content...)
+		if err := tx.Put(name, w.document); err != nil {
 			return err
 		}
 	}
@@ -544,6 +556,9 @@ func (w *snapshotWriter) checkAmendments(tx Tx) error {
 
 // finish stores the rest of the stream and the head, and removes older snapshots.
 func (w *snapshotWriter) finish() error {
+	if err := w.store(len(w.buffer)/maxContent - 1); err != nil {
+		return err
+	}
 	rest := (len(w.buffer) + maxContent - 1) / maxContent
 	w.head.Chunks = w.stored + rest
 	head, err := strictjson.Marshal(w.head)
