@@ -29,7 +29,7 @@ import (
 
 // Files holds the source of this package and of those below it, for new projects.
 //
-//go:embed *.go */*.go docs/*.md live/livehttp/*.go live/manifest.json parts/modules.txtar
+//go:embed *.go */*.go docs/*.md live/manifest.json parts/modules.txtar
 var Files embed.FS
 
 // Version is petrock's version. A project keeps the generators of the version that created it.

@@ -43,7 +43,10 @@ type options struct {
 	writers int // for each client and era
 	readers int // the same, for clients that follow the log
 	noKeys  bool
-	rolling int // number of restarts, instead of faults
+	rolling int    // number of restarts, instead of faults
+	reading string // server that reads a new version and writes the old one; may be empty
+	writing string // server that writes the new version
+	rollout bool   // replace the servers by these builds and back, instead of faults
 	seed    uint64
 
 	database string // URL
@@ -93,6 +96,9 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.IntVar(&o.writers, "writers", 2, "number of clients that execute commands, for each SDK and era")
 	flags.IntVar(&o.readers, "readers", 1, "number of clients that subscribe to the log and read it, for each SDK and era")
 	flags.IntVar(&o.rolling, "rolling", 0, "restart the servers one after another, `N` times, instead of any faults; no call may fail, but sessions may end")
+	flags.BoolVar(&o.rollout, "rollout", false, "deploy a new field, go back and deploy it again, instead of any faults; no call may fail, but sessions may end")
+	flags.StringVar(&o.reading, "reading", "", "with -rollout: server that reads the new version and writes the old one")
+	flags.StringVar(&o.writing, "writing", "", "with -rollout: server that writes the new version")
 	flags.IntVar(&o.servers, "servers", maxServers, "number of servers, from 1 to 4")
 	flags.BoolVar(&o.noKeys, "no-keys", false, "send no idempotency keys; only with -kill 0")
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "seed of random choices; the default differs each time")
@@ -107,8 +113,10 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 		err = errors.New("-program, -haproxy, PETROCK_POSTGRES and PETROCK_POSTGRES_RESTART are required; run .ci/deployment, which sets them")
 	case o.time < time.Second || o.calm < time.Second:
 		err = errors.New("-time and -calm must be at least 1s")
-	case o.rolling < 0 || o.rolling > 0 && o.servers < 2:
-		err = errors.New("-rolling must be at least 0, and needs -servers of at least 2")
+	case o.rolling < 0 || (o.rolling > 0 || o.rollout) && o.servers < 2:
+		err = errors.New("-rolling must be at least 0; -rolling and -rollout need -servers of at least 2")
+	case o.rollout && (o.reading == "" || o.writing == ""):
+		err = errors.New("-rollout needs -reading and -writing; run .ci/deployment, which sets them")
 	case o.kill < 0 || o.writers < 1 || o.readers < 0:
 		err = errors.New("-kill and -readers must be at least 0, and -writers at least 1")
 	case o.servers < 1 || o.servers > maxServers:

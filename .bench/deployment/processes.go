@@ -40,8 +40,9 @@ type deployment struct {
 
 // A server is a server process that is restarted after a crash.
 type server struct {
-	d    *deployment
-	addr string
+	d       *deployment
+	addr    string
+	program string
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -84,7 +85,7 @@ func start(ctx context.Context, o options) (_ *deployment, err error) {
 	}
 	d.url = "http://" + addrs[maxServers] + "/mcp"
 	for _, addr := range addrs[:o.servers] {
-		s := &server{d: d, addr: addr}
+		s := &server{d: d, addr: addr, program: o.program}
 		if err := s.start(); err != nil {
 			return nil, err
 		}
@@ -147,7 +148,7 @@ func (d *deployment) startProxy(addrs []string) error {
 
 // start starts the process of a server.
 func (s *server) start() error {
-	cmd := exec.Command(s.d.o.program, "serve", "--addr", s.addr, "--behind-proxy", "--healthz", "--app-resources")
+	cmd := exec.Command(s.program, "serve", "--addr", s.addr, "--behind-proxy", "--healthz", "--app-resources")
 	cmd.Env, cmd.Dir = s.d.env, s.d.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	logged := &logReader{calls: &s.calls}

@@ -16,25 +16,32 @@ import (
 func (d *deployment) roll(ctx context.Context, errOut io.Writer) error {
 	begin := time.Now()
 	for n := range d.o.rolling {
-		i := n % len(d.servers)
-		s := d.servers[i]
-		signalled := time.Now()
-		if err := s.end(syscall.SIGTERM); err != nil {
+		if err := d.replace(ctx, n%len(d.servers), begin, errOut); err != nil {
 			return err
 		}
-		ended := time.Now()
-		if err := s.start(); err != nil {
-			return err
-		}
-		for !s.isReady() {
-			if !sleep(ctx, 20*time.Millisecond) || time.Since(ended) > time.Minute {
-				return fmt.Errorf("server %d is not ready a minute after its restart: %s", i+1, s.logged.tail())
-			}
-		}
-		fmt.Fprintf(errOut, "%6.1f s  restarted server %d: it ended after %.1f s, and was ready %.1f s later\n", time.Since(begin).Seconds(), i+1, ended.Sub(signalled).Seconds(), time.Since(ended).Seconds())
-		d.restarted++
-		sleep(ctx, 2*time.Second) // until HAProxy has noticed
 	}
+	return nil
+}
+
+// replace ends a server with SIGTERM, starts it again, and waits until it is ready.
+func (d *deployment) replace(ctx context.Context, i int, begin time.Time, errOut io.Writer) error {
+	s := d.servers[i]
+	signalled := time.Now()
+	if err := s.end(syscall.SIGTERM); err != nil {
+		return err
+	}
+	ended := time.Now()
+	if err := s.start(); err != nil {
+		return err
+	}
+	for !s.isReady() {
+		if !sleep(ctx, 20*time.Millisecond) || time.Since(ended) > time.Minute {
+			return fmt.Errorf("server %d is not ready a minute after its restart: %s", i+1, s.logged.tail())
+		}
+	}
+	fmt.Fprintf(errOut, "%6.1f s  restarted server %d: it ended after %.1f s, and was ready %.1f s later\n", time.Since(begin).Seconds(), i+1, ended.Sub(signalled).Seconds(), time.Since(ended).Seconds())
+	d.restarted++
+	sleep(ctx, 2*time.Second) // until HAProxy has noticed
 	return nil
 }
 

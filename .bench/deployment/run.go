@@ -49,7 +49,7 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	}
 	defer d.kill()
 	r := &report{o: o, d: d, acks: map[*user][]ack{}}
-	l := &load{url: d.url, keys: !o.noKeys, roll: o.rolling > 0, texts: map[string]int{}}
+	l := &load{url: d.url, keys: !o.noKeys, roll: o.rolling > 0 || o.rollout, texts: map[string]int{}}
 	l.calm.Store(o.kill > 0 || l.roll)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -80,7 +80,9 @@ func deploy(ctx context.Context, o options, errOut io.Writer) (*report, error) {
 	r.calm.end = time.Now()
 	l.calm.Store(false)
 	r.rest.begin = r.calm.end
-	if o.rolling > 0 {
+	if o.rollout {
+		err = d.rollOut(ctx, errOut)
+	} else if o.rolling > 0 {
 		err = d.roll(ctx, errOut)
 	} else if o.kill > 0 {
 		breaking, stop := context.WithTimeout(ctx, o.time)
@@ -144,11 +146,12 @@ func (d *deployment) run(ctx context.Context, args ...string) ([]byte, error) {
 
 // An event is an event of hello log.
 type event struct {
-	Seq  int64
-	ID   string
-	Time time.Time
-	Type string
-	Data struct{ ID, Title string }
+	Seq     int64
+	ID      string
+	Time    time.Time
+	Type    string
+	Version int
+	Data    struct{ ID, Title string }
 }
 
 // worker returns the status of the worker.

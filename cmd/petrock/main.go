@@ -57,7 +57,7 @@ asks first.`,
 	}
 	mcpcli.AddGroup(root, cli.ChangeGroup, newNew(env))
 	cli.AddCommands(root, env)
-	mcpcli.AddGroup(root, cli.ServeGroup, cli.NewDev(env), cli.NewMCP(env, newDevServer))
+	mcpcli.AddGroup(root, cli.ServeGroup, newDev(env), cli.NewMCP(env, newDevServer))
 	mcpcli.AddGroup(root, "Call and check MCP servers:", servers.Commands(mcpcli.Env{
 		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
 		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},

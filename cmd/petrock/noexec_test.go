@@ -22,6 +22,7 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/launch"
 )
 
 // hostileProject creates a project that names programs wherever it can. Each appends its name to the file
@@ -82,7 +83,7 @@ func hostileProject(t *testing.T) (dir, ran string) {
 func projectRoot(env cli.Env) *cobra.Command {
 	root := &cobra.Command{Use: "petrock"}
 	cli.AddCommands(root, env)
-	root.AddCommand(cli.NewDev(env), cli.NewMCP(env, devserver.New))
+	root.AddCommand(cli.NewDev(env, launch.ServeStdio), cli.NewMCP(env, devserver.New))
 	return root
 }
 

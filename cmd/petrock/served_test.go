@@ -37,7 +37,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 1 && args[1] == "dev" {
 		flags = append([]string{"dev", "--http", ":0"}, args[2:]...)
 	}
-	cmd := exec.Command(ts.MkAbs(args[0]), flags...)
+	program := args[0]
+	if strings.Contains(program, "/") {
+		program = ts.MkAbs(program)
+	}
+	cmd := exec.Command(program, flags...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
 	for _, name := range strings.Fields(ts.Getenv("SERVE_ENV")) {

@@ -45,6 +45,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -68,6 +69,10 @@ type Options struct {
 	// names. See [Actor].
 	Actor func(context.Context) string
 
+	// Cause returns why a command is executed with a context that does not belong to a worker. nil
+	// means that it is unknown.
+	Cause func(context.Context) Cause
+
 	// OnStale is called, with the context of a query, when the query is answered from a state that lacks
 	// events because this build cannot read one. It may be nil.
 	OnStale func(context.Context, *StuckError)
@@ -80,7 +85,7 @@ type Options struct {
 	// same fingerprint are used. nil or an empty result means the hash of the running program.
 	Fingerprint func(feature string) string
 
-	NoSnapshot bool // replay from the first event instead of a snapshot
+	NoSnapshot bool // replay from the first event instead of a snapshot, and take none by itself
 
 	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
 	// [Feature.Map] reads them.
@@ -143,7 +148,10 @@ type App struct {
 	stamp      int64  // of the store, when the states last caught up
 	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
 	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
-	amendments map[int64]Amendment
+	amendments amendmentIndex
+
+	lastAmended []int64 // the last amended events that were applied
+	edit        *Edit   // amendments that are tried; nil for none
 }
 
 // A feature is a Feature with its state.
@@ -152,6 +160,9 @@ type feature struct {
 	state    any
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
+
+	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
+	unusable string        // attempt of a snapshot that could not be loaded
 
 	// stuck is set in a running process at the first event that cannot be applied. Commands return this
 	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.
@@ -360,6 +371,7 @@ type workerCall struct {
 	prefix string    // of the idempotency keys of its commands
 	byData bool      // commands with different data have different keys
 	due    time.Time // of a call on schedule
+	cause  Cause     // of its commands
 
 	mu     sync.Mutex
 	counts map[string]int // of commands so far, by type or by type and data
@@ -423,6 +435,17 @@ func (a *App) actor(ctx context.Context, s scope) string {
 		return s.actor
 	}
 	return a.o.Actor(ctx)
+}
+
+// cause returns why a command is executed with a context with scope s, as JSON.
+func (a *App) cause(ctx context.Context, s scope) (json.RawMessage, error) {
+	switch {
+	case s.call != nil:
+		return s.call.cause.encode()
+	case a.o.Cause != nil:
+		return a.o.Cause(ctx).encode()
+	}
+	return nil, nil
 }
 
 // Now returns the current time of the app of ctx; in tests it follows the test's clock. Apply must

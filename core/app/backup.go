@@ -15,6 +15,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +109,7 @@ func encodeEvent(r Record) ([]byte, error) {
 	e.Data, e.Key, e.Result = nil, "", nil
 	line, err := encodeLine(backupLine{Event: e})
 	if err == nil && !decodesTo(line, r) {
-		err = errors.New("its id or type is not valid UTF-8")
+		err = errors.New("its id, type or cause is not valid UTF-8")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode event %d: %w", r.Seq, err)
@@ -122,8 +123,8 @@ func decodesTo(line []byte, r Record) bool {
 		return false
 	}
 	got := back.Event.record()
-	same := bytes.Equal(got.Data, r.Data) && bytes.Equal(got.Result, r.Result)
-	got.Data, got.Result, r.Data, r.Result = nil, nil, nil, nil
+	same := bytes.Equal(got.Data, r.Data) && bytes.Equal(got.Result, r.Result) && bytes.Equal(got.Cause, r.Cause)
+	got.Data, got.Result, got.Cause, r.Data, r.Result, r.Cause = nil, nil, nil, nil, nil, nil
 	return same && reflect.DeepEqual(got, r)
 }
 
@@ -153,16 +154,11 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 		sum.Write(line)
 		return emit(line)
 	}
-	names, err := documentNames(v)
-	if err != nil {
-		return end, err
-	}
-	for _, name := range names {
-		value, err := v.Get(name)
-		if err != nil {
-			return end, err
+	for d, err := range keptDocuments(v) {
+		if err == nil {
+			err = add(encodeDocument(d.Name, d.Value))
 		}
-		if err := add(encodeDocument(name, value)); err != nil {
+		if err != nil {
 			return end, err
 		}
 		end.Documents++
@@ -180,36 +176,50 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 	return end, nil
 }
 
-// documentNames returns the names of the documents of a view, except snapshots.
-func documentNames(v View) ([]string, error) {
-	names, err := v.Names("")
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, snapshotsPrefix) }), err
+// keptDocuments yields the documents of a view, except snapshots and probes.
+func keptDocuments(v View) iter.Seq2[Document, error] {
+	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
+	return func(yield func(Document, error) bool) {
+		for _, after := range []string{"", afterSnapshots} {
+			for d, err := range v.Documents("", after) {
+				if after == "" && d.Name >= snapshotsPrefix {
+					break
+				}
+				if d.Name == probeDocument {
+					continue
+				}
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
 
-// WriteBackup writes the events and documents of a view to out, without snapshots. program is the
-// name of the program, for people.
-func WriteBackup(out io.Writer, v View, program string) error {
+// WriteBackup writes the events and documents of a view to out, without snapshots, and returns the number
+// of events. program is the name of the program, for people.
+func WriteBackup(ctx context.Context, out io.Writer, v View, program string) (events int64, err error) {
 	zip := gzip.NewWriter(out)
 	write := func(line []byte) error {
 		_, err := zip.Write(line)
-		return err
+		return cmp.Or(err, ctx.Err())
 	}
 	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, program, storable(time.Now())}})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := write(head); err != nil {
-		return err
+		return 0, err
 	}
 	end, err := encodeView(v, write)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	last, err := encodeLine(backupLine{End: &end})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return errors.Join(write(last), zip.Close())
+	return end.Events, errors.Join(write(last), zip.Close())
 }
 
 // A Backup is the [View] of a backup.
@@ -218,7 +228,8 @@ type Backup struct {
 	Time    time.Time // when it was written
 
 	open      func() (io.ReadCloser, error)
-	documents map[string][]byte
+	documents map[string][]byte // without those of events, which may be many, unless they are converted
+	converted bool              // documents are complete
 }
 
 // ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
@@ -229,12 +240,35 @@ func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 		switch {
 		case line.Backup != nil:
 			b.Program, b.Time = line.Backup.Program, line.Backup.Time
-		case line.Document != nil:
+		case line.Document != nil && !isRow(line.Document.Name):
 			b.documents[line.Document.Name] = line.Document.value()
 		}
 		return true
 	})
+	if old := b.documents[oldAmendments]; old != nil && err == nil {
+		err = b.convertAmendments(old)
+	}
 	return b, err
+}
+
+// isRow reports whether a document belongs to an event.
+func isRow(name string) bool {
+	return strings.HasPrefix(name, amendmentPrefix) || strings.HasPrefix(name, fallbackPrefix)
+}
+
+// convertAmendments converts the amendments of a backup that an older build has written.
+func (b *Backup) convertAmendments(old []byte) error {
+	last, err := viewStore{b}.Last(context.Background())
+	if err != nil {
+		return err
+	}
+	rows, err := convertAmendments(old, last)
+	for _, d := range rows {
+		b.documents[d.Name] = d.Value
+	}
+	delete(b.documents, oldAmendments)
+	b.converted = true
+	return err
 }
 
 // each calls f with each line, until f returns false. At the end it verifies the checksum.
@@ -299,12 +333,54 @@ func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
 }
 
 // Get implements [View].
-func (b *Backup) Get(name string) ([]byte, error) { return bytes.Clone(b.documents[name]), nil }
+func (b *Backup) Get(name string) ([]byte, error) {
+	if !isRow(name) || b.converted {
+		return bytes.Clone(b.documents[name]), nil
+	}
+	for d, err := range b.Documents(name, "") {
+		if err != nil || d.Name == name {
+			return d.Value, err
+		}
+	}
+	return nil, nil
+}
 
 // Names implements [View].
-func (b *Backup) Names(prefix string) ([]string, error) {
-	names := slices.Sorted(maps.Keys(b.documents))
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+func (b *Backup) Names(prefix string) (names []string, err error) {
+	for d, err := range b.Documents(prefix, "") {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, d.Name)
+	}
+	return names, nil
+}
+
+// Documents implements [View]. The file has the documents in the order of their names.
+func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		if b.converted {
+			for _, name := range slices.Sorted(maps.Keys(b.documents)) {
+				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(Document{name, bytes.Clone(b.documents[name])}, nil) {
+					return
+				}
+			}
+			return
+		}
+		err := b.each(func(line backupLine) bool {
+			d := line.Document
+			switch {
+			case line.Backup != nil, d != nil && (!strings.HasPrefix(d.Name, prefix) || d.Name <= after && after != ""):
+				return true
+			case d != nil:
+				return yield(Document{d.Name, d.value()}, nil)
+			}
+			return false
+		})
+		if err != nil {
+			yield(Document{}, err)
+		}
+	}
 }
 
 // A Digest identifies the content of a store. Digests of the same build can be compared.
@@ -332,14 +408,16 @@ func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Dig
 	if err != nil {
 		return d, err
 	}
-	states, err := a.Dump(ctx)
-	if err != nil {
-		d.Unreplayed = err.Error()
-		return d, nil
+	sum := sha256.New()
+	for _, f := range a.features {
+		io.WriteString(sum, f.Name+"\n")
+		if err := writeState(sum, f.state); err != nil {
+			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
+			return d, nil
+		}
 	}
-	text, err := strictjson.Marshal(states)
-	d.states = checksum(text)
-	return d, err
+	d.states = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
 }
 
 // ErrNotEmpty means that the target of a copy has events.
@@ -353,6 +431,7 @@ func Copy(ctx context.Context, to Store, from View, o Options, features ...Featu
 	if err != nil {
 		return want, err
 	}
+	runtime.GC() // one state at a time
 	return want, to.Write(ctx, func(tx Tx) error {
 		if err := copyView(ctx, tx, from); err != nil {
 			return err
@@ -369,23 +448,17 @@ func copyView(ctx context.Context, tx Tx, from View) error {
 	for _, err := range tx.Records(0) {
 		return cmp.Or(err, ErrNotEmpty)
 	}
-	old, err := documentNames(tx)
-	if err != nil {
-		return err
-	}
-	for _, name := range old { // such as the positions of new workers
-		if err := tx.Put(name, nil); err != nil {
+	for old, err := range keptDocuments(tx) { // such as the positions of new workers
+		if err == nil {
+			err = tx.Put(old.Name, nil)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	names, err := documentNames(from)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		value, err := from.Get(name)
+	for d, err := range keptDocuments(from) {
 		if err == nil {
-			err = tx.Put(name, value)
+			err = tx.Put(d.Name, d.Value)
 		}
 		if err != nil {
 			return err
@@ -427,7 +500,10 @@ func (s viewStore) Last(context.Context) (last int64, err error) {
 func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
 func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
 func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
-func (s viewStore) Write(context.Context, func(Tx) error) error         { return errReadOnly }
-func (s viewStore) View(_ context.Context, f func(View) error) error    { return f(s.v) }
-func (s viewStore) Scrub(context.Context) error                         { return errReadOnly }
-func (s viewStore) Close() error                                        { return nil }
+func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return s.v.Documents(prefix, after)
+}
+func (s viewStore) Write(context.Context, func(Tx) error) error      { return errReadOnly }
+func (s viewStore) View(_ context.Context, f func(View) error) error { return f(s.v) }
+func (s viewStore) Scrub(context.Context) error                      { return errReadOnly }
+func (s viewStore) Close() error                                     { return nil }

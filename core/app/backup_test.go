@@ -18,7 +18,7 @@ import (
 func backedUp(t *testing.T, s app.Store) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.View(t.Context(), func(v app.View) error { return app.WriteBackup(&out, v, "hello") }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), &out, v, "hello"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -56,7 +56,7 @@ func whole(t *testing.T, s app.Store) string {
 	t.Helper()
 	var all strings.Builder
 	for r, err := range s.Records(t.Context(), 0) {
-		fmt.Fprintf(&all, "%+v %s %d %s %q %s %v\n", r.Event, r.Type, r.Version, r.Data, r.Key, r.Result, err)
+		fmt.Fprintf(&all, "%+v %s %d %s %q %s %s %v\n", r.Event, r.Type, r.Version, r.Data, r.Key, r.Result, r.Cause, err)
 	}
 	names, err := s.Names(t.Context(), "")
 	if err != nil {

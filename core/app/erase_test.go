@@ -107,7 +107,7 @@ func TestEraseDuringSnapshot(t *testing.T) {
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 1 || err != nil {
+	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 2 || err != nil {
 		t.Errorf("the next snapshot: %v, %v", names, err)
 	}
 }
@@ -175,4 +175,79 @@ func TestEraseForWorkers(t *testing.T) {
 			t.Errorf("the store has %s", all)
 		}
 	})
+}
+
+// interrupted fails after some writes.
+type interrupted struct {
+	*app.Memory
+	writes, scrubs int
+}
+
+func (s *interrupted) Write(ctx context.Context, f func(app.Tx) error) error {
+	if s.writes--; s.writes < 0 {
+		return context.Canceled
+	}
+	return s.Memory.Write(ctx, f)
+}
+
+func (s *interrupted) Scrub(context.Context) error { s.scrubs++; return nil }
+
+// Events are erased together, with one event of the log that tells of it and one rewriting of the files. An
+// erasure that was interrupted can be run again.
+func TestEraseMany(t *testing.T) {
+	const n = 2500
+	for writes := range 4 {
+		m := app.NewMemory()
+		running := open(t, m.Share())
+		err := m.Share().Write(t.Context(), func(tx app.Tx) error {
+			for seq := int64(1); seq <= n; seq++ {
+				r := app.Record{Event: app.Event{Seq: seq, ID: "x", Actor: "secret"}, Type: "items/count", Version: 1, Data: []byte(`{"by":1}`), Cause: []byte(`{"request":"secret"}`)}
+				if seq%5 == 0 {
+					r.Actor, r.Cause = "ada", nil
+				}
+				if err := tx.Append(r); err != nil {
+					return err
+				}
+			}
+			return errors.Join(tx.Put("aside/items/x/0000000000000000001", []byte("secret")), tx.Put("aside/items/x/0000000000000000005", []byte("kept")),
+				tx.Put("fallback/0000000000000000002", []byte(`{"type":"secret"}`)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total(t, running) != n {
+			t.Fatal("the total is", total(t, running))
+		}
+		if _, err := skipping(1, 10).Write(t.Context(), m.Share()); err != nil {
+			t.Fatal(err)
+		}
+		s := &interrupted{Memory: m.Share(), writes: writes}
+		e := app.Erasure{Reason: "a request", Match: func(r app.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
+		_, err = e.Run(t.Context(), s)
+		if err == nil {
+			t.Fatalf("%d writes: it was not interrupted", writes)
+		}
+		if got := total(t, running); writes > 0 && got != n/5-2 || writes == 0 && got != n-10 {
+			t.Errorf("%d writes: a running process has %d", writes, got)
+		}
+		scrubs := s.scrubs
+		s.writes = 100
+		last := e
+		last.Match = func(app.Record, *app.Amendment) bool { return false } // the rest is known
+		if writes == 0 {
+			last = e
+		}
+		if done, err := last.Run(t.Context(), s); err != nil && !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
+			t.Errorf("%d writes: once more: %d events, %d times rewritten: %v", writes, done, s.scrubs, err)
+		}
+		if all := everything(t, m); strings.Contains(all, "secret") || !strings.Contains(all, "kept") || strings.Count(all, `"count":2000`) != 1 {
+			t.Errorf("%d writes: the store still has the content", writes)
+		}
+		if got := total(t, running); got != n/5-2 || dump(t, running) != replayed(t, m) {
+			t.Errorf("%d writes: a running process has %d", writes, got)
+		}
+		if _, err := e.Run(t.Context(), s); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
+			t.Errorf("%d writes: after the end: %v", writes, err)
+		}
+	}
 }

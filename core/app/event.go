@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +33,35 @@ type Record struct {
 
 	Key    string          `json:"key,omitempty"`    // idempotency key, unique in the log
 	Result json.RawMessage `json:"result,omitempty"` // the output of Apply, if Key is set
+
+	Cause json.RawMessage `json:"cause,omitempty"` // a [Cause]; nil if it is unknown
+}
+
+// A Cause says why a command was executed: for an event that a worker handled or at an interval of the
+// worker, or in a request. It never has arguments of the request.
+type Cause struct {
+	Event  int64  `json:"event,omitempty"`  // the event that the worker handled; 0 for an interval
+	Worker string `json:"worker,omitempty"` // such as posts/digest
+
+	Request     string `json:"request,omitempty"` // id of the request, as in the server's log
+	Tool        string `json:"tool,omitempty"`
+	Session     string `json:"session,omitempty"`     // as in the server's log
+	Traceparent string `json:"traceparent,omitempty"` // of the W3C recommendation Trace Context
+}
+
+// encode returns the cause as JSON; nil if it is empty.
+func (c Cause) encode() (json.RawMessage, error) {
+	if c == (Cause{}) {
+		return nil, nil
+	}
+	return strictjson.Marshal(c)
 }
 
 // A Payload is the command in a [Record]. [Feature.Map] replaces payloads that no command can read.
 type Payload struct {
-	Type    string
-	Version int
-	Data    json.RawMessage
+	Type    string          `json:"type"`
+	Version int             `json:"version"`
+	Data    json.RawMessage `json:"data"`
 }
 
 // Payload returns the command of the event.
@@ -55,15 +78,40 @@ type decodedEvent struct {
 	command  command      // nil if the data was not decoded
 	err      error        // why the event cannot be applied
 	affected *feature     // feature that err stops; nil if this build does not have it
+	amended  bool
 }
 
 // decode finds the command of d.Record, and decodes its data unless the state already includes the
-// event.
-func (a *App) decode(d *decodedEvent) {
-	p := a.resolve(d)
-	if d.cmdType != nil && d.Seq > d.cmdType.feature.from {
+// event. It returns an error if the amendments cannot be read.
+func (a *App) decode(from *AmendmentReader, d *decodedEvent) error {
+	return a.decodeFor(from, d, func(t *commandType) bool { return d.Seq > t.feature.from })
+}
+
+// decodeFor finds the command of d.Record, and decodes its data if it is needed. If this build cannot
+// read the event, it reads the fallback of the event, if there is one.
+func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*commandType) bool) error {
+	p, err := a.resolve(from, d)
+	if err != nil {
+		return err
+	}
+	if d.cmdType != nil && isNeeded(d.cmdType) {
 		d.decodeData(p)
 	}
+	if d.err == nil {
+		return nil
+	}
+	p, ok, err := from.fallback(d.Seq)
+	if err != nil || !ok {
+		return err
+	}
+	other := decodedEvent{Record: d.Record, amended: d.amended}
+	if other.cmdType, other.err = a.findCommand(d.Event, &p); other.cmdType != nil && isNeeded(other.cmdType) {
+		other.decodeData(p)
+	}
+	if other.err == nil {
+		*d = other
+	}
+	return nil
 }
 
 // decodeData sets the command, or the error.
@@ -81,26 +129,36 @@ func (d *decodedEvent) decodeData(p Payload) {
 
 // resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload to
 // decode: that of the record, of its amendment, or of Map.
-func (a *App) resolve(d *decodedEvent) Payload {
+func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
 	p := d.Payload()
-	if strings.HasPrefix(d.Type, ownFeature+"/") {
-		return p
+	if isOwn(d.Type) {
+		return p, nil
 	}
-	amendment, amended := a.amendments[d.Seq]
-	if amendment.Skip {
-		return p
+	amendment, err := from.Of(d.Seq)
+	if err != nil {
+		return p, err
 	}
-	if amended {
-		p = Payload{amendment.Type, amendment.Version, amendment.Data}
+	if a.edit != nil {
+		switch am, ok, err := a.edit.amend(d.Record, amendment); {
+		case err != nil:
+			return p, err
+		case ok:
+			amendment = &am
+		}
+	}
+	if amendment != nil {
+		if d.amended, p = true, amendment.payload(); amendment.Skip {
+			return p, nil
+		}
 	}
 	if d.cmdType, d.err = a.findCommand(d.Event, &p); d.err != nil {
 		d.affected = a.affectedFeature(p.Type, d.err)
-		if d.affected == nil && !amended {
+		if d.affected == nil && !d.amended {
 			d.affected = a.affectedFeature(d.Type, d.err) // Map returned the type of another feature
 		}
 		d.err = mappedError(d.Record, p, d.err)
 	}
-	return p
+	return p, nil
 }
 
 // affectedFeature returns the feature of an event without a command: the feature of its type, or the
@@ -152,7 +210,7 @@ func (a *App) findCommand(e Event, p *Payload) (*commandType, error) {
 		case t != nil && t.version < p.Version:
 			return nil, &unreadableError{
 				text:   fmt.Sprintf("is newer than this build, which knows %s up to version %d", p.Type, t.version),
-				remedy: "run the newer build",
+				remedy: fmt.Sprintf("run the newer build; to go on with this one, let the newer build run  %s log downgrade %s --to %d", a.o.Program, p.Type, t.version),
 			}
 		}
 		before := *p
@@ -259,9 +317,9 @@ func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	d := decodedEvent{Record: r}
-	p := a.resolve(&d)
-	if d.err == nil && d.cmdType != nil {
-		d.decodeData(p)
+	reader := newAmendmentReader(storeReader{context.Background(), a.store}, a.amendments, true)
+	if err := a.decodeFor(reader, &d, func(*commandType) bool { return true }); err != nil {
+		return nil, err
 	}
 	if d.err != nil || d.cmdType == nil {
 		return nil, d.err

@@ -52,6 +52,7 @@ type pending struct {
 	command command
 	data    json.RawMessage
 	actor   string
+	cause   json.RawMessage
 
 	key      string
 	givenKey string // as the caller chose it
@@ -157,6 +158,9 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 	}
 	if p.command, err = t.decodeWritten(p.data); err != nil {
 		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
+	}
+	if p.cause, err = a.cause(ctx, in); err != nil {
+		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
 	}
 	keyed, ok := c.(Keyed)
 	if !ok {
@@ -450,6 +454,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		Version: p.cmdType.writes,
 		Data:    p.data,
 		Key:     p.key,
+		Cause:   p.cause,
 	}
 	changed = true
 	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))

@@ -45,7 +45,11 @@ func (e *StoreError) ForClient(request string) string {
 
 // ForClient returns the text for the client of a request. It has nothing of the event's data.
 func (e *StuckError) ForClient(request string) string {
-	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), and this feature has stopped (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, request)
+	effect := "it refuses commands of this feature"
+	if e.Stopped {
+		effect = "this feature has stopped"
+	}
+	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), so %s (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, effect, request)
 }
 
 // A watchedStore is the store of an app. It turns the errors of a store into a [StoreError], logs when
@@ -54,12 +58,13 @@ type watchedStore struct {
 	Store
 	app *App
 
-	mu     sync.Mutex
-	reason string    // of the failure; empty if the store works
-	since  time.Time // when the failure began
-	calls  int       // that have failed since
-	seen   int       // calls at the last probe
-	writes bool      // a Write has failed since
+	mu      sync.Mutex
+	reason  string    // of the failure; empty if the store works
+	since   time.Time // when the failure began
+	calls   int       // that have failed since
+	seen    int       // calls at the last probe
+	suspect bool      // the last probe was the first that failed
+	writes  bool      // a Write has failed since
 }
 
 // Store returns the store of the app, to read from.
@@ -74,13 +79,7 @@ func (s *watchedStore) Changed() <-chan struct{} {
 }
 
 func (s *watchedStore) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for r, err := range s.Store.Records(ctx, after) {
-			if !yield(r, s.check(ctx, err)) {
-				return
-			}
-		}
-	}
+	return withErrors(s.Store.Records(ctx, after), func(err error) error { return s.check(ctx, err) })
 }
 
 func (s *watchedStore) Last(ctx context.Context) (int64, error) {
@@ -101,6 +100,10 @@ func (s *watchedStore) Get(ctx context.Context, name string) ([]byte, error) {
 func (s *watchedStore) Names(ctx context.Context, prefix string) ([]string, error) {
 	names, err := s.Store.Names(ctx, prefix)
 	return names, s.check(ctx, err)
+}
+
+func (s *watchedStore) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return withErrors(s.Store.Documents(ctx, prefix, after), func(err error) error { return s.check(ctx, err) })
 }
 
 func (s *watchedStore) View(ctx context.Context, f func(View) error) error {
@@ -124,6 +127,17 @@ func (s *watchedStore) Write(ctx context.Context, f func(Tx) error) error {
 		s.mu.Unlock()
 	}
 	return err
+}
+
+// withErrors yields the values of a sequence, with converted errors.
+func withErrors[T any](all iter.Seq2[T, error], convert func(error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for value, err := range all {
+			if !yield(value, convert(err)) {
+				return
+			}
+		}
+	}
 }
 
 // check returns the error of a call, as a [StoreError] unless the caller has given up, and records it.
@@ -189,13 +203,7 @@ func isFailure(err error) bool {
 type watchedTx struct{ Tx }
 
 func (t watchedTx) Records(after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for r, err := range t.Tx.Records(after) {
-			if !yield(r, storeError(err)) {
-				return
-			}
-		}
-	}
+	return withErrors(t.Tx.Records(after), storeError)
 }
 
 func (t watchedTx) Get(name string) ([]byte, error) {
@@ -206,6 +214,10 @@ func (t watchedTx) Get(name string) ([]byte, error) {
 func (t watchedTx) Names(prefix string) ([]string, error) {
 	names, err := t.Tx.Names(prefix)
 	return names, storeError(err)
+}
+
+func (t watchedTx) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return withErrors(t.Tx.Documents(prefix, after), storeError)
 }
 
 func (t watchedTx) Stamp() (int64, error) {
@@ -219,11 +231,11 @@ func (t watchedTx) Find(keys ...string) (map[string]Record, error) {
 }
 
 func (t watchedTx) Append(records ...Record) error      { return storeError(t.Tx.Append(records...)) }
-func (t watchedTx) Replace(r Record) error              { return storeError(t.Tx.Replace(r)) }
+func (t watchedTx) Replace(records ...Record) error     { return storeError(t.Tx.Replace(records...)) }
 func (t watchedTx) Put(name string, value []byte) error { return storeError(t.Tx.Put(name, value)) }
 
 const (
-	probeInterval = time.Second
+	probeInterval = 800 * time.Millisecond
 	probeTimeout  = 3 * time.Second
 	probeDocument = "probe"
 	probeBytes    = 64 << 10
@@ -243,7 +255,8 @@ func (a *App) watchStore(ctx context.Context) {
 	}
 }
 
-// probe tries the store. A failure ends if it succeeds and no call has failed since the last probe.
+// probe tries the store. A failure begins with the second probe that fails, because calls do not notice
+// short ones. It ends if a probe succeeds and no call has failed since the last one.
 func (s *watchedStore) probe(ctx context.Context) {
 	s.mu.Lock()
 	works, writes := s.reason == "", s.writes
@@ -272,7 +285,10 @@ func (s *watchedStore) probe(ctx context.Context) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.suspect
+	s.suspect = err != nil && s.reason == ""
 	switch {
+	case s.suspect && !before:
 	case err != nil && (s.reason == "" || !silent && s.reason != failureReason(err)):
 		s.fail(err)
 	case err == nil && s.reason != "" && s.calls == s.seen:

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"maps"
 	"slices"
 	"time"
-
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A storeReader is a [View] that follows the changes of a store.
@@ -25,6 +25,9 @@ func (r storeReader) Records(after int64) iter.Seq2[Record, error] {
 func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
 func (r storeReader) Names(prefix string) ([]string, error) {
 	return r.store.Names(r.ctx, prefix)
+}
+func (r storeReader) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return r.store.Documents(r.ctx, prefix, after)
 }
 
 // errAmended means that an amendment changes events which may be in the states already.
@@ -71,7 +74,12 @@ func (a *App) follow(from View, stamp int64) (err error) {
 		if a.seq == a.replayStart() && !inTx { // replay uses two goroutines, a transaction allows one
 			err = a.replay(from)
 		} else {
-			err = a.applyEach(from.Records(a.seq))
+			err = a.applyEach(from)
+		}
+		if _, stuck := errors.AsType[*StuckError](err); stuck {
+			if now, readErr := readAmendments(from); readErr == nil && now.Record != a.amendments.Record {
+				err = errAmended // meanwhile, so that only some events were read with the amendments
+			}
 		}
 		if !errors.Is(err, errAmended) {
 			break
@@ -81,7 +89,7 @@ func (a *App) follow(from View, stamp int64) (err error) {
 			return err // a rebuild would block other processes
 		}
 		if try > 9 {
-			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, amendmentsDocument)
+			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, indexDocument)
 		}
 	}
 	if err == nil {
@@ -99,13 +107,13 @@ func (a *App) reset(from View) error {
 	if err != nil {
 		return err
 	}
-	a.amendments = amendments
+	a.amendments, a.lastAmended = amendments, nil
 	for _, f := range a.features {
 		if err := f.reset(); err != nil {
 			return err
 		}
-		if !a.o.NoSnapshot {
-			a.restoreSnapshot(from, f)
+		if reader, ok := from.(storeReader); ok && !a.o.NoSnapshot {
+			a.restoreSnapshot(reader, f)
 		}
 	}
 	a.seq, a.lastID, a.stale, a.behind = a.replayStart(), "", false, true
@@ -133,13 +141,17 @@ func (a *App) replayStart() int64 {
 }
 
 // applyEach decodes and applies records one by one.
-func (a *App) applyEach(records iter.Seq2[Record, error]) error {
-	for r, err := range records {
+func (a *App) applyEach(from View) error {
+	reader := newAmendmentReader(from, a.amendments, false)
+	defer reader.Close()
+	for r, err := range from.Records(a.seq) {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
 		one := []decodedEvent{{Record: r}}
-		a.decode(&one[0])
+		if err := a.decode(reader, &one[0]); err != nil {
+			return err
+		}
 		if err := a.apply(one); err != nil {
 			return err
 		}
@@ -160,6 +172,8 @@ func (a *App) replay(from View) error {
 	var failed error
 	go func() {
 		defer close(batches)
+		reader := newAmendmentReader(from, a.amendments, false)
+		defer reader.Close()
 		batch := make([]decodedEvent, 0, maxBatch)
 		send := func() bool {
 			select {
@@ -181,7 +195,10 @@ func (a *App) replay(from View) error {
 				break
 			}
 			batch = append(batch, decodedEvent{Record: r})
-			a.decode(&batch[len(batch)-1])
+			if failed = a.decode(reader, &batch[len(batch)-1]); failed != nil {
+				batch = batch[:len(batch)-1]
+				break
+			}
 			bytes += len(r.Data)
 			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
 				return
@@ -253,6 +270,9 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	}()
 	for ; done < len(batch); done++ {
 		d := &batch[done]
+		if d.amended {
+			a.lastAmended = append(a.lastAmended[max(0, len(a.lastAmended)-maxAmended+1):], d.Seq)
+		}
 		switch {
 		case d.Seq != a.seq+1:
 			return done, fmt.Errorf("read the log: event %d is followed by event %d; the log is damaged; restore a backup", a.seq, d.Seq)
@@ -270,6 +290,9 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	}
 	return done, nil
 }
+
+// maxAmended is the number of amended events that a [StuckError] names.
+const maxAmended = 10
 
 // markStuck marks a feature as stuck at an event; f is nil if this build does not have the feature.
 // stopped means that Apply panicked. At startup it returns the error instead.
@@ -316,28 +339,25 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 	if a.amendments, err = readAmendments(storeReader{ctx, store}); err != nil {
 		return nil, nil, err
 	}
-	checks, texts := make([]SnapshotCheck, len(a.features)), make([][]byte, len(a.features))
-	var present []int // indexes of features with a snapshot
+	checks, heads := make([]SnapshotCheck, len(a.features)), map[int]snapshotHead{}
 	for i, f := range a.features {
-		if checks[i], texts[i] = a.snapshotToCheck(ctx, f); texts[i] != nil {
-			present = append(present, i)
-		}
+		checks[i] = a.findSnapshot(ctx, f, func(head snapshotHead) { heads[i] = head })
 	}
-	slices.SortFunc(present, func(i, j int) int { return cmp.Compare(checks[i].Seq, checks[j].Seq) })
-	for _, i := range present {
-		s.limit = checks[i].Seq
+	bySeq := slices.SortedFunc(maps.Keys(heads), func(i, j int) int { return cmp.Compare(heads[i].Seq, heads[j].Seq) })
+	for _, i := range bySeq {
+		s.limit = heads[i].Seq
 		if err := a.catchUp(ctx); err != nil {
 			return nil, nil, err
 		}
-		state, err := strictjson.Marshal(a.features[i].state)
-		if err != nil {
-			return nil, nil, fmt.Errorf("encode the state of %s: %w", checks[i].Feature, err)
-		}
-		checks[i].Result = SnapshotMatches
-		if !bytes.Equal(state, texts[i]) {
+		err := a.compareSnapshot(ctx, a.features[i], heads[i])
+		switch {
+		case err == nil:
+			checks[i].Result = SnapshotMatches
+		case errors.Is(err, errDiffers):
 			checks[i].Result = SnapshotDiffers
+		default:
+			checks[i].Result, checks[i].Detail = SnapshotDamaged, err.Error()
 		}
-		texts[i] = nil
 	}
 	s.limit = 0
 	if err := a.open(ctx); err != nil {
@@ -346,21 +366,59 @@ func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*
 	return a, checks, nil
 }
 
-// snapshotToCheck returns the snapshot of a feature as JSON. If that is nil, the check is complete.
-func (a *App) snapshotToCheck(ctx context.Context, f *feature) (SnapshotCheck, []byte) {
+// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is complete.
+func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotHead)) SnapshotCheck {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint(f) == "" {
-		return check, nil
+		return check
 	}
-	head, text, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
+	head, ok, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
 	check.Seq = head.Seq
 	switch {
 	case errors.Is(err, errUnused):
 		check.Result = SnapshotUnused
 	case err != nil:
 		check.Result, check.Detail = SnapshotDamaged, err.Error()
+	case ok:
+		found(head)
 	}
-	return check, text
+	return check
+}
+
+// errDiffers means that a snapshot is not the state.
+var errDiffers = errors.New("differs from the replayed state")
+
+// compareSnapshot compares the state of a feature with its snapshot.
+func (a *App) compareSnapshot(ctx context.Context, f *feature, head snapshotHead) error {
+	chunks := a.readChunks(storeReader{ctx, a.store}, f, head)
+	defer chunks.Close()
+	stored := &comparer{in: chunks}
+	if err := writeState(stored, f.state); err != nil {
+		return err
+	}
+	if n, err := chunks.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return cmp.Or(err, errDiffers)
+	}
+	return nil
+}
+
+// A comparer compares what is written to it with a reader.
+type comparer struct {
+	in     io.Reader
+	buffer []byte
+}
+
+func (c *comparer) Write(p []byte) (int, error) {
+	c.buffer = slices.Grow(c.buffer[:0], len(p))[:len(p)]
+	if _, err := io.ReadFull(c.in, c.buffer); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, errDiffers
+	} else if err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(p, c.buffer) {
+		return 0, errDiffers
+	}
+	return len(p), nil
 }
 
 // A limitedStore hides the events after limit. 0 means no limit.

@@ -250,14 +250,14 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 	}
 	defer r.app.mu.RUnlock()
 	d := decodedEvent{Record: record}
-	p := r.app.resolve(&d)
+	reader := newAmendmentReader(storeReader{ctx, r.app.store}, r.app.amendments, true)
+	if err := r.app.decodeFor(reader, &d, func(t *commandType) bool { return r.worker.on[t.kind] != nil }); err != nil {
+		return nil, err
+	}
 	feature := d.affected
 	var method eventMethod
 	if d.cmdType != nil {
 		feature, method = d.cmdType.feature, r.worker.on[d.cmdType.kind]
-		if method != nil {
-			d.decodeData(p)
-		}
 	}
 	switch {
 	case feature == nil || !r.follows(feature):
@@ -270,7 +270,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, actor: r.actor(), call: &workerCall{prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})

@@ -1,14 +1,19 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/petrock/petrock/core/app"
 )
@@ -136,23 +141,39 @@ func TestFingerprintOfFeature(t *testing.T) {
 	}
 }
 
-// rewrite changes the snapshot of items in a store. A sealed one has the right checksum.
-func rewrite(t *testing.T, m *app.Memory, sealed bool, change func(string) string) {
+// documents returns the names of the documents of the snapshots of items, with the head last.
+func documents(t *testing.T, m *app.Memory) []string {
+	t.Helper()
+	names, err := m.Names(t.Context(), "snapshot/items/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/"))
+	})
+	return names
+}
+
+// rewrite changes a document, in which the first line is the checksum. A sealed one has the right one.
+func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(string) string) {
 	t.Helper()
 	err := m.Share().Write(t.Context(), func(tx app.Tx) error {
-		text, err := tx.Get("snapshot/items/same")
+		text, err := tx.Get(name)
 		if err != nil {
 			return err
 		}
 		changed := change(string(text))
 		if sealed {
-			changed = changed[:strings.LastIndex(changed, "\n")]
-			changed += fmt.Sprintf("\n%x", sha256.Sum256([]byte(changed)))
+			_, content, _ := strings.Cut(changed, "\n")
+			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(name+"\n"+content)), content)
 		}
 		if changed == string(text) {
 			t.Fatal("nothing was changed")
 		}
-		return tx.Put("snapshot/items/same", []byte(changed))
+		if changed == "" {
+			return tx.Put(name, nil)
+		}
+		return tx.Put(name, []byte(changed))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,23 +185,32 @@ func TestBadSnapshot(t *testing.T) {
 	replace := func(old, new string) func(string) string {
 		return func(text string) string { return strings.Replace(text, old, new, 1) }
 	}
+	const head, chunk = true, false
 	for _, test := range []struct {
 		name   string
+		isHead bool
 		sealed bool // with the right checksum
 		change func(string) string
 		says   string
 	}{
-		{"cut", false, func(text string) string { return text[:len(text)/2] }, "checksum"},
-		{"shorter", false, func(text string) string { return text[:len(text)-3] }, "checksum"},
-		{"empty", false, func(string) string { return "" }, "checksum"},
-		{"one bit of the state", false, replace(`"total":2`, `"total":3`), "checksum"},
-		{"one bit of the head", false, replace(`"seq":2`, `"seq":3`), "checksum"},
-		{"one bit of the checksum", false, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) }, "checksum"},
-		{"mistyped", true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be an integer"},
-		{"unknown field", true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
-		{"of another log", true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
-		{"of a longer log", true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},
-		{"of other code", true, replace(`"same"`, `"other"`), "snapshot was taken by other code"},
+		{"cut", chunk, false, func(text string) string { return text[:len(text)/2] }, "checksum"},
+		{"shorter", chunk, false, func(text string) string { return text[:len(text)-3] }, "checksum"},
+		{"almost empty", chunk, false, func(string) string { return "x" }, "checksum"},
+		{"missing", chunk, false, func(string) string { return "" }, "is missing"},
+		{"one bit of the state", chunk, false, replace(`"total":2`, `"total":3`), "checksum"},
+		{"one bit of the checksum", chunk, false, func(text string) string { return string(text[0]^1) + text[1:] }, "checksum"},
+		{"mistyped", chunk, true, replace(`"total":2`, `"total":"2"`), "does not fit app_test.State: total: must be an integer"},
+		{"unknown field", chunk, true, replace(`"total":2`, `"totals":2`), `does not fit app_test.State: field "totals" is unknown, "total" is missing`},
+		{"truncated", chunk, true, func(text string) string { return text[:len(text)-3] }, "does not fit app_test.State: unexpected EOF"},
+		{"cut head", head, false, func(text string) string { return text[:len(text)/2] }, "checksum"},
+		{"one bit of the head", head, false, replace(`"seq":2`, `"seq":3`), "checksum"},
+		{"fewer chunks", head, true, replace(`"chunks":1`, `"chunks":0`), "unexpected EOF"},
+		{"more chunks", head, true, replace(`"chunks":1`, `"chunks":2`), "is missing"},
+		{"other chunks", head, true, replace(`"attempt":"`, `"attempt":"x`), "is missing"},
+		{"unknown field in the head", head, true, replace(`"seq":2`, `"seq":2,"x":1`), `field "x" is unknown`},
+		{"of another log", head, true, replace(`"id":"`, `"id":"x`), "snapshot was taken from another log"},
+		{"of a longer log", head, true, replace(`"seq":2`, `"seq":7`), "snapshot was taken from another log"},
+		{"of other code", head, true, replace(`"same"`, `"other"`), "snapshot was taken by other code"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
@@ -190,7 +220,12 @@ func TestBadSnapshot(t *testing.T) {
 			if err := a.Snapshot(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rewrite(t, m, test.sealed, test.change)
+			names := documents(t, m)
+			name := names[0]
+			if test.isHead {
+				name = names[len(names)-1]
+			}
+			rewrite(t, m, name, test.sealed, test.change)
 			var log strings.Builder
 			o := quiet()
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -236,7 +271,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 		t.Errorf("the total is %d", n)
 	}
 
-	rewrite(t, m, true, func(text string) string { return strings.Replace(text, `"total":10`, `"total":99`, 1) })
+	rewrite(t, m, documents(t, m)[0], true, func(text string) string { return strings.Replace(text, `"total":10`, `"total":99`, 1) })
 	fresh := check(app.SnapshotCheck{Feature: "items", Seq: 10, Result: app.SnapshotDiffers}, matches[1])
 	execute(t, fresh, Count{1})
 	if n := total(t, fresh); n != 12 || total(t, a) != 12 {
@@ -253,10 +288,14 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotUnused}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotUnused})
 }
 
-// Old builds leave at most one snapshot behind.
+// Old builds leave at most one snapshot behind, and one in an older format none.
 func TestSnapshotsAreDropped(t *testing.T) {
 	m := app.NewMemory()
 	execute(t, open(t, m), Count{1})
+	err := m.Write(t.Context(), func(tx app.Tx) error { return tx.Put("snapshot/items/b", []byte("{}\n{}\n0123")) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, fingerprint := range []string{"a", "b", "c", "d"} {
 		a, _ := withFingerprint(t, m, fingerprint)
 		execute(t, a, Count{1})
@@ -264,11 +303,237 @@ func TestSnapshotsAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	names, err := m.Names(t.Context(), "snapshot/")
-	if err != nil || strings.Join(names, " ") != "snapshot/items/c snapshot/items/d" {
-		t.Errorf("%v, %v", names, err)
+	if got, want := regexp.MustCompile(`/\w{16}/`).ReplaceAllString(strings.Join(documents(t, m), " "), "/…/"),
+		"snapshot/items/c/…/000000 snapshot/items/d/…/000000 snapshot/items/c/head snapshot/items/d/head"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	for _, fingerprint := range []string{"c", "d"} {
+		if _, read := withFingerprint(t, m, fingerprint); read > 3 {
+			t.Errorf("with %s it reads %d events", fingerprint, read)
+		}
 	}
 }
+
+// A snapshot is used only if it saves half of the events.
+func TestSnapshotSavesLittle(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m)
+	for i := range 40 {
+		if i == 15 {
+			if err := a.Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		execute(t, a, Count{1})
+		if _, read := withFingerprint(t, m, "same"); i > 15 && i < 30 && read > 17 || i > 30 && read <= i {
+			t.Fatalf("of %d events it reads %d", i+1, read)
+		}
+	}
+}
+
+// A watched store calls before with the number of each Write, which fails with its error.
+type watched struct {
+	*app.Memory
+	writes int
+	before func(write int) error // may be nil
+}
+
+func (w *watched) Write(ctx context.Context, f func(app.Tx) error) error {
+	if before := w.before; before != nil {
+		if w.writes++; before(w.writes) != nil {
+			return before(w.writes)
+		}
+	}
+	return w.Memory.Write(ctx, f)
+}
+
+// Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the previous
+// one stays, and the next one removes what was written.
+func TestSnapshotInterrupted(t *testing.T) {
+	m := app.NewMemory()
+	s := &watched{Memory: m.Share()}
+	a := open(t, s)
+	for i := range 12 {
+		execute(t, a, Add{Name: fmt.Sprint(i, strings.Repeat("x", 1_700_000))})
+	}
+	var stored int64 // last event in the last snapshot
+	snapshot := func(ctx context.Context, before func(write int) error) error {
+		t.Helper()
+		execute(t, a, Count{1})
+		s.writes, s.before = 0, before
+		err := a.Snapshot(ctx)
+		s.before = nil
+		if err == nil {
+			stored = last(t, m)
+		}
+		b, read := withFingerprint(t, m, "same")
+		status, statusErr := b.Status(t.Context())
+		if statusErr != nil || status.Features[0].Snapshot != stored || read > 15 || total(t, b) != total(t, a) {
+			t.Errorf("after %v: snapshot of event %d, want %d, and %d events read; %v", err, status.Features[0].Snapshot, stored, read, statusErr)
+		}
+		return err
+	}
+	if err := snapshot(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want := len(documents(t, m))
+	if want < 20 {
+		t.Errorf("%d documents", want)
+	}
+	for _, name := range documents(t, m) {
+		if document, err := m.Get(t.Context(), name); err != nil || len(document) > 1_000_000 {
+			t.Errorf("document %s has %d bytes, %v", name, len(document), err)
+		}
+	}
+	for last := range 3 {
+		lost := errors.New("the disk is away")
+		err := snapshot(t.Context(), func(write int) error {
+			if write > last {
+				return lost
+			}
+			return nil
+		})
+		if !errors.Is(err, lost) {
+			t.Errorf("writes after %d fail: %v", last, err)
+		}
+	}
+	if names := documents(t, m); len(names) <= want {
+		t.Errorf("%d documents", len(names))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := snapshot(ctx, func(write int) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("the process ends: %v", err)
+	}
+	err := snapshot(t.Context(), func(write int) error {
+		if write == 2 {
+			s.before = nil
+			execute(t, a, Count{1})
+		}
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "the state has changed meanwhile") {
+		t.Errorf("a command changes the state: %v", err)
+	}
+	other := open(t, m.Share())
+	err = snapshot(t.Context(), func(write int) error {
+		if write != 2 {
+			return nil
+		}
+		stored = last(t, m)
+		return other.Snapshot(t.Context())
+	})
+	if err == nil || !strings.Contains(err.Error(), "another process has taken a snapshot meanwhile") {
+		t.Errorf("another process takes one: %v", err)
+	}
+	if names := documents(t, m); len(names) != want {
+		t.Errorf("%d documents, want %d", len(names), want)
+	}
+}
+
+// Servers take snapshots that are due before they are ready and when they have served, and only those
+// that need little time while they serve.
+func TestSnapshotsWhenDue(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		slow, off     bool
+		before, after int64 // events in the snapshot before and after serving
+		serving       int64
+	}{
+		{"fast", false, false, 10_000, 21_000, 21_000},
+		{"slow", true, false, 10_000, 21_000, 10_000},
+		{"off", false, true, 0, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := app.NewMemory()
+				grow := func(n int64) {
+					for range n / 500 {
+						var records []app.Record
+						for seq := range int64(500) {
+							seq += last(t, m) + 1
+							records = append(records, app.Record{Event: app.Event{Seq: seq, ID: fmt.Sprint(seq), Time: time.Now()}, Type: "slow/add", Version: 1, Data: []byte("{}")})
+						}
+						if err := m.Share().Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				o := quiet()
+				o.NoSnapshot = test.off
+				feature := app.Feature{Name: "slow", State: app.StateOf(func() *slow { return &slow{Slow: slowText{test.slow}} }), Commands: []app.Command{app.CommandOf[addSlow]("add", 1)}}
+				a, err := app.Open(t.Context(), m.Share(), o, feature)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check := func(when string, want int64) {
+					t.Helper()
+					if status, err := a.Status(t.Context()); err != nil || status.Features[0].Snapshot != want {
+						t.Errorf("%s: snapshot of event %d, want %d; %v", when, status.Features[0].Snapshot, want, err)
+					}
+				}
+				grow(10_000)
+				if _, err := a.Dump(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				a.SnapshotDue(t.Context())
+				check("before", test.before)
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() { a.Run(ctx); close(ended) }()
+				grow(11_000)
+				time.Sleep(3 * time.Minute)
+				check("serving", test.serving)
+				stop()
+				<-ended
+				check("after", test.after)
+				if test.off {
+					return
+				}
+
+				names, err := m.Names(t.Context(), "snapshot/slow/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range names {
+					if !strings.HasSuffix(name, "/head") {
+						rewrite(t, m, name, false, func(text string) string { return text + "x" })
+					}
+				}
+				if a, err = app.Open(t.Context(), m.Share(), o, feature); err != nil {
+					t.Fatal(err)
+				}
+				check("damaged", 0)
+				a.SnapshotDue(t.Context())
+				check("replaced", 21_000)
+				if _, checks, err := app.Replay(t.Context(), m.Share(), o, feature); err != nil || checks[0].Result != app.SnapshotMatches {
+					t.Errorf("%+v, %v", checks, err)
+				}
+			})
+		})
+	}
+}
+
+// slow is a state that may be slow to encode.
+type slow struct {
+	N    int
+	Slow slowText
+}
+
+type slowText struct{ isSlow bool }
+
+func (s slowText) MarshalJSON() ([]byte, error) {
+	if s.isSlow {
+		time.Sleep(time.Second)
+	}
+	return fmt.Append(nil, s.isSlow), nil
+}
+
+func (s *slowText) UnmarshalJSON(text []byte) error { s.isSlow = string(text) == "true"; return nil }
+
+type addSlow struct{}
+
+func (addSlow) Check(context.Context, *slow) error { return nil }
+func (addSlow) Apply(s *slow, _ app.Event) int     { s.N++; return s.N }
 
 // A state that JSON cannot hold is replayed, and its status says why.
 func TestUnkeptState(t *testing.T) {

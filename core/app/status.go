@@ -148,19 +148,14 @@ func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 }
 
 func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
-	names, err := s.Names(ctx, "aside/"+worker+"/")
-	if err != nil {
-		return nil, err
-	}
 	all := []SetAside{}
-	for _, name := range names {
-		document, err := s.Get(ctx, name)
+	for d, err := range s.Documents(ctx, "aside/"+worker+"/", "") {
 		if err != nil {
 			return nil, err
 		}
 		var aside SetAside
-		if err := json.Unmarshal(document, &aside); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+		if err := json.Unmarshal(d.Value, &aside); err != nil {
+			return nil, fmt.Errorf("read %s: %w", d.Name, err)
 		}
 		all = append(all, aside)
 	}
@@ -241,7 +236,8 @@ func (a *App) Watch(f func()) {
 }
 
 // Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
-// runs the workers that no other process runs. It returns when ctx ends.
+// runs the workers that no other process runs. When ctx ends, it takes snapshots that are due, for a few
+// seconds at most, and returns. Callers should have stopped executing commands by then.
 func (a *App) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -250,6 +246,12 @@ func (a *App) Run(ctx context.Context) {
 		a.pollStore(ctx)
 		return
 	}
+	defer func() {
+		group.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget)
+		defer cancel()
+		a.SnapshotDue(ctx)
+	}()
 	group.Go(func() { a.takeSnapshots(ctx) })
 	for _, f := range a.features {
 		for _, w := range f.Workers {

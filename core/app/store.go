@@ -19,7 +19,7 @@ import (
 type Store interface {
 	// Records yields, in order, the records after a sequence number that were committed when the
 	// iteration began. It stops at an error. The caller owns the bytes of a record. Records, Last,
-	// Get and Names never wait for a Write.
+	// Get, Names and Documents never wait for a Write.
 	Records(ctx context.Context, after int64) iter.Seq2[Record, error]
 
 	// Last returns the sequence number of the last record; 0 if there is none.
@@ -33,6 +33,11 @@ type Store interface {
 	// prefix, sorted.
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
+
+	// Documents yields the documents whose names start with a prefix and, unless after is empty, are
+	// greater than after, in the order of their names. It reads them in pages, so later ones may be
+	// newer.
+	Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error]
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
 	// changes of f are durable. If Write returns an error, or f panics, nothing is changed. The
@@ -66,24 +71,33 @@ type Monitor interface {
 }
 
 // A View reads the records and documents of a store, like the methods of [Store] of the same names. It
-// is valid until f returns, and not safe for concurrent use.
+// is valid until f returns, and not safe for concurrent use. Its methods can be called during an
+// iteration.
 type View interface {
 	Records(after int64) iter.Seq2[Record, error]
 	Get(name string) ([]byte, error)
 	Names(prefix string) ([]string, error)
+	Documents(prefix, after string) iter.Seq2[Document, error]
+}
+
+// A Document is a named value in a store.
+type Document struct {
+	Name  string
+	Value []byte
 }
 
 // A Tx reads and writes a store during a Write. It sees its own changes.
 type Tx interface {
 	View
+	Last() (int64, error)
 	Stamp() (int64, error)
 	Find(keys ...string) (map[string]Record, error) // the records with these idempotency keys, by key
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
-	// Replace replaces the record that has the same number. Its key must be empty or unchanged.
-	Replace(r Record) error
+	// Replace replaces the records that have the same numbers. Their keys must be empty or unchanged.
+	Replace(records ...Record) error
 
 	Put(name string, value []byte) error // nil removes the document
 }
@@ -139,7 +153,7 @@ func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, err
 }
 
 func cloned(r Record) Record {
-	r.Data, r.Result = bytes.Clone(r.Data), bytes.Clone(r.Result)
+	r.Data, r.Result, r.Cause = bytes.Clone(r.Data), bytes.Clone(r.Result), bytes.Clone(r.Cause)
 	return r
 }
 
@@ -170,6 +184,35 @@ func (m *Memory) Names(_ context.Context, prefix string) ([]string, error) {
 	defer m.shared.mu.RUnlock()
 	names := slices.Sorted(maps.Keys(m.shared.documents))
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+}
+
+// Documents implements [Store].
+func (m *Memory) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return documents(storeReader{ctx, m}, prefix, after)
+}
+
+// documents implements Documents for views in memory.
+func documents(v View, prefix, after string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		names, err := v.Names(prefix)
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		at, found := slices.BinarySearch(names, after)
+		if found && after != "" {
+			at++
+		}
+		for _, name := range names[at:] {
+			value, err := v.Get(name)
+			if value == nil && err == nil {
+				continue // removed meanwhile
+			}
+			if !yield(Document{name, value}, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Write implements [Store].
@@ -259,6 +302,11 @@ func (tx *memoryTx) Records(after int64) iter.Seq2[Record, error] {
 	}
 }
 
+func (tx *memoryTx) Last() (int64, error) {
+	last, err := tx.m.Last(context.Background())
+	return last + int64(len(tx.log)), err
+}
+
 func (tx *memoryTx) Stamp() (int64, error) { return tx.m.Stamp(context.Background()) }
 
 func (tx *memoryTx) Find(keys ...string) (map[string]Record, error) {
@@ -312,21 +360,27 @@ func (tx *memoryTx) Append(records ...Record) error {
 	return nil
 }
 
-func (tx *memoryTx) Replace(r Record) error {
+func (tx *memoryTx) Replace(records ...Record) error {
 	last, err := tx.m.Last(context.Background())
-	r = cloned(r)
-	r.Time = r.Time.UTC().Truncate(time.Microsecond)
-	switch {
-	case err != nil:
-		return err
-	case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
-	case r.Seq > last:
-		tx.log[r.Seq-last-1] = r
-	default:
-		tx.replaced[r.Seq] = r
+	for _, r := range records {
+		r = cloned(r)
+		r.Time = r.Time.UTC().Truncate(time.Microsecond)
+		switch {
+		case err != nil:
+			return err
+		case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
+			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+		case r.Seq > last:
+			tx.log[r.Seq-last-1] = r
+		default:
+			tx.replaced[r.Seq] = r
+		}
 	}
 	return nil
+}
+
+func (tx *memoryTx) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return documents(tx, prefix, after)
 }
 
 func (tx *memoryTx) Names(prefix string) ([]string, error) {

@@ -177,50 +177,85 @@ func StoredTypes(v TypeView) ([]TypeCount, error) {
 	if err != nil {
 		return nil, err
 	}
-	amendments, err := readAmendments(v)
-	if err != nil {
+	if v, err = withRows(v); err != nil {
 		return nil, err
 	}
-	counts := map[typeKey]*TypeCount{}
+	counts, readAs := map[typeKey]*TypeCount{}, map[typeKey]*TypeCount{}
 	for _, t := range summary.Types {
-		if !strings.HasPrefix(t.Type, ownFeature+"/") {
+		if !isOwn(t.Type) {
 			counts[typeKey{t.Type, t.Version}] = &t
 		}
 	}
-	for seq := range amendments {
-		r, err := v.Record(seq)
+	var amended []int64
+	for row, err := range amendmentRows(v) {
 		if err != nil {
 			return nil, err
 		}
-		if t := counts[typeKey{r.Type, r.Version}]; t != nil {
+		amended = append(amended, row.Seq)
+		of := typeKey{row.OfType, row.OfVersion}
+		if of.eventType == "" { // an older build has written the row
+			r, err := v.Record(row.Seq)
+			if err != nil {
+				return nil, err
+			}
+			of = typeKey{r.Type, r.Version}
+		}
+		if t := counts[of]; t != nil {
 			t.Count--
+		}
+		if key := (typeKey{row.Type, row.Version}); !row.Skip {
+			if readAs[key] == nil {
+				readAs[key] = &TypeCount{Type: row.Type, Version: row.Version, First: row.Seq}
+			}
+			readAs[key].Count, readAs[key].Last = readAs[key].Count+1, row.Seq
 		}
 	}
 	for key, t := range counts {
 		if t.Count == 0 {
 			delete(counts, key)
-		} else if err := t.skipAmended(v, amendments); err != nil {
+		} else if err := t.skipAmended(v, amended); err != nil {
 			return nil, err
 		}
 	}
-	for seq, am := range amendments {
-		key := typeKey{am.Type, am.Version}
-		if am.Skip {
-			continue
+	for key, more := range readAs {
+		if t := counts[key]; t == nil {
+			counts[key] = more
+		} else {
+			t.Count, t.First, t.Last = t.Count+more.Count, min(t.First, more.First), max(t.Last, more.Last)
 		}
-		if counts[key] == nil {
-			counts[key] = &TypeCount{Type: am.Type, Version: am.Version, First: seq}
-		}
-		t := counts[key]
-		t.Count, t.First, t.Last = t.Count+1, min(t.First, seq), max(t.Last, seq)
 	}
 	return sortedTypes(counts), nil
 }
 
+// An oldView is the view of a log of an older build, with its amendments as documents of their own.
+type oldView struct {
+	TypeView
+	rows *Backup
+}
+
+func (v oldView) Get(name string) ([]byte, error) { return v.rows.Get(name) }
+func (v oldView) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return v.rows.Documents(prefix, after)
+}
+
+// withRows returns a view that has its amendments as documents of their own.
+func withRows(v TypeView) (TypeView, error) {
+	old, err := v.Get(oldAmendments)
+	if err != nil || old == nil {
+		return v, err
+	}
+	documents, err := convertAmendments(old, lastSeq)
+	rows := &Backup{documents: map[string][]byte{}, converted: true}
+	for _, d := range documents {
+		rows.documents[d.Name] = d.Value
+	}
+	return oldView{v, rows}, err
+}
+
 // skipAmended moves First and Last to events that are not amended.
-func (t *TypeCount) skipAmended(v TypeView, amendments map[int64]Amendment) error {
-	_, first := amendments[t.First]
-	_, last := amendments[t.Last]
+func (t *TypeCount) skipAmended(v TypeView, amended []int64) error {
+	_, first := slices.BinarySearch(amended, t.First)
+	_, last := slices.BinarySearch(amended, t.Last)
 	if !first && !last {
 		return nil
 	}
@@ -229,7 +264,7 @@ func (t *TypeCount) skipAmended(v TypeView, amendments map[int64]Amendment) erro
 		if err != nil {
 			return err
 		}
-		if _, amended := amendments[seq]; !amended {
+		if _, isAmended := slices.BinarySearch(amended, seq); !isAmended {
 			t.First, t.Last = cmp.Or(t.First, seq), seq
 		}
 	}
@@ -240,15 +275,20 @@ func (t *TypeCount) skipAmended(v TypeView, amendments map[int64]Amendment) erro
 // last, and others at equal distances.
 func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		amendments, err := readAmendments(v)
+		v, err := withRows(v)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		var all []int64
-		for seq, am := range amendments {
-			if !am.Skip && am.Type == eventType && am.Version == version {
-				all = append(all, seq)
+		var all, amended []int64
+		for row, err := range amendmentRows(v) {
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			amended = append(amended, row.Seq)
+			if !row.Skip && row.Type == eventType && row.Version == version {
+				all = append(all, row.Seq)
 			}
 		}
 		for seq, err := range v.OfType(eventType, version) {
@@ -256,19 +296,23 @@ func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, 
 				yield(Record{}, err)
 				return
 			}
-			if _, amended := amendments[seq]; !amended {
+			if _, isAmended := slices.BinarySearch(amended, seq); !isAmended {
 				all = append(all, seq)
 			}
 		}
 		slices.Sort(all)
+		amendments := newAmendmentReader(v, amendmentIndex{Last: lastSeq}, true)
 		for i := range min(limit, len(all)) {
 			at := i
 			if limit < len(all) && limit > 1 {
 				at = i * (len(all) - 1) / (limit - 1)
 			}
 			r, err := v.Record(all[at])
-			if am, amended := amendments[all[at]]; amended {
-				r.Type, r.Version, r.Data = am.Type, am.Version, am.Data
+			if err == nil {
+				var am *Amendment
+				if am, err = amendments.Of(r.Seq); am != nil {
+					r.Type, r.Version, r.Data = am.Type, am.Version, am.Data
+				}
 			}
 			if !yield(r, err) || err != nil {
 				return

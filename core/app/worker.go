@@ -122,7 +122,7 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
 		due = now
 	}
-	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
+	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, cause: Cause{Worker: r.name}, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
 	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periodic[i].method(r.instance, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)

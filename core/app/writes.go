@@ -53,14 +53,11 @@ func (t *commandType) downgradeWritten(data []byte) (older []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := t.downgradeTo(current.value(), t.writes)
+	lower, err := t.downgradePayload(Payload{t.eventType, t.version, data}, t.writes)
 	if err != nil {
 		return nil, fmt.Errorf("this build writes version %d (//petrock:writes): %w", t.writes, err)
 	}
-	if older, err = strictjson.Marshal(old); err != nil {
-		return nil, err
-	}
-	upgraded, err := t.decodeWritten(older)
+	upgraded, err := t.decodeWritten(lower.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +68,7 @@ func (t *commandType) downgradeWritten(data []byte) (older []byte, err error) {
 			return nil, fmt.Errorf("this build writes version %d (//petrock:writes), which cannot hold the field %s; leave it unset until a build without the directive is deployed", t.writes, f.Name)
 		}
 	}
-	return older, nil
+	return lower.Data, nil
 }
 
 // decodeWritten decodes data of the version that the command writes.

@@ -117,7 +117,7 @@ func RevokeKeys(file, what string) (revoked []Key, err error) {
 			}
 		}
 		if len(revoked) == 0 || isSum && len(revoked) > 1 {
-			err = fmt.Errorf("revoke %s: this is the name or the hash of %d keys in %s; list them, and give a name, or more digits of a hash", what, len(revoked), file)
+			err = fmt.Errorf("revoke %s: %d keys in %s match; give a name, or enough digits of a hash to match one", what, len(revoked), file)
 		}
 		return kept, err
 	})
@@ -140,8 +140,8 @@ func rewriteKeys(file string, edit func(text string) (string, error)) error {
 	_, text, err := ReadKeys(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
-	} else if err == nil {
-		err = copyOwner(next, file)
+	} else if err == nil && copyOwner(next, file) != nil {
+		err = fmt.Errorf("change keys: only the owner of %s can", file)
 	}
 	if err == nil {
 		text, err = edit(text)

@@ -39,8 +39,12 @@ func Keys(realm string, list []string) (*KeyGate, error) {
 	var keys []Key
 	for i, text := range list {
 		k, err := parseListed(text)
+		which := fmt.Sprintf("key %d of %d", i+1, len(list))
+		if len(list) == 1 {
+			which = "the key"
+		}
 		if err != nil {
-			return nil, fmt.Errorf("key %d of %d %w; generate a key with openssl rand -hex 32", i+1, len(list), err)
+			return nil, fmt.Errorf("%s %w; generate a key with openssl rand -hex 32", which, err)
 		}
 		keys = append(keys, k)
 	}
@@ -132,7 +136,7 @@ func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
 func (g *KeyGate) reload() (changed bool, err error) {
 	keys, text, err := ReadKeys(g.file)
 	changed, g.text = text != g.text, text
-	if err == nil && changed {
+	if err == nil {
 		err = g.replace(keys)
 	}
 	return changed, err
@@ -183,19 +187,15 @@ func CutBearer(value string) (token string, ok bool) {
 
 // Challenge implements [Gate].
 func (g *KeyGate) Challenge(code string, scopes []string) string {
-	text := "Bearer realm=" + quoteString(g.realm)
+	text := fmt.Sprintf("Bearer realm=%q", g.realm)
 	if code != "" {
-		text += ", error=" + quoteString(code)
+		text += fmt.Sprintf(", error=%q", code)
 	}
 	if len(scopes) > 0 {
-		text += ", scope=" + quoteString(strings.Join(scopes, " "))
+		text += fmt.Sprintf(", scope=%q", strings.Join(scopes, " "))
 	}
 	return text
 }
 
 // Credentials implements [Gate].
 func (g *KeyGate) Credentials() string { return "a key as X-Api-Token or as Authorization: Bearer" }
-
-func quoteString(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-}

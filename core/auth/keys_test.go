@@ -137,7 +137,7 @@ func TestWeakKeys(t *testing.T) {
 		keys []string
 		says string
 	}{
-		{[]string{""}, "key 1 of 1 has 0 characters"},
+		{[]string{""}, "the key has 0 characters"},
 		{[]string{oldKey, ""}, "key 2 of 2 has 0 characters"},
 		{[]string{"secret-15-chars"}, "has 15 characters, fewer than 16"},
 		{[]string{oldKey + "\n"}, "white space"},

@@ -194,11 +194,7 @@ func remove[T component](s *Server, from *registry[T], name string) bool {
 
 // ResourceUpdated notifies the clients that have subscribed to a resource that it has changed.
 func (s *Server) ResourceUpdated(uri string) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for w := range s.watchers {
-		w.noteUpdate(uri)
-	}
+	s.ResourcesUpdated(func(other string) bool { return other == uri })
 }
 
 // ResourcesUpdated calls [Server.ResourceUpdated] for all subscribed URIs that match, such as those

@@ -55,16 +55,6 @@ func (c *changes) noteList(kind string) {
 	c.schedule()
 }
 
-// noteUpdate records the change of a resource if the client has subscribed to it.
-func (c *changes) noteUpdate(uri string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.subscribed[uri] {
-		c.updated[uri] = true
-		c.schedule()
-	}
-}
-
 // noteUpdates records the change of all subscribed resources that match.
 func (c *changes) noteUpdates(match func(uri string) bool) {
 	c.mu.Lock()

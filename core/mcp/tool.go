@@ -28,8 +28,8 @@ type Tool struct {
 	Icons        []Icon           `json:"icons,omitempty"`
 	Meta         Meta             `json:"_meta,omitempty"`
 
-	// Scopes are the OAuth scopes that the caller's token must have. API keys and stdio bypass them.
-	// They are not sent to clients.
+	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has scopes.
+	// Other API keys and stdio bypass them. They are not sent to clients.
 	Scopes []string `json:"-"`
 	// OwnSchema means that a //petrock:schema directive sets a part of the schemas. Derived code sets
 	// it. Required properties are then not compared with the Go types.

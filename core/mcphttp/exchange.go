@@ -192,7 +192,12 @@ func (e *exchange) Respond(msg []byte, err error) {
 func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
 		if err := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); err != nil {
-			e.h.refuseLimit(e.w, e.r, e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
+			err = fmt.Errorf("send a response of %d bytes: %w", len(msg), err)
+			if limit, _ := errors.AsType[*limitError](err); limit.perClient {
+				e.h.refuseLimit(e.w, e.r, e.msg.ID(), err)
+			} else { // proxies may repeat requests that got 503, but this one has been executed
+				e.h.refuse(e.w, e.r, http.StatusInternalServerError, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+			}
 			return
 		}
 		e.held += int64(len(msg))

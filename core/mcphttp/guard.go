@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -134,7 +135,7 @@ func (g *guard) serveHealth(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	unready, degraded := g.Readiness()
 	if g.draining.Load() {
-		unready = append(unready, "draining")
+		unready = append(slices.Clip(unready), "draining")
 	}
 	switch {
 	case len(unready) > 0:
@@ -145,7 +146,7 @@ func (g *guard) serveHealth(w http.ResponseWriter, r *http.Request) {
 			status = http.StatusServiceUnavailable
 		}
 	}
-	answer.Reasons = append(unready, degraded...)
+	answer.Reasons = slices.Concat(unready, degraded)
 	text, _ := strictjson.Marshal(answer) // strings always encode
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

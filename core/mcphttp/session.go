@@ -142,7 +142,7 @@ func (h *Handler) takeSession(client string) error {
 		if s == nil {
 			return limit
 		}
-		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "limit", limit.limit, "client", clip(client))
+		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "limit", limit.limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
 		cancel := make(chan struct{})
 		close(cancel)
 		h.endSession(s, cancel)

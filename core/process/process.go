@@ -2,6 +2,8 @@
 package process
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -179,4 +181,40 @@ func (t *tail) String() string {
 		text = "… " + text
 	}
 	return text
+}
+
+// RunOptions configure [Run].
+type RunOptions struct {
+	Dir   string    // the working directory
+	Env   []string  // the environment; default that of this process
+	Stdin io.Reader // default empty
+	Group bool      // run in a new process group, which is killed if the program fails or is interrupted
+}
+
+// Run runs a program and returns its output. When the context ends, the program is interrupted,
+// and killed if it does not exit; the error is then the context's.
+func Run(ctx context.Context, o RunOptions, program string, args ...string) (stdout, stderr []byte, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	if o.Group {
+		SetGroup(cmd)
+		cmd.Cancel = func() error { Terminate(cmd); return nil }
+	}
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err = cmd.Run()
+	if o.Group && err != nil && cmd.Process != nil {
+		Kill(cmd)
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, exec.ErrNotFound) && program == "go":
+		err = errors.New("go command not found in PATH; install Go from https://go.dev/dl")
+	case err != nil && len(args) > 0:
+		err = fmt.Errorf("%s %s: %w", program, args[0], err)
+	}
+	return out.Bytes(), errOut.Bytes(), err
 }

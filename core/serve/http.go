@@ -59,21 +59,20 @@ func (p *program) newServe() *cobra.Command {
 func (s *httpServer) long() string {
 	must, without := "must", ""
 	if !s.KeysRequired {
-		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1, unless --behind-proxy is
-given: every program on this machine may call the server, and web pages may if they are served from this
-machine or allowed with --allow-origin.`
+		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1,
+unless --behind-proxy is given: every program on this machine may call the server, and web pages may if
+they are served from this machine or allowed with --allow-origin.`
 	}
 	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. The server is then not ready, but
 serves for --drain, so that load balancers notice; calls in flight have --grace since the signal to
 finish. A second signal ends the process immediately.
 
 ` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
-NAME=KEY is a key of the caller NAME, whose name is recorded with events. --keys reads keys from a file,
-which ` + s.Name + ` keys changes while servers run. Callers send a key as X-Api-Token or as Authorization: Bearer.` + without + `
-serve has no TLS: use a proxy on untrusted networks.
+NAME=KEY is a key of the caller NAME, which events record as their actor. --keys names a file with more
+keys, which the command keys changes while servers run. Callers send a key as X-Api-Token or as
+Authorization: Bearer.` + without + ` serve has no TLS: use a proxy on untrusted networks.
 
-A variable can be in a file: set the variable with the suffix _FILE to its name. SIGHUP is ignored, except
-on a terminal.
+` + s.keyVariable() + `_FILE names a file with the value of ` + s.keyVariable() + `. The other variables work alike.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them
@@ -111,7 +110,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	if terminal.IsTerminal(os.Stdin) || terminal.IsTerminal(s.errOut) {
 		drain = 0 // Ctrl-C
 	}
-	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; 3s unless on a terminal")
+	flags.DurationVar(&s.listen.Drain, "drain", drain, "how long to serve after a signal to stop, as part of --grace; on a terminal the default is 0s")
 }
 
 func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
@@ -149,7 +148,7 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 	defer shutDown()
 	served := make(chan error, 1)
 	go func() { served <- mcphttp.Serve(serving, mcphttp.NewHandler(server, s.handler), s.listen) }()
-	end, err := s.fill(ctx, server, s.listen.Logger)
+	end, err := s.addComponents(ctx, server, s.listen.Logger)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // addKeysFlag adds --keys to a command and its subcommands.
 func (p *program) addKeysFlag(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&p.keyFile, "keys", os.Getenv(p.variable("keys")), "file with API keys, which "+p.Name+" keys writes (default $"+p.variable("keys")+")")
+	cmd.PersistentFlags().StringVar(&p.keyFile, "keys", os.Getenv(p.variable("keys")), "file with API keys, which "+p.Name+" keys writes; $"+p.variable("keys")+" sets it too")
 	cmd.MarkPersistentFlagFilename("keys")
 }
 

@@ -216,7 +216,7 @@ func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool)
 	if server, err = p.newServer(log, logArguments); err != nil {
 		return nil, nil, err
 	}
-	end, err = p.fill(ctx, server, log)
+	end, err = p.addComponents(ctx, server, log)
 	return server, end, err
 }
 
@@ -229,8 +229,8 @@ func (p *program) newServer(log *slog.Logger, logArguments bool) (*mcp.Server, e
 	return mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments}), nil
 }
 
-// fill adds the tools, resources, prompts and extensions to the server. end closes the extensions.
-func (p *program) fill(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
+// addComponents adds the tools, resources, prompts and extensions to the server. end closes the extensions.
+func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if p.register != nil {
 		if err := p.register(ctx, server); err != nil {
 			return nil, err

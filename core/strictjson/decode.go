@@ -363,12 +363,6 @@ func Describe(raw []byte) string {
 	return "a number"
 }
 
-// TypeName returns the name of the type of a JSON value: string, number, boolean, object, array or null.
-func TypeName(raw []byte) string {
-	name := Describe(raw)
-	return name[strings.LastIndexByte(name, ' ')+1:]
-}
-
 // A Field is a struct field with a JSON key.
 type Field struct {
 	reflect.StructField // Index includes embedded structs

@@ -22,6 +22,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/launch"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -47,7 +48,7 @@ of the project does not compile.`,
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	AddCommands(root, env)
-	mcpcli.AddGroup(root, ServeGroup, NewDev(env), NewMCP(env, devserver.New))
+	mcpcli.AddGroup(root, ServeGroup, NewDev(env, launch.ServeStdio), NewMCP(env, devserver.New))
 	mcpcli.AddGroup(root, "Call the project's server:", newCalls(env)...)
 	return root
 }

@@ -117,8 +117,8 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		}
 		return nil, nil
 	}
-	if program == "" {
-		return nil, err
+	if http := cmd.Flags().Lookup("http"); program == "" || program == handover.Petrock && http != nil && http.Changed {
+		return nil, err // only the installed petrock serves HTTP
 	}
 	quiet, _ := cmd.Flags().GetBool("json")
 	return &target{found, program, quiet}, nil

@@ -27,8 +27,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/ast/astutil"
-
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/gen"
@@ -389,28 +387,10 @@ func withoutVariables(uri string) string {
 	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
 }
 
-// fileOf returns the file of the project at a position, or nil.
-func (f *finder) fileOf(pos token.Pos) *typecheck.File {
-	if file := f.fset.File(pos); file != nil {
-		return f.view.File(file.Name())
-	}
-	return nil
-}
-
 // declaration returns the innermost declaration of a type around a position, or nil if it is not in the
 // project's source.
-func declaration[N ast.Node](f *finder, pos token.Pos) (found N) {
-	file := f.fileOf(pos)
-	if file == nil {
-		return found
-	}
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		if node, ok := node.(N); ok {
-			return node
-		}
-	}
-	return found
+func declaration[N ast.Node](f *finder, pos token.Pos) N {
+	return typecheck.Enclosing[N](f.view.FileAt(pos), pos)
 }
 
 // typeDocs returns the doc comments of a type: its own, and that of the declaration if it declares no other

@@ -241,7 +241,7 @@ func (f *finder) constantsOf(t *types.Named) []*types.Const {
 }
 
 func (f *finder) isInProject(object types.Object) bool {
-	return object.Pkg() != nil && f.fileOf(object.Pos()) != nil
+	return object.Pkg() != nil && f.view.FileAt(object.Pos()) != nil
 }
 
 // schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
@@ -83,7 +84,7 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 	if args = append(args, "--json"); wantsDetail(ctx) && p.engine.CodeVersion() != "0.1.0" { // which always prints everything
 		args = append(args, "--detail")
 	}
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

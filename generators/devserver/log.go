@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // LogInput is the input of log.
@@ -61,7 +61,7 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("log: timeout after %v", callTimeout))
 	defer cancel()
-	out, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: root, Group: true}, built.Program, args...)
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: root, Group: true}, built.Program, args...)
 	if err != nil && len(errOut) > 0 && ctx.Err() == nil {
 		switch err = errors.New(strings.TrimSpace(string(errOut))); {
 		case strings.Contains(err.Error(), "has not run with it yet"):
@@ -89,6 +89,8 @@ func (in LogInput) args() ([]string, error) {
 		args = append(args, strconv.FormatInt(in.Seq, 10))
 	case in.Action == LogShow:
 		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--limit=%d", in.Limit+1)}
+	default: // the command line would change all events of the type
+		return nil, terminal.Usagef("log: action %s requires seq", in.Action)
 	}
 	for _, flag := range [][2]string{{"--type=", in.Type}, {"--actor=", in.Actor}, {"--reason=", in.Reason}} {
 		if flag[1] != "" {

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"path"
@@ -134,7 +131,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	structs := map[*types.Named]bool{}
 	ch.addStructs(structs, ch.input, ch.output)
 	for t := range structs { // may be of another package
-		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, fileAt(ch.view, t.Obj().Pos()).Dir())...)
+		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.view.FileAt(t.Obj().Pos()).Dir())...)
 	}
 	slices.Sort(ch.dirs)
 	ch.dirs = slices.Compact(ch.dirs)
@@ -245,21 +242,13 @@ func (ch *changer) structOf(t types.Type) *types.Named {
 		t = pointer.Elem()
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
 	if _, ok := named.Underlying().(*types.Struct); !ok {
 		return nil
 	}
 	return named
-}
-
-// fileAt returns the file of the project at a position, or nil.
-func fileAt(view *typecheck.View, pos token.Pos) *typecheck.File {
-	if at := view.Fset().File(pos); at != nil {
-		return view.File(at.Name())
-	}
-	return nil
 }
 
 // run plans all edits.
@@ -337,11 +326,11 @@ func (ch *changer) planBodies() error {
 		if err := checkBody(new.field, new.body); err != nil {
 			return err
 		}
-		file := fileAt(ch.view, new.object.Pos())
+		file := ch.view.FileAt(new.object.Pos())
 		if file == nil {
 			return fmt.Errorf("%s is not declared in the project", new.object.Name())
 		}
-		decl := enclosing[*ast.FuncDecl](file, new.object.Pos())
+		decl := typecheck.Enclosing[*ast.FuncDecl](file, new.object.Pos())
 		if decl == nil || decl.Body == nil {
 			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
 		}
@@ -353,21 +342,11 @@ func (ch *changer) planBodies() error {
 
 // checkBody refuses statements that would not stay inside of one function. field is the field of the input.
 func checkBody(field, text string) error {
-	const before, after = "package p\nfunc _() {\n", "\n}\n"
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, field, before+text+after, parser.SkipObjectResolution)
-	refuse := func(at token.Position, message string) error {
-		line := min(at.Line-strings.Count(before, "\n"), strings.Count(text, "\n")+1)
-		return &gen.SourceError{Field: field, Text: text, Line: line, Column: at.Column, Message: message + "; send only the statements between the braces of the function"}
+	imports, _, err := gen.ParseBody(field, text)
+	if err == nil && len(imports) > 0 {
+		err = &gen.SourceError{Field: field, Text: text, Line: 1, Column: 1, Message: "imports are not part of a body; add them to the file"}
 	}
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		return refuse(list[0].Pos, "syntax error: "+list[0].Msg)
-	}
-	decl, ok := file.Decls[0].(*ast.FuncDecl)
-	if end := fset.Position(decl.Body.Rbrace); len(file.Decls) != 1 || !ok || end.Offset != len(before+text+after)-2 {
-		return refuse(end, "unmatched }")
-	}
-	return nil
+	return err
 }
 
 // finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.
@@ -507,8 +486,8 @@ func (ch *changer) fieldNotes() map[string]map[string]gen.FieldNote {
 		notes := map[string]gen.FieldNote{}
 		for _, f := range derive.JSONFields(t.Underlying().(*types.Struct), false) {
 			note := gen.FieldNote{Schema: f.Tag.Get("schema")}
-			if file := fileAt(ch.view, f.Var.Pos()); file != nil {
-				note.Comment = derive.FieldText(enclosing[*ast.Field](file, f.Var.Pos()))
+			if file := ch.view.FileAt(f.Var.Pos()); file != nil {
+				note.Comment = derive.FieldText(typecheck.Enclosing[*ast.Field](file, f.Var.Pos()))
 			}
 			notes[f.Key] = note
 		}

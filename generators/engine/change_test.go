@@ -183,7 +183,7 @@ func TestChangeRefuses(t *testing.T) {
 		"remove x: AddInput has no such field; it has a":       {Name: "add", RemoveFields: []string{"x"}},
 		"cannot use in.A (variable of type string) as float64": {Name: "add", Fields: []string{"a:string"}},
 		"unmatched }; send only the statements":                {Name: "add", Body: "}\nfunc init() {"},
-		"body:1:1: syntax error: expected operand":             {Name: "add", Body: "return ("},
+		"body:1:9: syntax error: expected operand":             {Name: "add", Body: "return ("},
 		"several methods; edit them in features/posts/digest":  {Name: "posts/digest", Body: "return nil"},
 		"time.Now":         {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
 		"it is already so": {Name: "add", Description: "Adds two numbers."},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A fieldEdit is the change to the fields of one struct.
@@ -182,8 +183,8 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		edit.removed[v.Pos()] = true
 	}
 	for t, lines := range added {
-		file := fileAt(ch.view, t.Obj().Pos())
-		structure, ok := enclosing[*ast.TypeSpec](file, t.Obj().Pos()).Type.(*ast.StructType)
+		file := ch.view.FileAt(t.Obj().Pos())
+		structure, ok := typecheck.Enclosing[*ast.TypeSpec](file, t.Obj().Pos()).Type.(*ast.StructType)
 		if !ok {
 			return fmt.Errorf("%s is not declared as a struct; edit it in %s", t.Obj().Name(), file.Path)
 		}
@@ -319,7 +320,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 		for _, value := range enum.Values {
 			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
 		}
-		ch.appends[fileAt(ch.view, in.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[ch.view.FileAt(in.Obj().Pos()).Path] += text + ")\n"
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -334,7 +335,7 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 		t = types.Unalias(container.Elem())
 	}
 	named, ok := t.(*types.Named)
-	if !ok || fileAt(ch.view, named.Obj().Pos()) == nil {
+	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
 	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
@@ -375,8 +376,8 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	known := constantsOf(name)
 	var last *ast.ValueSpec
 	for value, c := range known {
-		file := fileAt(ch.view, c.Pos())
-		spec := enclosing[*ast.ValueSpec](file, c.Pos())
+		file := ch.view.FileAt(c.Pos())
+		spec := typecheck.Enclosing[*ast.ValueSpec](file, c.Pos())
 		if last == nil || spec.Pos() > last.Pos() {
 			last = spec
 		}
@@ -397,7 +398,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	if last == nil {
 		return fmt.Errorf("the enum %s has no constants; add them by hand", name.Name())
 	}
-	ch.replace(fileAt(ch.view, last.Pos()), specEnd(last), specEnd(last), added)
+	ch.replace(ch.view.FileAt(last.Pos()), specEnd(last), specEnd(last), added)
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (ch *changer) renameDeclarations() error {
 	}
 	for _, inspected := range ch.packages() {
 		for ident, object := range inspected.Info.Defs {
-			file := fileAt(ch.view, ident.Pos())
+			file := ch.view.FileAt(ident.Pos())
 			isDeclaration := object != nil && object.Parent() != nil && object.Parent() == object.Pkg().Scope()
 			if !isDeclaration || file.IsDerived() || !ch.owns(file) {
 				continue
@@ -177,7 +177,7 @@ func (ch *changer) planDoc() {
 	if ch.in.Description == "" && ch.in.Rename == "" {
 		return
 	}
-	file := fileAt(ch.view, ch.object.Pos())
+	file := ch.view.FileAt(ch.object.Pos())
 	doc, at := docAt(file, ch.object.Pos())
 	var text, directives []string
 	if doc != nil {
@@ -290,7 +290,7 @@ func (ch *changer) renameTexts() {
 		if file.IsDerived() || isPetrockPath(file.Path) {
 			continue
 		}
-		isHere := func(pos token.Pos) bool { return fileAt(ch.view, pos) == file }
+		isHere := func(pos token.Pos) bool { return ch.view.FileAt(pos) == file }
 		ours := ch.owns(file) || slices.ContainsFunc(slices.Collect(maps.Keys(ch.renamed)), isHere)
 		for _, group := range file.Syntax.Comments {
 			for _, comment := range group.List {

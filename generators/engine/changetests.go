@@ -389,7 +389,7 @@ func (t testEditor) editAll(list []ast.Expr, typ types.Type, isInput bool) {
 
 // edit plans the change to a value of a type: JSON, or a map literal.
 func (t testEditor) edit(e ast.Expr, typ types.Type, isInput bool) {
-	file := fileAt(t.view, e.Pos())
+	file := t.view.FileAt(e.Pos())
 	if file == nil || !file.IsTest() || t.claimed[e] {
 		return
 	}

@@ -159,8 +159,8 @@ func (m *migration) editFields(ctx context.Context, c derive.Component) (err err
 	pkg, _ := m.pass.Package(dirs[0]) // lookUp has found the type
 	named := pkg.Scope().Lookup(c.Func).Type().(*types.Named)
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(m.edit.Rename)), m.edit.Drop) {
-		if v := jsonField(named, name); v != nil && fileAt(m.view, v.Pos()) != nil {
-			dirs = append(dirs, fileAt(m.view, v.Pos()).Dir())
+		if v := jsonField(named, name); v != nil && m.view.FileAt(v.Pos()) != nil {
+			dirs = append(dirs, m.view.FileAt(v.Pos()).Dir())
 		}
 	}
 	if m.rewrite, err = m.engine.newRewrite(ctx, dirs...); err != nil {
@@ -444,7 +444,7 @@ func (m *migration) chooseVersions() {
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()
-	file := fileAt(m.view, pos)
+	file := m.view.FileAt(pos)
 	line := fmt.Sprintf("//petrock:version %d", v.Number+1)
 	if v.Writes {
 		line += fmt.Sprintf("\n//petrock:writes %d", v.Number)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
@@ -376,7 +377,7 @@ func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, pres
 	})
 	env := slices.Concat(os.Environ(), e.system.Env, []string{"GOWORK=off", "GOFLAGS=" + strings.Join(flags, " ")})
 	// With -e, tidy continues if the user imports a package that does not exist.
-	_, stderr, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
+	_, stderr, err := process.Run(ctx, process.RunOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
 	if err != nil {
 		return nil, nil, &Refusal{
 			Reason:    "go mod tidy failed:",

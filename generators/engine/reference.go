@@ -49,7 +49,7 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 		Input:     func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, false) },
 		Output:    func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, true) },
 	}
-	if file := fileAt(e.before, object.Pos()); file != nil {
+	if file := e.before.FileAt(object.Pos()); file != nil {
 		doc, _ := docAt(file, object.Pos())
 		f.Doc = doc.Text()
 	}

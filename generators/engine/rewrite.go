@@ -121,7 +121,7 @@ func (r *rewrite) nameOf(object types.Object) string {
 // isInOlder reports whether a position is in a method of an older version of a command, or in a function that
 // maps events to a command, which a new version makes map to the older one.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
-	function := enclosing[*ast.FuncDecl](file, pos)
+	function := typecheck.Enclosing[*ast.FuncDecl](file, pos)
 	pkg, _ := r.pass.Package(file.Dir())
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
@@ -319,9 +319,9 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {
 	var field *ast.Field
-	file := fileAt(r.view, v.Pos())
+	file := r.view.FileAt(v.Pos())
 	if file != nil {
-		field = enclosing[*ast.Field](file, v.Pos())
+		field = typecheck.Enclosing[*ast.Field](file, v.Pos())
 	}
 	switch {
 	case field == nil || len(field.Names) == 0:
@@ -413,17 +413,6 @@ func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
 			}
 		}
 	}
-}
-
-// enclosing returns the innermost node of a type at a position, or the zero value.
-func enclosing[N ast.Node](file *typecheck.File, pos token.Pos) (none N) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes {
-		if found, ok := node.(N); ok {
-			return found
-		}
-	}
-	return none
 }
 
 // unquote returns the value of an expression that is a string literal.

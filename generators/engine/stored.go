@@ -18,13 +18,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/trial"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // ServerDir is the folder of the last built server, which engines ask for stored events. It is in the
@@ -189,7 +189,7 @@ func (e *Engine) askServer(ctx context.Context, build bool, ask func(ctx context
 func (e *Engine) runServer(ctx context.Context, server string, args ...string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, storedTimeout)
 	defer cancel()
-	out, errOut, err := typecheck.RunCommand(limited, typecheck.CommandOptions{Dir: e.project.Root, Group: true}, server, args...)
+	out, errOut, err := process.Run(limited, process.RunOptions{Dir: e.project.Root, Group: true}, server, args...)
 	name := e.project.Name + " " + strings.Join(args, " ")
 	switch {
 	case ctx.Err() != nil:
@@ -388,7 +388,7 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 func (e *Engine) committedContract(ctx context.Context) (committed *contract.Contract, known bool) {
 	git := func(args ...string) ([]byte, error) {
 		env := append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
-		out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: e.project.Root, Env: env}, "git", args...)
+		out, _, err := process.Run(ctx, process.RunOptions{Dir: e.project.Root, Env: env}, "git", args...)
 		return out, err
 	}
 	text, err := git("cat-file", "blob", "HEAD:./"+contract.File) // runs no program that the repository's configuration names

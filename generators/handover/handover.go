@@ -6,14 +6,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"time"
+
+	"github.com/petrock/petrock/core/process"
 )
 
 // The programs of a project that petrock hands over to, by folder.
@@ -89,21 +88,14 @@ func BuildIn(ctx context.Context, root, program, folder string) (string, error) 
 	if runtime.GOOS == "windows" {
 		executable += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
-	var errOut bytes.Buffer
-	cmd.Dir, cmd.Stderr = root, &errOut
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
+	_, errOut, err := process.Run(ctx, process.RunOptions{Dir: root}, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
 	switch {
 	case err == nil:
 		return executable, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		err = errors.New("go command not found in PATH; install Go from https://go.dev/dl")
-	default:
-		err = fmt.Errorf("go build: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
+	case len(errOut) > 0:
+		err = fmt.Errorf("%w\n%s", err, bytes.TrimSpace(errOut))
 	}
 	return "", &UnavailableError{fmt.Sprintf("build %s: %v", program, err)}
 }

@@ -36,10 +36,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	found, err := project.Find(".")
-	if errors.Is(err, project.ErrNone) {
-		err = fmt.Errorf("%w; change to a project's folder, or run petrock new", err)
-	}
+	found, err := FindProject(".")
 	if err != nil {
 		return 0, err
 	}
@@ -60,8 +57,17 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	return terminal.Exec(os.Stdout, executable, args...)
 }
 
+// FindProject returns the project that contains a folder.
+func FindProject(dir string) (*project.Project, error) {
+	found, err := project.Find(dir)
+	if errors.Is(err, project.ErrNone) {
+		err = fmt.Errorf("%w; change to a project's folder, or run petrock new", err)
+	}
+	return found, err
+}
+
 // parseDev parses the command line of dev. isDev is false for command lines of the full petrock: those
-// of other commands, and of dev with --help or --http.
+// of other commands, and of dev with --help.
 func parseDev(args []string) (o live.Options, isDev bool, err error) {
 	if len(args) == 0 || args[0] != "dev" {
 		return o, false, nil
@@ -74,10 +80,12 @@ func parseDev(args []string) (o live.Options, isDev bool, err error) {
 		case arg == "--":
 			o.Args = args[i+1:]
 			return o, true, nil
-		case arg == "--help", arg == "-h", name == "--http":
+		case arg == "--help", arg == "-h":
 			return o, false, nil
+		case name == "--http":
+			return o, false, terminal.Usagef("dev --http: only the installed petrock serves HTTP; install petrock, and run petrock dev --http ADDR")
 		case flag == nil:
-			return o, false, terminal.Usagef("unknown argument %s of dev; its flags are --no-petrock, --no-net, --no-exec and --http ADDR; arguments of the server follow --", strconv.Quote(arg))
+			return o, false, terminal.Usagef("unknown argument %s of dev; its flags are --no-petrock, --no-net and --no-exec; arguments of the server follow --", strconv.Quote(arg))
 		case !hasValue:
 			*flag = true
 		default:

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/petrock/petrock/core/process"
 )
@@ -126,15 +125,13 @@ func (b *builder) build(ctx context.Context, name string) (program, error) {
 		return program{}, ctx.Err()
 	}
 	out := filepath.Join(b.dir, "out", strings.ReplaceAll(name, "/", "-")+executableSuffix())
-	output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
+	_, output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
 	if exit := (*exec.ExitError)(nil); ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() {
 		_ = os.Remove(out) // it may be incomplete, and the next build would keep it
 	}
 	switch {
 	case ctx.Err() != nil:
 		return program{}, ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return program{}, &buildError{name, "go command not found in PATH; install Go from https://go.dev/dl"}
 	case err != nil:
 		if len(output) == 0 {
 			output = []byte(err.Error())
@@ -180,9 +177,9 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list packages: %w", err)
 	}
-	output, err := b.runGo(ctx, "list", "-buildvcs=false", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
+	output, errOut, err := b.runGo(ctx, "list", "-buildvcs=false", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
 	if err != nil {
-		return "", fmt.Errorf("list packages: %w: %s", err, shorten(string(output)))
+		return "", fmt.Errorf("list packages: %w: %s", err, shorten(string(errOut)))
 	}
 	compiled := map[string]string{} // hashes of the compiled packages, by import path
 	features := map[string][]string{}
@@ -249,19 +246,8 @@ func shorten(output string) string {
 }
 
 // runGo runs the go command in the project. When ctx ends, it and its children end.
-func (b *builder) runGo(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = b.root, append(GoEnviron(b.root), "PWD="+b.root)
-	process.SetGroup(cmd)
-	cmd.Cancel = func() error { process.Terminate(cmd); return nil }
-	cmd.WaitDelay = time.Second
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
-	if err != nil && cmd.Process != nil {
-		process.Kill(cmd)
-	}
-	return output.Bytes(), err
+func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: append(GoEnviron(b.root), "PWD="+b.root), Group: true}, "go", args...)
 }
 
 // keep returns the program in an executable that go build wrote. The executable stays where it is,

@@ -27,7 +27,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/project"
 )
 
@@ -46,9 +45,6 @@ type Options struct {
 	NoNet     bool      // examples must not use the network
 	NoExec    bool      // the dev server runs no code of the project
 	Log       io.Writer // lines for the person who started it, and the standard error of the servers
-
-	// DevServer connects to a dev server. nil builds and runs the project's.
-	DevServer func(ctx context.Context) (jsonrpc.Transport, error)
 }
 
 // A Supervisor watches a project and builds its servers. Its sessions run them.
@@ -82,7 +78,6 @@ type files struct {
 	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
 	release  func(program)                             // removes an executable
 	close    func() error
-	self     identity      // of this executable, if it is also the dev server
 	patience time.Duration // how long builds wait for a dev server that is busy
 
 	firstAnswer time.Duration // how long the first answers wait for the project's server
@@ -118,14 +113,7 @@ func New(o Options) (*Supervisor, error) {
 		log.close()
 		return nil, errors.Join(err, b.close())
 	}
-	var self identity
-	if o.DevServer != nil {
-		if executable, err := os.Executable(); err == nil {
-			self, _ = b.identify(executable) // without it, the build has no id
-		}
-	}
 	return start(o, files{
-		self:     self,
 		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
 		changes:  w.changes(),
 		build:    b.build,
@@ -149,9 +137,6 @@ func start(o Options, f files) *Supervisor {
 	// Servers of one supervisor accept each other's requestState.
 	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
 		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
-	}
-	if o.DevServer != nil {
-		s.builds[petrockKind].program = program{path: petrockFolder, id: f.self} // it runs in this process
 	}
 	go s.run(ctx)
 	return s
@@ -307,14 +292,9 @@ func (s *Supervisor) look(ctx context.Context) error {
 	}
 	s.setOutdated(true)
 	isNew, err := s.compile(ctx, serverKind, now, derived)
-	switch isOwn := s.o.DevServer == nil; {
-	case isOwn && (isFirst || touchesPetrock(changed)):
+	if isFirst || slices.ContainsFunc(changed, mayAffectPetrock) {
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
 		err = errors.Join(err, petrockErr)
-	case !isOwn && before.hasPetrockCode(changed):
-		s.update(func() {
-			s.builds[petrockKind].err = errors.New("petrock's code has changed since petrock dev was started")
-		})
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -330,27 +310,13 @@ func (s *Supervisor) look(ctx context.Context) error {
 	return nil
 }
 
-// touchesPetrock reports whether a change may affect the program with the dev server.
-func touchesPetrock(changed []string) bool {
-	for _, path := range changed {
-		if path == "go.mod" || path == "go.sum" || isPetrockCode(path) {
-			return true
-		}
-	}
-	return false
+// mayAffectPetrock reports whether a change of a file may affect the program with the dev server.
+func mayAffectPetrock(path string) bool {
+	return path == "go.mod" || path == "go.sum" || isPetrockCode(path)
 }
 
 func isPetrockCode(path string) bool {
 	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
-}
-
-// hasPetrockCode reports whether one of the paths is a Go file of petrock that is in the snapshot. Parts
-// add files, which are not in the dev server.
-func (s snapshot) hasPetrockCode(paths []string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool {
-		_, exists := s[path]
-		return exists && isPetrockCode(path) && strings.HasSuffix(path, ".go")
-	})
 }
 
 // compile builds a server from the files in a snapshot. It reports whether the program is new. derived

@@ -26,8 +26,8 @@ type peer struct {
 	launch    launch
 	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
-	process   *process.Process // nil if the server runs in this process
-	done      chan struct{}    // closed when the connection has ended and its calls have been answered
+	process   *process.Process
+	done      chan struct{} // closed when the connection has ended and its calls have been answered
 
 	lastID atomic.Int64 // of requests of the session
 
@@ -39,21 +39,15 @@ type peer struct {
 }
 
 // connect starts the server of a slot. Its messages go to the session.
-func (sl *slot) connect(ctx context.Context, l launch) (*peer, error) {
-	p := &peer{s: sl.s, slot: sl, launch: l, meta: buildMeta(l), done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{}}
+func (sl *slot) connect(l launch) (*peer, error) {
 	o := sl.s.sup.o
-	if sl.kind == petrockKind && o.DevServer != nil {
-		var err error
-		if p.transport, err = o.DevServer(ctx); err != nil {
-			return nil, err
-		}
-	} else {
-		child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
-		if err != nil {
-			return nil, err
-		}
-		p.process = child
-		p.transport = jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage})
+	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{
+		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{},
+		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
 	go p.read()
 	return p, nil
@@ -125,7 +119,7 @@ func (p *peer) answer(m message) {
 	}
 	switch call, ok := p.take(m.id); {
 	case !ok:
-	case m.err != nil && p.process != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
+	case m.err != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
 		go p.explain(call, m)
 	default:
 		p.s.answered(p, call, m)
@@ -210,19 +204,13 @@ func (p *peer) close() {
 	p.mu.Lock()
 	p.retiring = true
 	p.mu.Unlock()
-	if p.process != nil {
-		p.process.Close()
-	} else {
-		_ = p.transport.Close()
-	}
+	p.process.Close()
 	<-p.done
 }
 
 // end answers the requests that the server will not answer any more.
 func (p *peer) end() {
-	if p.process != nil {
-		p.process.Close() // it may have closed its output only
-	}
+	p.process.Close() // it may have closed its output only
 	p.mu.Lock()
 	p.ended = true
 	calls, own := p.calls, p.own
@@ -240,9 +228,6 @@ func (p *peer) end() {
 
 // whyEnded describes why the server is gone.
 func (p *peer) whyEnded() error {
-	if p.process == nil {
-		return fmt.Errorf("%s ended", p.slot.folder())
-	}
 	state := p.process.ExitState()
 	if cause := panicOf(p.process.Stderr(), p.s.sup.o.Root); cause != "" {
 		return fmt.Errorf("%s crashed: %s", p.slot.folder(), cause)
@@ -292,7 +277,7 @@ func panicOf(stderr, root string) string {
 	cause, trace, _ := strings.Cut(stderr[at:], "\n")
 	for line := range strings.Lines(trace) {
 		place, ok := strings.CutPrefix(line, "\t"+root+"/")
-		if !ok || strings.HasPrefix(place, "core/") || strings.HasPrefix(place, "generators/") {
+		if !ok || isPetrockCode(place) {
 			continue
 		}
 		place, _, _ = strings.Cut(strings.TrimSpace(place), " ")

@@ -295,7 +295,7 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
 	defer late.Stop()
-	p, err := sl.connect(ctx, l)
+	p, err := sl.connect(l)
 	if err == nil {
 		if err = sl.s.install(ctx, sl, p); err != nil {
 			p.close()
@@ -345,7 +345,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 		return
 	}
 	readOnly := launch{program: running.launch.program, restarts: running.launch.restarts, readOnly: sl.s.sup.readOnlyReason(late, startLines)}
-	p, err := sl.connect(ctx, readOnly)
+	p, err := sl.connect(readOnly)
 	if err == nil {
 		if err = sl.s.install(ctx, sl, p); err != nil {
 			p.close()

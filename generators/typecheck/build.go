@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/petrock/petrock/core/process"
 )
@@ -111,7 +110,7 @@ func (o BuildOptions) diagnoseFailure(err error, stderr []byte) (*BuildResult, e
 }
 
 func (o BuildOptions) run(ctx context.Context, args, packages []string) (stdout, stderr []byte, err error) {
-	return RunCommand(ctx, CommandOptions{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
+	return process.Run(ctx, process.RunOptions{Dir: o.Dir, Env: append(os.Environ(), o.Env...)}, "go", append(args, packages...)...)
 }
 
 // DecodeList decodes the JSON values that go list prints.
@@ -234,42 +233,6 @@ func (r *BuildResult) normalize() {
 	}
 	slices.SortFunc(r.Diagnostics, Diagnostic.Compare)
 	r.Diagnostics = slices.Compact(r.Diagnostics)
-}
-
-// CommandOptions configure [RunCommand].
-type CommandOptions struct {
-	Dir   string    // the working directory
-	Env   []string  // the environment; default that of this process
-	Stdin io.Reader // default empty
-	Group bool      // run in a new process group, which is killed if the program fails or is interrupted
-}
-
-// RunCommand runs a program and returns its output. When the context ends, the program is interrupted,
-// and killed if it does not exit; the error is then the context's.
-func RunCommand(ctx context.Context, o CommandOptions, program string, args ...string) (stdout, stderr []byte, err error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 5 * time.Second
-	if o.Group {
-		process.SetGroup(cmd)
-		cmd.Cancel = func() error { process.Terminate(cmd); return nil }
-	}
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err = cmd.Run()
-	if o.Group && err != nil && cmd.Process != nil {
-		process.Kill(cmd)
-	}
-	switch {
-	case ctx.Err() != nil:
-		err = ctx.Err()
-	case errors.Is(err, exec.ErrNotFound) && program == "go":
-		err = errors.New("go command not found in PATH; install Go from https://go.dev/dl")
-	case err != nil && len(args) > 0:
-		err = fmt.Errorf("%s %s: %w", program, args[0], err)
-	}
-	return out.Bytes(), errOut.Bytes(), err
 }
 
 // A Diagnostic is an error or a warning about the project's code. File, line and column are set if it

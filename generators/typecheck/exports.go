@@ -20,6 +20,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/petrock/petrock/core/process"
 )
 
 // localToolchain makes the go command ignore the Go version that go.mod or go.work requires.
@@ -28,8 +30,8 @@ const localToolchain = "GOTOOLCHAIN=local"
 func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
 	var s System
 	ask := func() (stdout, stderr []byte, err error) {
-		o := CommandOptions{Dir: c.root.Name(), Env: append(os.Environ(), s.Env...)}
-		return RunCommand(ctx, o, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOWORK")
+		o := process.RunOptions{Dir: c.root.Name(), Env: append(os.Environ(), s.Env...)}
+		return process.Run(ctx, o, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOWORK")
 	}
 	out, errOut, err := ask()
 	if c.Lenient && isExit(err) {
@@ -343,7 +345,7 @@ func (c *ExportCache) list(ctx context.Context, files map[string][]byte, flags, 
 		args = append(args, "-overlay="+overlay)
 	}
 	args = append(append(args, "--"), paths...)
-	out, errOut, err := RunCommand(ctx, CommandOptions{Dir: c.root.Name(), Env: append(os.Environ(), env...)}, "go", args...)
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: c.root.Name(), Env: append(os.Environ(), env...)}, "go", args...)
 	if err != nil {
 		return nil, addOutput(err, errOut)
 	}

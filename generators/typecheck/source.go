@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/tools/go/ast/astutil"
 )
 
 // A File is a Go file of a project. It is immutable: a file with another text is another File.
@@ -333,6 +335,28 @@ func (v *View) Fset() *token.FileSet { return v.store.fset }
 
 // File returns the file at a path, or nil.
 func (v *View) File(path string) *File { return v.files[path] }
+
+// FileAt returns the file at a position, or nil.
+func (v *View) FileAt(pos token.Pos) *File {
+	if at := v.store.fset.File(pos); at != nil {
+		return v.files[at.Name()]
+	}
+	return nil
+}
+
+// Enclosing returns the innermost node of a type at a position in a file, which may be nil, or the zero value.
+func Enclosing[N ast.Node](file *File, pos token.Pos) (none N) {
+	if file == nil {
+		return none
+	}
+	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, node := range nodes {
+		if found, ok := node.(N); ok {
+			return found
+		}
+	}
+	return none
+}
 
 // Dirs returns the folders with Go files, sorted.
 func (v *View) Dirs() []string { return slices.Sorted(maps.Keys(v.dirs)) }

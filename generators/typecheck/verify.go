@@ -10,38 +10,10 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/appends"
-	"golang.org/x/tools/go/analysis/passes/assign"
-	"golang.org/x/tools/go/analysis/passes/atomic"
-	"golang.org/x/tools/go/analysis/passes/bools"
-	"golang.org/x/tools/go/analysis/passes/buildtag"
-	"golang.org/x/tools/go/analysis/passes/composite"
-	"golang.org/x/tools/go/analysis/passes/copylock"
-	"golang.org/x/tools/go/analysis/passes/defers"
-	"golang.org/x/tools/go/analysis/passes/directive"
-	"golang.org/x/tools/go/analysis/passes/errorsas"
-	"golang.org/x/tools/go/analysis/passes/hostport"
-	"golang.org/x/tools/go/analysis/passes/httpresponse"
-	"golang.org/x/tools/go/analysis/passes/ifaceassert"
-	"golang.org/x/tools/go/analysis/passes/loopclosure"
-	"golang.org/x/tools/go/analysis/passes/nilfunc"
-	"golang.org/x/tools/go/analysis/passes/printf"
-	"golang.org/x/tools/go/analysis/passes/shift"
-	"golang.org/x/tools/go/analysis/passes/sigchanyzer"
-	"golang.org/x/tools/go/analysis/passes/slog"
-	"golang.org/x/tools/go/analysis/passes/stdmethods"
-	"golang.org/x/tools/go/analysis/passes/stringintconv"
-	"golang.org/x/tools/go/analysis/passes/structtag"
-	"golang.org/x/tools/go/analysis/passes/testinggoroutine"
-	"golang.org/x/tools/go/analysis/passes/tests"
-	"golang.org/x/tools/go/analysis/passes/timeformat"
-	"golang.org/x/tools/go/analysis/passes/unmarshal"
-	"golang.org/x/tools/go/analysis/passes/unreachable"
-	"golang.org/x/tools/go/analysis/passes/unsafeptr"
-	"golang.org/x/tools/go/analysis/passes/unusedresult"
-	"golang.org/x/tools/go/analysis/passes/waitgroup"
+	"golang.org/x/tools/go/analysis/suite/vet"
 )
 
 // A Verdict is the errors of a project after a change.
@@ -434,27 +406,18 @@ const VetMark = "vet: "
 // packages that do not compile or use cgo, and returns their folders. Calls of wrappers of fmt.Printf in other packages
 // are not checked.
 func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
-	return c.vet(ctx, view, dirs, vetInTests())
+	return c.vet(ctx, view, dirs, "atomic bools buildtag directive errorsas ifaceassert nilfunc printf stringintconv tests")
 }
 
-// VetAll is [Checker.Vet] with all checks of go vet, except lostcancel, which needs facts about other packages, and
-// those of assembly and cgo.
+// VetAll is [Checker.Vet] with all checks of go vet that need no facts about other packages, and no assembly or cgo.
 func (c *Checker) VetAll(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
-	return c.vet(ctx, view, dirs, append(vetInTests(),
-		appends.Analyzer, assign.Analyzer, composite.Analyzer, copylock.Analyzer, defers.Analyzer, hostport.Analyzer, httpresponse.Analyzer, loopclosure.Analyzer, shift.Analyzer, sigchanyzer.Analyzer,
-		slog.Analyzer, stdmethods.Analyzer, structtag.Analyzer, testinggoroutine.Analyzer, timeformat.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer, unusedresult.Analyzer, waitgroup.Analyzer,
-	))
+	return c.vet(ctx, view, dirs, `appends assign atomic bools buildtag composites copylocks defers directive errorsas hostport
+		httpresponse ifaceassert loopclosure nilfunc printf shift sigchanyzer slog stdmethods stringintconv structtag
+		testinggoroutine tests timeformat unmarshal unreachable unsafeptr unusedresult waitgroup`)
 }
 
-// vetInTests returns the analyzers that go test runs.
-func vetInTests() []*analysis.Analyzer {
-	return []*analysis.Analyzer{
-		atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, directive.Analyzer, errorsas.Analyzer,
-		ifaceassert.Analyzer, nilfunc.Analyzer, printf.Analyzer, stringintconv.Analyzer, tests.Analyzer,
-	}
-}
-
-func (c *Checker) vet(ctx context.Context, view *View, dirs []string, analyzers []*analysis.Analyzer) (found []Diagnostic, skipped []string, err error) {
+// vet runs the checks of go vet with these names.
+func (c *Checker) vet(ctx context.Context, view *View, dirs []string, names string) (found []Diagnostic, skipped []string, err error) {
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -466,7 +429,10 @@ func (c *Checker) vet(ctx context.Context, view *View, dirs []string, analyzers 
 				continue
 			}
 			v := &vetting{checker: c, pkg: pkg, results: map[*analysis.Analyzer]any{}, facts: map[factKey]analysis.Fact{}}
-			for _, analyzer := range analyzers {
+			for _, analyzer := range vet.Suite {
+				if !slices.Contains(strings.Fields(names), analyzer.Name) {
+					continue
+				}
 				if _, err := v.run(analyzer); err != nil {
 					return nil, nil, fmt.Errorf("vet %s: %s: %w", dir, analyzer.Name, err)
 				}

@@ -39,7 +39,7 @@ type Options struct {
 
 // Register adds the tools of all features, and the app's resources.
 // The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
-// For the log to record callers, open the app with [Actor] in its options.
+// For the log to record callers and causes, open the app with [Actor] and [Cause] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, o Options, features ...Feature) error {
 	var errs []error
@@ -138,6 +138,19 @@ func Actor(ctx context.Context) string {
 		name = u.Username
 	}
 	return "local:" + name
+}
+
+// Cause returns the request that a context belongs to, for [app.Options].
+func Cause(ctx context.Context) app.Cause {
+	call := mcp.CallFrom(ctx)
+	if call == nil {
+		return app.Cause{}
+	}
+	cause := app.Cause{Request: call.RequestID(), Session: call.SessionID(), Traceparent: call.Traceparent()}
+	if call.Method == "tools/call" {
+		cause.Tool = call.Target
+	}
+	return cause
 }
 
 // staleKey is the key in the _meta of results that lack events.
@@ -247,7 +260,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 		}
 		page.Events = append(page.Events, record)
 		after = record.Seq
-		if bytes += len(record.Data) + len(record.Result); int64(len(page.Events)) == limit || bytes > maxBytes {
+		if bytes += len(record.Data) + len(record.Result) + len(record.Cause); int64(len(page.Events)) == limit || bytes > maxBytes {
 			break
 		}
 	}

@@ -35,6 +35,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
+	snapshot string // value of --snapshot
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 	running  *app.App // set by Open
@@ -84,8 +85,12 @@ func (d *Data) Health() (unready, degraded []string) {
 	return unready, degraded
 }
 
-// Flags adds --data to a command and its subcommands, and --app-resources to serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
+// serve.
 func (d *Data) Flags(cmd *cobra.Command) {
+	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
+		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
+	}
 	if cmd.Name() == "serve" {
 		cmd.Flags().BoolVar(&d.options.RemoteResources, "app-resources", false, "offer app://log, app://features and app://workers, which show the inputs and outputs of all commands")
 	}
@@ -110,6 +115,10 @@ func (d *Data) Commands() []*cobra.Command {
 // Open opens or creates the event log, replays it, registers the features on s, and runs their
 // workers. end stops the workers and closes the event log. See SetReadOnly for an exception.
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
+	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
+		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -141,10 +150,11 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
 	if err != nil {
 		return nil, err
 	}
+	a.SnapshotDue(ctx)
 	if err := appmcp.Register(s, a, d.options, d.features...); err != nil {
 		return nil, err
 	}
@@ -167,7 +177,7 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.OnStale, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
 	return o
 }
 
@@ -277,7 +287,7 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	}
 	store, err := d.postgres(ctx, address, d.program, create)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
 	case errors.Is(err, app.ErrFull):
 		return nil, err
@@ -383,34 +393,42 @@ func userData(system string, getenv func(string) string, home func() (string, er
 // amendedType is the type of events that amend others.
 const amendedType = "app/amended"
 
-// withAmendment returns an event with its amendment.
-func withAmendment(r app.Record, amendments map[int64]app.Amendment) shownEvent {
-	e := shownEvent{Record: r}
-	if am, ok := amendments[r.Seq]; ok {
-		e.Amendment = &am
-	}
-	return e
-}
-
 // note returns the amendment of an event as text, for the end of its line.
 func (e shownEvent) note() string {
 	if e.Amendment == nil {
 		return ""
 	}
-	how := describe(*e.Amendment)
+	how := describe(*e.Amendment, false)
 	if restores(*e.Amendment, e.Record) {
 		how = "restored"
 	}
 	return "  (" + withReason(how, *e.Amendment) + ")"
 }
 
+// causeNote returns the event that a worker handled as text, for the end of a line.
+func (e shownEvent) causeNote() string {
+	var cause app.Cause
+	if e.Cause == nil || json.Unmarshal(e.Cause, &cause) != nil || cause.Event == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  (by event %d)", cause.Event)
+}
+
 // text returns the data of an event, or the description of an amendment.
 func (e shownEvent) text() string {
-	var am app.Amendment
-	if e.Type != amendedType || json.Unmarshal(e.Data, &am) != nil {
+	var set app.Amended
+	if e.Type != amendedType || json.Unmarshal(e.Data, &set) != nil {
 		return string(e.Data)
 	}
-	return withReason(fmt.Sprintf("event %d is %s", am.Seq, describe(am)), am)
+	return withReason(describeEvents(set)+" "+describe(set.Amendment, set.Fallback), set.Amendment)
+}
+
+// describeEvents names the events of a set, with a verb.
+func describeEvents(set app.Amended) string {
+	if set.Events() == 1 {
+		return fmt.Sprintf("event %d is", set.Seq)
+	}
+	return fmt.Sprintf("%d events from %d to %d are", set.Events(), set.Seq, set.Last)
 }
 
 // withReason adds the reason of an amendment, if it has one, to its description.
@@ -421,8 +439,9 @@ func withReason(text string, am app.Amendment) string {
 	return text + ": " + shorten(am.Reason, 300)
 }
 
-// describe returns how an amended event is read.
-func describe(am app.Amendment) string {
+// describe returns how an amended event is read, by all builds, or only by those that cannot read the
+// event otherwise.
+func describe(am app.Amendment, isFallback bool) string {
 	switch {
 	case am.Erased && am.By != "":
 		return "erased by " + shorten(am.By, 60)
@@ -430,6 +449,10 @@ func describe(am app.Amendment) string {
 		return "erased"
 	case am.Skip:
 		return "skipped"
+	case isFallback:
+		return fmt.Sprintf("read as %s, version %d, by older builds", shorten(am.Type, 60), am.Version)
+	case am.Type == "":
+		return "changed"
 	}
 	return "read as " + shorten(am.Type, 60)
 }

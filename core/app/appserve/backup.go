@@ -32,10 +32,15 @@ amendments, idempotency keys and the positions of workers. Servers can keep runn
 has the data of one moment.
 
 The file has a line of JSON for each event, compressed with gzip. The backup is read back, replayed
-and compared with the data. If it differs, no file is written.`,
-		Example: d.examples("backup " + example),
+and compared with the data. If it differs, no file is written.
+
+If FILE is -, the backup is written to standard output, and not read back: restore verifies its checksum.`,
+		Example: d.examples("backup "+example, "backup - | ssh elsewhere 'cat > "+example+"'"),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				return d.streamBackup(cmd)
+			}
 			file, err := filepath.Abs(args[0])
 			if err != nil {
 				return fmt.Errorf("find %s: %w; use an absolute path", args[0], err)
@@ -59,6 +64,28 @@ and compared with the data. If it differs, no file is written.`,
 			})
 		},
 	}
+}
+
+// streamBackup writes a backup to standard output.
+func (d *Data) streamBackup(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	if terminal.IsTerminal(out) {
+		return terminal.Usagef("backup - writes a compressed file; redirect it to a file or a program")
+	}
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	return d.withStore(ctx, func(store app.Store) error {
+		var events int64
+		err := store.View(ctx, func(v app.View) (err error) {
+			events, err = app.WriteBackup(ctx, out, v, d.program)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("back up to standard output: %w", err)
+		}
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "Backed up %s to standard output.\n", count(events))
+		return err
+	})
 }
 
 // untilInterrupted returns a context that ends when the user interrupts the command, so that it can
@@ -106,7 +133,7 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 	defer os.Remove(temp.Name())
 	defer temp.Close()
 	err = store.View(ctx, func(v app.View) error {
-		if err := app.WriteBackup(temp, v, d.program); err != nil {
+		if _, err := app.WriteBackup(ctx, temp, v, d.program); err != nil {
 			return err
 		}
 		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
@@ -167,13 +194,24 @@ The restored data is replayed and compared with the backup before it is committe
 or is interrupted, the data is as before.
 
 With --replace, the old data is kept under another name, and all servers must be stopped. This also
-replaces data that is damaged.`,
-		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace"),
+replaces data that is damaged.
+
+If FILE is -, the backup is read from standard input, to its end, before anything is restored.`,
+		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace", "restore - < "+example),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			backup, err := readBackup(args[0])
+			file := args[0]
+			if file == "-" {
+				temp, err := saveInput(ctx, cmd.InOrStdin())
+				if err != nil {
+					return fmt.Errorf("read standard input: %w", err)
+				}
+				defer os.Remove(temp)
+				file = temp
+			}
+			backup, err := readBackup(file)
 			if err != nil {
 				return err
 			}
@@ -211,6 +249,28 @@ replaces data that is damaged.`,
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace existing data, and keep it under another name")
 	return cmd
+}
+
+// saveInput copies a stream to a temporary file, which others cannot read, and returns its name.
+func saveInput(ctx context.Context, in io.Reader) (name string, err error) {
+	temp, err := os.CreateTemp("", "restore-*.jsonl.gz")
+	if err != nil {
+		return "", err
+	}
+	copied := make(chan error, 1) // reading a terminal or a pipe cannot be cancelled
+	go func() {
+		_, err := io.Copy(temp, in)
+		copied <- errors.Join(err, temp.Close())
+	}()
+	select {
+	case err = <-copied:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return temp.Name(), err
 }
 
 // fill copies a view to the event log in a folder, which must have no events.
@@ -296,11 +356,12 @@ func (d *Data) newReplay() *cobra.Command {
 		Use:   "replay",
 		Short: "Rebuild the state from the event log, and verify the snapshots",
 		Long: `Rebuild the state of all features from the event log, and print how long it takes. Compare each
-snapshot of this build with the state after the same event. Without --snapshot nothing is changed. Workers
-do not run.
+snapshot of this build with the state after the same event, and check that a snapshot would not change
+the state, which needs memory for a second state. Without --snapshot nothing is changed. Workers do not
+run.
 
-Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged or differs from the log.
-With --snapshot such a snapshot is replaced, and the exit code is 0.`,
+Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged, differs from the log or
+would change the state. With --snapshot, a damaged or different one is replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), func(store app.Store) error {
@@ -332,6 +393,9 @@ func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (repl
 	events, err := store.Last(ctx)
 	if err != nil {
 		return replayReport{}, fmt.Errorf("read the log: %w", err)
+	}
+	if err := a.CheckSnapshots(ctx); err != nil {
+		return replayReport{}, fmt.Errorf("check whether the states can have snapshots: %w", err)
 	}
 	if snapshot {
 		if err := a.Snapshot(ctx); err != nil {

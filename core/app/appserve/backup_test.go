@@ -144,7 +144,7 @@ func TestErase(t *testing.T) {
 	if _, err := run(t, dir, "log", "erase", "2"); terminal.ExitCode(err) != terminal.ExitUsage {
 		t.Errorf("without --yes: %v", err)
 	}
-	if out := must(t, dir, "log", "erase", "2", "--yes", "--reason", "a request"); out != "Erased event 2, posts/create. Earlier backups still contain it.\n" {
+	if out := must(t, dir, "log", "erase", "2", "--yes", "--reason", "a request"); out != "Erased event 2, posts/create. Earlier backups still contain the event.\n" {
 		t.Errorf("got output %s", out)
 	}
 	if found := filesWith(t, dir, "secret"); len(found) > 0 {
@@ -186,7 +186,7 @@ func TestEraseIsTried(t *testing.T) {
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; to erase the event anyway, add --force") {
 		t.Errorf("got error %v", err)
 	}
-	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "event 1 is erased, but no new snapshots were taken: ") {
+	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "erased event 1, posts/create, but took no new snapshots: ") {
 		t.Errorf("by force: %v", err)
 	}
 	if out := must(t, dir, "log", "show", "1"); !strings.Contains(out, "app/erased") {

@@ -12,13 +12,17 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -26,21 +30,30 @@ import (
 func TestUsage(t *testing.T) {
 	dir := filled(t, "a")
 	for line, want := range map[string]string{
-		"log show x":                    "not the number of an event",
-		"log show 0":                    "not the number of an event",
-		"log --after -1":                "must not be negative",
-		"backup":                        "backup needs FILE, such as weather-monday.jsonl.gz",
-		"restore":                       "restore needs FILE, such as weather-monday.jsonl.gz",
-		"log copy a":                    "log copy needs FROM and TO, such as data /srv/weather",
-		"log erase x":                   "not the number of an event",
-		"log erase 1":                   "pass --yes",
-		"log skip":                      "log skip needs SEQ, such as 17",
-		"log show 1 2":                  `unexpected argument "2": usage: show SEQ`,
-		"workers retry":                 "workers retry needs WORKER, such as posts/digest",
-		"log skip 1":                    "requires --reason",
-		"log restore 1":                 "requires --reason",
-		"log map 1 --reason x":          "requires --type",
-		"log map 1 --type posts/create": "requires --reason",
+		"log show x":                         "not the number of an event",
+		"log show 0":                         "not the number of an event",
+		"log --after -1":                     "must not be negative",
+		"backup":                             "backup needs FILE, such as weather-monday.jsonl.gz",
+		"restore":                            "restore needs FILE, such as weather-monday.jsonl.gz",
+		"log copy a":                         "log copy needs FROM and TO, such as data /srv/weather",
+		"log erase x":                        "not the number of an event",
+		"log erase 1":                        "pass --yes",
+		"log skip":                           "log skip requires the numbers of events",
+		"log show 1 2":                       `unexpected argument "2": usage: show SEQ`,
+		"workers retry":                      "workers retry needs WORKER, such as posts/digest",
+		"log skip 1":                         "requires --reason",
+		"log restore 1":                      "requires --reason",
+		"log map 1 --reason x":               "requires --type",
+		"log map 1 --type posts/create":      "requires --reason",
+		"log map 1 --set title=a --reason x": "a text needs quotes",
+		"log map 1 --rename a --reason x":    "not OLD=NEW",
+		"log map --set title=1 --reason x":   "requires the numbers of events",
+		"log skip 3-1 --reason x":            "ends before it starts",
+		"log skip 1-x --reason x":            "not the number of an event",
+		"log erase":                          "requires the numbers of events",
+		"log erase --field id":               "not NAME=VALUE",
+		"log downgrade posts/create":         "requires --to VERSION",
+		"log downgrade":                      "log downgrade needs TYPE, such as posts/create",
 		"log map 1 --type posts/create --reason x --input {": "not valid JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"workers retry posts/digest":                         "or --all",
@@ -210,6 +223,45 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// With --snapshot off, no snapshot is used. mcp and serve have the flag.
+func TestSnapshotFlag(t *testing.T) {
+	dir := filled(t, "a", "b")
+	must(t, dir, "replay", "--snapshot")
+	for _, test := range []struct {
+		command, args string
+		want          string // the start of the features, or an error
+	}{
+		{"serve", "", `"snapshot":2`},
+		{"mcp", "--snapshot auto", `"snapshot":2`},
+		{"serve", "--snapshot off", `"snapshot":0`},
+		{"mcp", "--snapshot off", `"snapshot":0`},
+		{"serve", "--snapshot maybe", `--snapshot "maybe": use auto or off`},
+		{"call", "--snapshot off", "unknown flag: --snapshot"},
+	} {
+		d := New("weather", posts())
+		cmd := &cobra.Command{Use: test.command}
+		d.Flags(cmd)
+		err := cmd.ParseFlags(append(strings.Fields(test.args), "--data", dir))
+		server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+		var end func() error
+		if err == nil {
+			end, err = d.Open(t.Context(), server, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		}
+		if err != nil {
+			if err.Error() != test.want {
+				t.Errorf("%s %s: %v", test.command, test.args, err)
+			}
+			continue
+		}
+		if text := mcptest.Connect(t, server).ReadResource("app://features")[0].Text; !strings.Contains(text, test.want) {
+			t.Errorf("%s %s: the features are %s", test.command, test.args, text)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // editSnapshot changes the snapshot of posts by hand. A sealed one has the right checksum.
 func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	t.Helper()
@@ -219,6 +271,7 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	}
 	defer store.Close()
 	names, err := store.Names(t.Context(), "snapshot/posts/")
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "/head") })
 	if err != nil || len(names) != 1 {
 		t.Fatalf("%v, %v", names, err)
 	}
@@ -232,8 +285,8 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 			t.Errorf("%s is not in %s", old, document)
 		}
 		if sealed {
-			changed = changed[:strings.LastIndexByte(changed, '\n')]
-			changed += fmt.Sprintf("\n%x", sha256.Sum256([]byte(changed)))
+			_, content, _ := strings.Cut(changed, "\n")
+			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(names[0]+"\n"+content)), content)
 		}
 		return tx.Put(names[0], []byte(changed))
 	})
@@ -249,7 +302,7 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 		sealed bool
 		says   string
 	}{
-		{"changed", false, "snapshot of posts: damaged: wrong checksum"},
+		{"changed", false, "snapshot of posts: damaged: document snapshot/posts/"},
 		{"changed with its checksum", true, "snapshot of posts at event 2: differs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

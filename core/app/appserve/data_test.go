@@ -244,6 +244,23 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// The error of a database that does not work has the remedy for its cause.
+func TestUnusableDatabase(t *testing.T) {
+	for _, test := range []struct {
+		err           error
+		want, notWant string
+	}{
+		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, app.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
+		{fmt.Errorf("create the log: %w", app.ErrFull), "the disk with the data is full; free some space", "--data"},
+	} {
+		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, bool) (*app.Memory, error) { return nil, test.err })
+		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", false)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.notWant) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
 func TestUserData(t *testing.T) {
 	home := t.TempDir() // absolute on any system
 	getenv := func(name string) string {
@@ -321,5 +338,29 @@ func TestReadOnly(t *testing.T) {
 	}
 	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder was created: %v", err)
+	}
+}
+
+// A feature that cannot follow the log makes the server degraded, not unready.
+func TestHealth(t *testing.T) {
+	dir := filled(t, "a")
+	d := New("weather", posts())
+	d.dir = dir
+	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
+	end, err := d.Open(t.Context(), server, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unready, degraded := d.Health(); len(unready)+len(degraded) > 0 {
+		t.Errorf("got %q and %q", unready, degraded)
+	}
+	add(t, dir, app.Record{Type: "posts/unknown", Data: []byte(`{}`)})
+	mcptest.Connect(t, server).CallTool("posts_list", list{}) // reads the log first
+	unready, degraded := d.Health()
+	if len(unready) > 0 || len(degraded) != 1 || !strings.HasPrefix(degraded[0], "feature posts: ") {
+		t.Errorf("got %q and %q", unready, degraded)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
 	}
 }

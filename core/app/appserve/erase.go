@@ -1,9 +1,12 @@
 package appserve
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,84 +16,171 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func (d *Data) newErase() *cobra.Command {
-	var reason string
-	var yes, force bool
-	cmd := &cobra.Command{
-		Use:   "erase SEQ",
-		Short: "Remove the content of an event for good",
-		Long: `Remove the content of an event for good, for example personal data. This cannot be undone. It
-removes the event's data, idempotency key and result, its amendments, the errors of workers about
-it, and the snapshots, which are taken again. The file is rewritten, and commands wait meanwhile.
+// An erasing is a run of log erase.
+type erasing struct {
+	selection
+	reason             string
+	yes, force, dryRun bool
+}
 
-The number, id, time and type of the event stay. Replay and workers skip it, and running servers
+func (d *Data) newErase() *cobra.Command {
+	var e erasing
+	cmd := &cobra.Command{
+		Use:   "erase EVENTS",
+		Short: "Remove the content of events for good",
+		Long: `Remove the content of events for good, for example personal data. This cannot be undone. It removes
+the data, idempotency key, result, actor and cause of each event, its amendments, the errors of workers
+about it, and the snapshots, which are taken again. The files are rewritten once, and commands wait
+meanwhile. If log erase is interrupted, run it again.
+
+` + eventsHelp + `. --type, --version, --actor and --field select events
+of these numbers, or of all of the log without numbers, as they were recorded or as they are read now.
+Several flags must all match.
+
+The number, id, time and type of an event stay. Replay and workers skip it, and running servers
 rebuild their state without it. The log records who erased it, when and why; the reason must not
 repeat the content.
 
-The change is tried first. If it breaks another event, nothing is erased. Earlier backups, other
-events with the same content, and the saved fields of workers are not changed.
+The change is tried first, for all events together. If it breaks another event, nothing is erased.
+Earlier backups, other events with the same content, and the saved fields of workers are not changed.
+To clean an earlier backup, restore it to another folder, erase the events there, and back up again.
 
 Without --yes, log erase asks first, on a terminal.`,
-		Example: d.examples("log erase 17", "log erase 17 --yes --reason 'request of 12 May'"),
-		Args:    mcpcli.ExactArgs("17"),
+		Example: d.examples("log erase 17", "log erase 17 20-30 --yes --reason 'request of 12 May'", "log erase --actor ada --dry-run", "log erase --type posts/create --field author=ada"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			seq, err := parseSeq(args[0])
-			if err != nil {
+			if err := e.parse(args); err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store app.Store) error {
-				return d.erase(cmd, store, seq, reason, yes, force)
-			})
+			if e.isEmpty() {
+				return terminal.Usagef("log erase requires the numbers of events, such as 17 or 20-30, or --type, --actor or --field")
+			}
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			return d.withStore(ctx, func(store app.Store) error { return d.erase(ctx, cmd, store, &e) })
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "reason to record in the log")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&force, "force", false, "erase the event without trying it first")
+	e.selection.flags(cmd.Flags(), "type", "version")
+	cmd.Flags().StringVar(&e.actor, "actor", "", "select events of this actor, such as local:ada")
+	cmd.Flags().StringArrayVar(&e.fields, "field", nil, "select events whose data has this value in a top-level field: NAME=VALUE; can be repeated")
+	cmd.Flags().StringVar(&e.reason, "reason", "", "reason to record in the log")
+	cmd.Flags().BoolVar(&e.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&e.force, "force", false, "erase the events without trying it first")
+	cmd.Flags().BoolVar(&e.dryRun, "dry-run", false, "try the change, and erase nothing")
 	return cmd
 }
 
-func (d *Data) erase(cmd *cobra.Command, store app.Store, seq int64, reason string, yes, force bool) error {
-	ctx := cmd.Context()
-	record, err := app.Find(ctx, store, seq)
+// found are the events that log erase has found.
+type found struct {
+	events      int64
+	first, last app.Record
+}
+
+func (f found) String() string {
+	if f.events == 1 {
+		return fmt.Sprintf("event %d, %s", f.first.Seq, f.first.Type)
+	}
+	return fmt.Sprintf("%s from %d to %d", count(f.events), f.first.Seq, f.last.Seq)
+}
+
+// noun returns "event" or "events".
+func (f found) noun() string {
+	if f.events == 1 {
+		return "event"
+	}
+	return "events"
+}
+
+func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e *erasing) error {
+	first, last := e.bounds()
+	erasure := app.Erasure{First: first, Last: last, Match: e.includes, Reason: e.reason}
+	all, err := d.findToErase(ctx, store, e, erasure)
 	if err != nil {
 		return err
 	}
-	if !force {
-		if err := app.CheckAmendment(ctx, store, app.Amendment{Seq: seq, Skip: true, Reason: reason}, d.with(app.Options{}), d.appFeatures()...); err != nil {
-			return fmt.Errorf("%w\nnothing was erased; to erase the event anyway, add --force", err)
+	if all.events > 0 && !e.force {
+		edit := app.Edit{First: first, Last: last, Reason: e.reason, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+			return app.Amendment{Skip: true}, e.includes(r, before), nil
+		}}
+		if err := edit.Check(ctx, store, d.with(app.Options{}), d.appFeatures()...); err != nil {
+			return fmt.Errorf("%w\nnothing was erased; to erase the %s anyway, add --force", err, all.noun())
 		}
 	}
-	if !yes {
-		if err := confirm(cmd, record); err != nil {
+	if e.dryRun {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "Would erase %s. Nothing was erased.\n", all)
+		return err
+	}
+	if all.events > 0 && !e.yes {
+		if err := confirm(cmd, all); err != nil {
 			return err
 		}
 	}
-	err = app.Erase(app.WithActor(ctx, appmcp.Actor(ctx)), store, seq, reason)
-	again := errors.Is(err, app.ErrErased)
-	if err != nil && !again {
-		return fmt.Errorf("erase event %d: %w", seq, err)
+	erasure.Progress = everySecond(cmd.ErrOrStderr(), "erased %d of %d events\n", all.events)
+	done, err := erasure.Run(app.WithActor(ctx, appmcp.Actor(ctx)), store)
+	switch {
+	case errors.Is(err, app.ErrNoEvents) && all.first.Seq > 0:
+		err = app.Erase(ctx, store, all.first.Seq, "")
+		if errors.Is(err, app.ErrErased) {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d was already erased; rewrote the files.\n", all.first.Seq)
+		}
+		return err
+	case err != nil:
+		return fmt.Errorf("erase events: %w", err)
 	}
-	text := fmt.Sprintf("Erased event %d, %s. Earlier backups still contain it.\n", seq, record.Type)
-	if again {
-		text = fmt.Sprintf("Event %d was already erased; rewrote the files.\n", seq)
-	}
-	if _, err := fmt.Fprint(cmd.OutOrStdout(), text); err != nil || again {
+	all.events = done
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "Erased %s. Earlier backups still contain the %s.\n", all, all.noun()); err != nil {
 		return err
 	}
 	if _, err := d.replay(ctx, store, true); err != nil {
-		return fmt.Errorf("event %d is erased, but no new snapshots were taken: %w", seq, err)
+		return fmt.Errorf("erased %s, but took no new snapshots: %w", all, err)
 	}
 	return nil
 }
 
-// confirm asks whether to erase an event.
-func confirm(cmd *cobra.Command, record app.Record) error {
+// findToErase returns the events that an erasure includes. If it is for one event that was erased
+// already, the result has no events, but a first one.
+func (d *Data) findToErase(ctx context.Context, store app.Store, e *erasing, erasure app.Erasure) (all found, err error) {
+	named := map[int64]bool{}
+	err = erasure.Each(ctx, store, func(r app.Record) {
+		if all.events++; all.events == 1 {
+			all.first = r
+		}
+		all.last = r
+		if len(e.numbers) > 0 {
+			named[r.Seq] = true
+		}
+	})
+	if err != nil {
+		return all, err
+	}
+	if all.events == 0 && len(e.numbers) == 1 && len(e.ranges) == 1 && e.isUnfiltered() {
+		all.first, err = app.Find(ctx, store, e.numbers[0])
+		return all, err
+	}
+	return all, e.missing(ctx, store, func(seq int64) bool { return named[seq] }, "cannot be erased")
+}
+
+// everySecond returns a function that prints its argument and the total at most once a second.
+func everySecond(out io.Writer, format string, total int64) func(int64) {
+	next := time.Now().Add(time.Second)
+	return func(done int64) {
+		if now := time.Now(); now.After(next) {
+			next = now.Add(time.Second)
+			fmt.Fprintf(out, format, done, total)
+		}
+	}
+}
+
+// confirm asks whether to erase events.
+func confirm(cmd *cobra.Command, all found) error {
 	asker := mcpcli.NewAsker(mcpcli.Env{In: cmd.InOrStdin(), Err: cmd.ErrOrStderr()}, &terminal.Progress{})
 	if asker == nil {
 		return terminal.Usagef("log erase cannot be undone, and asks first, on a terminal; pass --yes")
 	}
-	question := fmt.Sprintf("Erase event %d, %s, of %s for good?", record.Seq, record.Type, record.Time.Format("2006-01-02 15:04:05"))
-	answer, err := asker.Line(cmd.Context(), question, "no")
+	question := fmt.Sprintf("Erase %s, of %s", all, all.first.Time.Format("2006-01-02 15:04:05"))
+	if all.events > 1 {
+		question += " to " + all.last.Time.Format("2006-01-02 15:04:05")
+	}
+	answer, err := asker.Line(cmd.Context(), question+", for good?", "no")
 	if answer = strings.ToLower(answer); err == nil && answer != "y" && answer != "yes" {
 		err = errors.New("nothing was erased")
 	}

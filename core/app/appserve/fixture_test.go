@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -150,11 +151,18 @@ func command(d *Data, args ...string) *cobra.Command {
 func run(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := command(New("weather", posts()), append(args, "--data", dir)...)
-	cmd.SetOut(&out)
-	cmd.SetErr(&out)
-	err := cmd.ExecuteContext(t.Context())
+	err := runWith(t, dir, nil, &out, &out, args...)
 	return out.String(), err
+}
+
+// runWith runs one command with these streams.
+func runWith(t *testing.T, dir string, in io.Reader, out, errOut io.Writer, args ...string) error {
+	t.Helper()
+	cmd := command(New("weather", posts()), append(args, "--data", dir)...)
+	cmd.SetIn(in)
+	cmd.SetOut(out)
+	cmd.SetErr(errOut)
+	return cmd.ExecuteContext(t.Context())
 }
 
 // must runs a command that must succeed.

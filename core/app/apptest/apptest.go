@@ -194,9 +194,13 @@ func (c *Client) Work(ctx context.Context) {
 // Advance moves the clock forward, for new events and for [app.Now].
 func (c *Client) Advance(by time.Duration) { c.advanced.Add(int64(by)) }
 
-// checkReplay fails the test if replay leads to a different state.
+// checkReplay fails the test if replay or a snapshot leads to a different state.
 func (c *Client) checkReplay(ctx context.Context) {
 	c.t.Helper()
+	if err := c.App.CheckSnapshots(ctx); err != nil {
+		c.t.Errorf("a snapshot would change the state: %v", err)
+		return
+	}
 	live, err := c.App.Dump(ctx)
 	if err != nil {
 		c.t.Errorf("read the state: %v", err)

@@ -20,6 +20,17 @@ type state struct {
 	Sum, Doubled int
 	Items        []*item
 	Last         *item // wrong in a state: it is one of the items, until a snapshot makes another of it
+	Lossy        lossy
+}
+
+// lossy changes in a snapshot.
+type lossy int
+
+func (l *lossy) UnmarshalJSON(text []byte) error {
+	if string(text) != "0" {
+		*l = 99
+	}
+	return nil
 }
 
 type item struct{ N int }
@@ -29,6 +40,7 @@ type add struct {
 	N      int  `json:"n"`
 	Random bool `json:"random,omitempty"` // goes by something outside
 	Shared bool `json:"shared,omitempty"` // goes by what is one thing in memory and two in a snapshot
+	Lossy  int  `json:"lossy,omitempty"`  // is not in a snapshot
 }
 
 func (c add) Check(context.Context, *state) error {
@@ -40,6 +52,7 @@ func (c add) Check(context.Context, *state) error {
 
 func (c add) Apply(s *state, _ app.Event) int {
 	s.Sum += c.N
+	s.Lossy = lossy(c.Lossy)
 	if c.Random {
 		outside++
 		s.Sum += outside
@@ -229,6 +242,8 @@ func TestFails(t *testing.T) {
 			c.Given("sums_add", `{"n":1}`)
 			c.Given("sums_add", `{"n":1,"shared":true}`)
 		}, "from a snapshot"},
+		{"a snapshot loses something", func(c *apptest.Client) { c.Given("sums_add", `{"n":1,"lossy":3}`) },
+			"a snapshot would change the state: feature sums: the state changes when it is encoded and decoded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := why(t, func(tb testing.TB) { test.do(apptest.Serve(tb, sums())) })

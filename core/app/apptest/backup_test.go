@@ -34,7 +34,7 @@ func writeBackup(t testing.TB, s app.Store, path string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := s.View(t.Context(), func(v app.View) error { return app.WriteBackup(file, v, "tally") }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), file, v, "tally"); return err }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -33,7 +33,7 @@ import (
 )
 
 // schemaVersion is the version of the tables.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schemaSQL creates the tables in a schema. Ids, keys, actors and data are bytes, because text
 // cannot contain zero bytes.
@@ -47,7 +47,8 @@ CREATE TABLE {schema}.log (
 	data    bytea       NOT NULL,
 	key     bytea,
 	result  bytea,
-	actor   bytea
+	actor   bytea,
+	cause   bytea
 );
 CREATE UNIQUE INDEX log_key ON {schema}.log (key) WHERE key IS NOT NULL;
 CREATE TABLE {schema}.documents (name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL);
@@ -76,10 +77,10 @@ type Store struct {
 	channel string        // for NOTIFY
 	timeout time.Duration // of a write that waits for its turn, and of a commit
 	stalled time.Duration // how long the holder of the lock may be idle while this store waits
-	patient time.Duration // how long reads wait for the database
 	closed  atomic.Bool
 
 	writing chan struct{} // full during a write and during Close; guards the fields below
+	isOld   bool          // the tables are of an older build; the next write changes them
 	writer  *pgx.Conn     // nil before the first write
 	holds   bool          // the writer has the lock between writes
 	inTx    bool          // the writer has the lock in a transaction
@@ -130,7 +131,8 @@ const (
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or
 // defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
-// returns an error that matches [fs.ErrNotExist].
+// returns an error that matches [fs.ErrNotExist]. With create, Open changes the tables of an older
+// build; without, the first write does. Older builds cannot open the log then.
 func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
 	s, schema, err := newStore(address, defaultSchema)
 	if err != nil {
@@ -147,6 +149,11 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	s.stop = stop
 	s.background.Go(func() { s.listen(running) })
 	s.background.Go(func() { s.notify(running) })
+	if s.isOld && create {
+		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
+			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
+		}
+	}
 	return s, nil
 }
 
@@ -165,7 +172,6 @@ func newStore(address, defaultSchema string) (s *Store, schema string, err error
 		sql:       newStatements(schema),
 		timeout:   30 * time.Second,
 		stalled:   10 * time.Second,
-		patient:   patience,
 		writing:   make(chan struct{}, 1),
 		readers:   make(chan struct{}, maxReaders),
 		idle:      make(chan *pgx.Conn, maxReaders),
@@ -284,6 +290,10 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, crea
 		return err
 	case version > schemaVersion:
 		return fmt.Errorf("the log has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
+	}
+	s.isOld = version < schemaVersion
+	if s.isOld && !create {
+		s.sql.page, s.sql.find = s.sql.oldPage, s.sql.oldFind
 	}
 	return nil
 }

@@ -572,3 +572,52 @@ func TestFirstSchema(t *testing.T) {
 		}
 	}
 }
+
+// A log of an older build can be read without changing it. The first write changes its tables, and then
+// the older build refuses it.
+func TestMigrate(t *testing.T) {
+	address := newSchema(t)
+	schema := schemaOf(t, address)
+	s := open(t, address)
+	if _, err := storetest.Append(s, 3); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	admin(t, address, "ALTER TABLE "+schema+".log DROP COLUMN cause")
+	admin(t, address, "UPDATE "+schema+".head SET version = 1")
+	admin(t, address, "INSERT INTO "+schema+`.documents VALUES ('amendments', '{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}')`)
+	old, err := Open(t.Context(), address, "unused", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { old.Close() })
+	err = old.View(t.Context(), func(v app.View) error {
+		types, err := app.StoredTypes(v.(app.TypeView))
+		if fmt.Sprint(types) != "[{things/make 1 2 1 3}]" {
+			t.Errorf("the types are %v", types)
+		}
+		return err
+	})
+	if names, namesErr := old.Names(t.Context(), ""); err != nil || namesErr != nil || strings.Join(names, " ") != "amendments" {
+		t.Errorf("after a read, the documents are %q: %v, %v", names, err, namesErr)
+	}
+	if err := old.Write(t.Context(), func(tx app.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
+		t.Fatal(err)
+	}
+	fresh := open(t, address)
+	if _, err := more(fresh, 1); err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range fresh.Records(t.Context(), 3) {
+		if want := storetest.Record(r.Seq); err != nil || string(r.Cause) != string(want.Cause) {
+			t.Errorf("event %d has the cause %s: %v", r.Seq, r.Cause, err)
+		}
+	}
+	if am, err := app.FindAmendment(t.Context(), fresh, 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
+		t.Errorf("the amendment is %+v: %v", am, err)
+	}
+	admin(t, address, "UPDATE "+schema+".head SET version = 3")
+	if _, err := Open(t.Context(), address, "unused", true); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
+		t.Errorf("got error %v", err)
+	}
+}

@@ -24,7 +24,10 @@ type statements struct {
 
 	update, vacuum string
 
-	types, ofType string
+	types, ofType, documents string
+
+	// Logs of version 1 have no causes.
+	oldPage, oldFind, addCause, setVersion string
 }
 
 // A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the
@@ -42,7 +45,8 @@ func newStatements(schema string) statements {
 	format := func(sql string) string { // for fmt.Sprintf
 		return strings.ReplaceAll(sql, "{schema}", strings.ReplaceAll(pgx.Identifier{schema}.Sanitize(), "%", "%%"))
 	}
-	const columns = "seq, id, at, type, version, data, key, result, actor"
+	const oldColumns = "seq, id, at, type, version, data, key, result, actor"
+	const columns = oldColumns + ", cause"
 	return statements{
 		version: in("SELECT version, writer FROM {schema}.head"),
 		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
@@ -61,23 +65,33 @@ func newStatements(schema string) statements {
 			" WHERE EXISTS (SELECT FROM moved) ON CONFLICT (name) DO UPDATE SET value = excluded.value)"),
 		remove: format(", removed AS (DELETE FROM {schema}.documents WHERE name = ANY($%d::text[]) AND EXISTS (SELECT FROM moved))"),
 		insert: in(" INSERT INTO {schema}.log (" + columns + ") SELECT $4::bigint, $5::bytea, $6::timestamptz," +
-			" $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea, $12::bytea FROM moved"),
+			" $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea, $12::bytea, $13::bytea FROM moved"),
 		insertAll: in(" INSERT INTO {schema}.log (" + columns + ") SELECT records.* FROM moved, unnest($4::bigint[], $5::bytea[], $6::timestamptz[]," +
-			" $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]) AS records"),
+			" $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[]) AS records"),
 		nothing: " SELECT 1 FROM moved",
 
-		update: in("UPDATE {schema}.log SET (" + columns + ") = ($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE seq = $1"),
+		update: in("UPDATE {schema}.log SET (id, at, type, version, data, key, result, actor, cause) =" +
+			" (r.id, r.at, r.type, r.version, r.data, r.key, r.result, r.actor, r.cause)" +
+			" FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[], $4::text[], $5::integer[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[])" +
+			" AS r (" + columns + ") WHERE log.seq = r.seq"),
 		vacuum: in("VACUUM (FULL) {schema}.log, {schema}.documents"),
 
 		types:  in("SELECT type, version, count(*), min(seq), max(seq) FROM {schema}.log WHERE seq > $1 GROUP BY type, version"),
 		ofType: in("SELECT seq FROM {schema}.log WHERE type = $1 AND version = $2 ORDER BY seq"),
+
+		documents: in("SELECT name, value FROM {schema}.documents WHERE name >= $1 AND name < $2 AND name IS DISTINCT FROM $3 ORDER BY name LIMIT $4"),
+
+		oldPage:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
+		oldFind:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE key = $1"),
+		addCause:   in("ALTER TABLE {schema}.log ADD COLUMN IF NOT EXISTS cause bytea"),
+		setVersion: in("UPDATE {schema}.head SET version = $1"),
 	}
 }
 
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
 	outage := errNoAnswer
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -85,7 +99,7 @@ func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) err
 		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
 			return ctx.Err()
 		case waiting.Err() != nil:
-			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, s.patient, outage, app.ErrUnavailable)
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, patience, outage, app.ErrUnavailable)
 		case s.closed.Load():
 			return errClosed
 		}
@@ -268,8 +282,8 @@ func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
 	for more := true; more && rows.Next(); {
 		var r app.Record
 		var id, key, actor []byte
-		data, result := (*[]byte)(&r.Data), (*[]byte)(&r.Result)
-		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor); err != nil {
+		data, result, cause := (*[]byte)(&r.Data), (*[]byte)(&r.Result), (*[]byte)(&r.Cause)
+		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor, cause); err != nil {
 			return err
 		}
 		r.ID, r.Key, r.Actor, r.Time = string(id), string(key), string(actor), r.Time.UTC()
@@ -294,7 +308,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // value returns the integer that a statement selects, next to the table. It does not wait longer than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patient, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var table int64
@@ -337,7 +351,7 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 
 // readStamp reads the stamp after the read before has ended, which has an earlier deadline.
 func (s *Store) readStamp(call *stampCall) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), s.patient, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errTimeout)
 	defer cancel()
 	s.stamping <- struct{}{}
 	defer func() { <-s.stamping }()
@@ -377,12 +391,70 @@ func (s *Store) Names(ctx context.Context, prefix string) (names []string, err e
 
 // documentNames returns the names of the documents that start with a prefix.
 func (s *Store) documentNames(ctx context.Context, conn *pgx.Conn, prefix string) ([]string, error) {
-	const above = "\U0010ffff" // sorts after all characters that names contain
 	rows, err := conn.Query(ctx, s.sql.names, prefix, prefix+above)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// above sorts after all characters that names contain.
+const above = "\U0010ffff"
+
+// Documents implements [app.Store].
+func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[app.Document, error] {
+	return documentPages(after, func(after string) (page []app.Document, err error) {
+		err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			page, err = s.documentPage(ctx, conn, prefix, after)
+			return err
+		})
+		return page, err
+	})
+}
+
+// documentPages yields the documents of several pages. next returns the documents after a name.
+func documentPages(after string, next func(after string) ([]app.Document, error)) iter.Seq2[app.Document, error] {
+	return func(yield func(app.Document, error) bool) {
+		for after := after; ; {
+			page, err := next(after)
+			if err != nil {
+				yield(app.Document{}, err)
+				return
+			}
+			for _, d := range page {
+				if !yield(d, nil) {
+					return
+				}
+				after = d.Name
+			}
+			if len(page) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// documentPage returns the documents that start with a prefix after a name, until the page is full.
+func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after string) (page []app.Document, err error) {
+	var except any // NULL
+	if after != "" {
+		except = after
+	}
+	rows, err := conn.Query(ctx, s.sql.documents, max(prefix, after), prefix+above, except, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for bytes := 0; bytes < pageBytes && rows.Next(); {
+		var d app.Document
+		if err := rows.Scan(&d.Name, &d.Value); err != nil {
+			return nil, err
+		}
+		page = append(page, d)
+		bytes += len(d.Value)
+	}
+	rows.Close()
+	return page, rows.Err()
 }
 
 // View implements [app.Store]. The view is an [app.TypeView]. It uses a connection of its own.
@@ -432,6 +504,12 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 func (v view) Get(name string) ([]byte, error) { return v.s.document(v.ctx, v.conn, name) }
 func (v view) Names(prefix string) ([]string, error) {
 	return v.s.documentNames(v.ctx, v.conn, prefix)
+}
+
+func (v view) Documents(prefix, after string) iter.Seq2[app.Document, error] {
+	return documentPages(after, func(after string) ([]app.Document, error) {
+		return v.s.documentPage(v.ctx, v.conn, prefix, after)
+	})
 }
 
 func (v view) Types(after int64) ([]app.TypeCount, error) {

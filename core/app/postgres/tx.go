@@ -145,23 +145,43 @@ func (t *tx) Append(records ...app.Record) error {
 const recordBytes = 100
 
 // Replace implements [app.Tx].
-func (t *tx) Replace(r app.Record) error {
-	if r.Seq < 1 || r.Seq > t.last {
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+func (t *tx) Replace(records ...app.Record) error {
+	for _, r := range records {
+		if r.Seq < 1 || r.Seq > t.last {
+			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+		}
 	}
 	if err := t.split(); err != nil {
 		return err
 	}
-	return t.execSplit(t.s.sql.update, values(cloned(r))...)
+	var replaced []app.Record
+	for _, r := range records {
+		replaced = append(replaced, cloned(r))
+	}
+	return t.execSplit(t.s.sql.update, lists(replaced)...)
+}
+
+// migrate changes the tables of an older build.
+func (t *tx) migrate() error {
+	if err := t.execSplit(t.s.sql.addCause); err != nil {
+		return err
+	}
+	if err := app.Migrate(t); err != nil {
+		return err
+	}
+	return t.execSplit(t.s.sql.setVersion, schemaVersion)
 }
 
 // cloned returns a copy of a record as the database returns it.
 func cloned(r app.Record) app.Record {
 	r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
-	r.Result = bytes.Clone(r.Result)
+	r.Result, r.Cause = bytes.Clone(r.Result), bytes.Clone(r.Cause)
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r
 }
+
+// Last implements [app.Tx].
+func (t *tx) Last() (int64, error) { return t.last, nil }
 
 // Stamp implements [app.Tx].
 func (t *tx) Stamp() (int64, error) {
@@ -172,7 +192,7 @@ func (t *tx) Stamp() (int64, error) {
 // Put implements [app.Tx].
 func (t *tx) Put(name string, value []byte) error {
 	t.puts[name] = bytes.Clone(value)
-	if t.bytes += len(value); t.bytes > maxBytes {
+	if t.bytes += len(name) + len(value); t.bytes > maxBytes {
 		return t.split()
 	}
 	return nil
@@ -188,6 +208,20 @@ func (t *tx) Names(prefix string) (names []string, err error) {
 		return err
 	})
 	return names, err
+}
+
+// Documents implements [app.Tx].
+func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
+	return documentPages(after, func(after string) (page []app.Document, err error) {
+		if err := t.split(); err != nil {
+			return nil, err
+		}
+		err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
+			page, err = t.s.documentPage(ctx, conn, prefix, after)
+			return err
+		})
+		return page, err
+	})
 }
 
 // Get implements [app.Tx].

@@ -42,6 +42,11 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	}
 	t := &tx{s: s, head: s.head, last: s.head.last, isCurrent: !kept, puts: map[string][]byte{}}
 	defer s.rollBack() // unless committed
+	if s.isOld {
+		if err := t.migrate(); err != nil {
+			return fmt.Errorf("change the tables of %s: %w", s.name, err)
+		}
+	}
 	if err := f(t); err != nil {
 		return err
 	}
@@ -51,6 +56,7 @@ func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
 	if err := t.commit(); err != nil {
 		return fmt.Errorf("write to %s: %w", s.name, marked(err))
 	}
+	s.isOld = false
 	return nil
 }
 
@@ -289,13 +295,7 @@ func (t *tx) statement(start string) (sql string, args []any) {
 	case n == 1:
 		final, args = s.sql.insert, append(args, values(t.records[0])...)
 	case n > 1:
-		seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
-		ids, data, keys, results, actors := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
-		for i, r := range t.records {
-			seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
-			data[i], keys[i], results[i], actors[i] = r.Data, orNull(r.Key), r.Result, orNull(r.Actor)
-		}
-		final, args = s.sql.insertAll, append(args, seqs, ids, times, types, versions, data, keys, results, actors)
+		final, args = s.sql.insertAll, append(args, lists(t.records)...)
 	}
 	var names, removed []string
 	var contents [][]byte
@@ -320,7 +320,23 @@ func (t *tx) statement(start string) (sql string, args []any) {
 
 // values returns the values of the columns of a record.
 func values(r app.Record) []any {
-	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor)}
+	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor), []byte(r.Cause)}
+}
+
+// lists returns the values of each column of records.
+func lists(records []app.Record) []any {
+	n := len(records)
+	seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
+	var bytes [6][][]byte
+	for i := range bytes {
+		bytes[i] = make([][]byte, n)
+	}
+	ids, data, keys, results, actors, causes := bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]
+	for i, r := range records {
+		seqs[i], ids[i], times[i], types[i], versions[i] = r.Seq, []byte(r.ID), r.Time, r.Type, r.Version
+		data[i], keys[i], results[i], actors[i], causes[i] = r.Data, orNull(r.Key), r.Result, orNull(r.Actor), r.Cause
+	}
+	return []any{seqs, ids, times, types, versions, data, keys, results, actors, causes}
 }
 
 // orNull returns a text as bytes; nil, which is NULL, if it is empty.

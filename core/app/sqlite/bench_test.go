@@ -32,7 +32,7 @@ func rawDB(b *testing.B) *sql.DB {
 // rawArgs returns the values that are inserted for a record.
 func rawArgs(seq int64) []any {
 	r := storetest.Record(seq)
-	return []any{r.Seq, r.ID, r.Time.UnixMicro(), r.Type, r.Version, []byte(r.Data), nil, nil, r.Actor}
+	return []any{r.Seq, r.ID, r.Time.UnixMicro(), r.Type, r.Version, []byte(r.Data), nil, nil, r.Actor, []byte(r.Cause)}
 }
 
 // compare runs ours and raw in turn, and reports the medians and their ratio.
@@ -136,19 +136,19 @@ func BenchmarkRecords(b *testing.B) {
 		}
 	}
 	raw := func() {
-		found, err := db.Query("SELECT " + columns + " FROM log ORDER BY seq")
+		found, err := db.Query("SELECT " + columns + ", cause FROM log ORDER BY seq")
 		if err != nil {
 			b.Fatal(err)
 		}
 		for found.Next() {
 			var r app.Record
 			var at int64
-			var data, result []byte
+			var data, result, cause []byte
 			var key sql.NullString
-			if err := found.Scan(&r.Seq, &r.ID, &at, &r.Type, &r.Version, &data, &key, &result); err != nil {
+			if err := found.Scan(&r.Seq, &r.ID, &at, &r.Type, &r.Version, &data, &key, &result, &cause); err != nil {
 				b.Fatal(err)
 			}
-			r.Data, r.Result = data, result
+			r.Data, r.Result, r.Cause = data, result, cause
 			r.Time = time.UnixMicro(at).UTC()
 		}
 		if err := found.Err(); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery after a
-// crash, by the last process that closes the file, and while a file of an older build gets a column.
+// crash, and by the last process that closes the file.
 const (
 	lockTimeout = 30 * time.Second // for both locks
 	busyDelay   = time.Millisecond // between tries of a statement
@@ -44,6 +44,7 @@ type conn struct {
 	raw   driver.Conn // nil when closed
 	stmts map[string]stmt
 	args  []driver.NamedValue // of the running statement
+	isOld bool                // the log has no causes, and perhaps no actors
 }
 
 // A stmt has the methods of the driver's statements.

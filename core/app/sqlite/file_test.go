@@ -54,10 +54,10 @@ func TestOddFiles(t *testing.T) {
 		{"no application", "another application; use another", func(t *testing.T, path string) {
 			made(t, path, "CREATE TABLE log (seq)")
 		}},
-		{"newer", "version 2, but this build knows versions up to 1; use the newer build", func(t *testing.T, path string) {
+		{"newer", "version 3, but this build knows versions up to 2; use the newer build", func(t *testing.T, path string) {
 			s := open(t, path)
 			s.Close()
-			made(t, path, "PRAGMA user_version=2")
+			made(t, path, "PRAGMA user_version=3")
 		}},
 		{"cut off", "", func(t *testing.T, path string) {
 			s := open(t, path)
@@ -378,9 +378,9 @@ PRAGMA application_id=0x70747263;
 PRAGMA user_version=1;
 `
 
-// The store of an older build gets actors, also if several processes open it at once. The older build can
-// continue to use it. Its events have no actor.
-func TestAddActor(t *testing.T) {
+// The store of an older build gets actors, causes and a document for each amendment, also if several
+// processes open it at once. A process of the older build that has it open can continue to use it.
+func TestMigrate(t *testing.T) {
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "log.db")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -398,15 +398,25 @@ func TestAddActor(t *testing.T) {
 			r := storetest.Record(seq)
 			return old.exec("INSERT INTO log (seq, id, at, type, version, data) VALUES (?,?,?,?,?,?)", r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data))
 		}
-		if err := errors.Join(insert(1), insert(2)); err != nil {
+		if err := errors.Join(insert(1), insert(2), old.exec(putSQL, "amendments", []byte(`{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}`))); err != nil {
 			t.Fatal(err)
+		}
+		err = ReadOnly(t.Context(), path, func(v app.TypeView) error {
+			types, err := app.StoredTypes(v)
+			if fmt.Sprint(types) != "[{things/make 1 1 1 1}]" {
+				t.Errorf("before the migration, the types are %v", types)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				c, err := connect(path) // without the lock files, all of them add the column
+				s, err := Open(t.Context(), path)
 				if err == nil {
-					err = errors.Join((&Store{writer: c}).prepare(), c.close())
+					err = s.Close()
 				}
 				if err != nil {
 					t.Error(err)
@@ -416,6 +426,9 @@ func TestAddActor(t *testing.T) {
 		group.Wait()
 		if err := insert(3); err != nil {
 			t.Fatal("the older build:", err)
+		}
+		if version, err := old.value("PRAGMA user_version"); version != 2 || err != nil {
+			t.Errorf("the version is %d, so that the older build can open the file: %v", version, err)
 		}
 		s := open(t, path)
 		if _, err := more(s, 1); err != nil {
@@ -434,6 +447,12 @@ func TestAddActor(t *testing.T) {
 		}
 		if got := strings.Join(actors, ","); got != ",,,ada" {
 			t.Errorf("the actors are %s", got)
+		}
+		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
+			t.Errorf("the documents are %q: %v", names, err)
+		}
+		if am, err := app.FindAmendment(t.Context(), s, 2); err != nil || am == nil || !am.Skip {
+			t.Errorf("the amendment is %+v: %v", am, err)
 		}
 	}
 }

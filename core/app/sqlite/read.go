@@ -16,15 +16,18 @@ import (
 )
 
 // Statements that read. Each column costs time, so the type and the actor are one, with a line break
-// between them.
+// between them. oldPageSQL is for files of version 1.
 const (
 	stampSQL = "PRAGMA data_version"
 	lastSQL  = "SELECT max(seq) FROM log"
 	columns  = "seq, id, at, type || coalesce(char(10) || actor, ''), version, data, key, result"
-	pageSQL  = "SELECT " + columns + " FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
-	findSQL  = "SELECT " + columns + " FROM log WHERE key = ?"
+	pageSQL  = "SELECT " + columns + ", cause FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
+	findSQL  = "SELECT " + columns + ", cause FROM log WHERE key = ?"
 	getSQL   = "SELECT value FROM documents WHERE name = ?"
 	namesSQL = "SELECT name FROM documents WHERE name >= ? ORDER BY name"
+
+	documentsSQL = "SELECT name, value FROM documents WHERE name >= ? ORDER BY name"
+	oldPageSQL   = "SELECT seq, id, at, type, version, data, key, result, NULL FROM log WHERE seq > ? AND seq <= ? ORDER BY seq"
 
 	typesSQL  = "SELECT type, version, count(*), min(seq), max(seq) FROM log WHERE seq > ? GROUP BY type, version"
 	ofTypeSQL = "SELECT seq FROM log WHERE type = ? AND version = ? ORDER BY seq"
@@ -97,6 +100,14 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 }
 func (v view) Get(name string) ([]byte, error)       { return v.c.document(name) }
 func (v view) Names(prefix string) ([]string, error) { return v.c.names(prefix) }
+func (v view) Documents(prefix, after string) iter.Seq2[app.Document, error] {
+	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+		if err := v.ctx.Err(); err != nil {
+			return nil, err
+		}
+		return v.c.documents(page, prefix, after)
+	})
+}
 
 func (v view) Types(after int64) (types []app.TypeCount, err error) {
 	err = v.c.query(typesSQL, []any{after}, func(row []driver.Value) bool {
@@ -173,6 +184,11 @@ func readOnly(ctx context.Context, path, parameters string, f func(app.TypeView)
 	if err == nil && id != applicationID {
 		return fmt.Errorf("open %s: not an event log", path)
 	}
+	if err == nil {
+		var version int64
+		version, err = c.value("PRAGMA user_version")
+		c.isOld = version < schemaVersion
+	}
 	var failed error
 	if err == nil {
 		failed, err = c.view(ctx, f)
@@ -217,8 +233,11 @@ func pages(after, last int64, next func(page []app.Record, after, last int64) ([
 
 // page appends records to a page, until it is full.
 func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) {
-	bytes := 0
-	err := c.query(pageSQL, []any{after, last}, func(row []driver.Value) bool {
+	bytes, sql := 0, pageSQL
+	if c.isOld {
+		sql = oldPageSQL
+	}
+	err := c.query(sql, []any{after, last}, func(row []driver.Value) bool {
 		r := record(row)
 		page = append(page, r)
 		bytes += len(r.Data) + len(r.Result)
@@ -242,6 +261,8 @@ func record(row []driver.Value) (r app.Record) {
 	r.Key, _ = row[6].(string)
 	result, _ := row[7].([]byte)
 	r.Result = json.RawMessage(result)
+	cause, _ := row[8].([]byte)
+	r.Cause = json.RawMessage(cause)
 	return r
 }
 
@@ -296,6 +317,58 @@ func (c *conn) names(prefix string) (names []string, err error) {
 		return true
 	})
 	return names, err
+}
+
+// Documents implements [app.Store].
+func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[app.Document, error] {
+	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+		err := s.read(ctx, func(c *conn) (err error) {
+			page, err = c.documents(page, prefix, after)
+			return err
+		})
+		return page, err
+	})
+}
+
+// documents yields the documents of several pages. next appends the documents of the next page.
+func documents(prefix, after string, next func(page []app.Document, after string) ([]app.Document, error)) iter.Seq2[app.Document, error] {
+	return func(yield func(app.Document, error) bool) {
+		var page []app.Document
+		for after := after; ; after = page[len(page)-1].Name {
+			var err error
+			if page, err = next(page[:0], after); err != nil {
+				yield(app.Document{}, err)
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, d := range page {
+				if !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// documents appends documents to a page, until it is full.
+func (c *conn) documents(page []app.Document, prefix, after string) ([]app.Document, error) {
+	bytes, from := 0, prefix
+	if after != "" && after >= prefix {
+		from = after + "\x00" // the next name
+	}
+	err := c.query(documentsSQL, []any{from}, func(row []driver.Value) bool {
+		name, _ := row[0].(string)
+		value, _ := row[1].([]byte)
+		if !strings.HasPrefix(name, prefix) {
+			return false
+		}
+		page = append(page, app.Document{Name: name, Value: append([]byte{}, value...)})
+		bytes += len(value)
+		return len(page) < pageRows && bytes < pageBytes
+	})
+	return page, err
 }
 
 // read calls f with a connection for reading.

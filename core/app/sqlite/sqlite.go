@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // Header fields that identify the file and its schema.
 const (
 	applicationID = 0x70747263 // "ptrc"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // schema creates the tables. Without file locks, two processes may run it on the same file.
@@ -33,7 +34,8 @@ CREATE TABLE IF NOT EXISTS log (
 	data    BLOB    NOT NULL,
 	key     TEXT,
 	result  BLOB,
-	actor   TEXT -- files of older builds get it in addActor
+	actor   TEXT, -- files of older builds get it in migrate
+	cause   BLOB  -- likewise
 );
 CREATE UNIQUE INDEX IF NOT EXISTS log_key ON log (key) WHERE key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL);
@@ -104,6 +106,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return s, err
 	}
+	release = sync.OnceFunc(release)
 	defer release()
 	var committed int64
 	if !s.noFileLocks {
@@ -134,12 +137,17 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
 		return s, err
 	}
-	if err := s.prepare(); err != nil {
+	isOld, err := s.prepare()
+	if err != nil {
 		return s, err
 	}
 	last, err := s.writer.value(lastSQL)
 	if err == nil && last < committed {
 		err = s.lostEvents(last, committed)
+	}
+	if err == nil && isOld {
+		release()
+		err = s.Write(ctx, migrate)
 	}
 	return s, err
 }
@@ -182,56 +190,64 @@ func isComplete(path string) bool {
 	return err == nil && header[writeVersion] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
-// prepare verifies that the file is a store, creates the tables of a new one, and completes those of an
-// older build.
-func (s *Store) prepare() error {
+// prepare verifies that the file is a store, and creates the tables of a new one. isOld reports whether
+// the tables are of an older build.
+func (s *Store) prepare() (isOld bool, err error) {
 	id, err := s.writer.value("PRAGMA application_id")
 	if err != nil {
-		return err
+		return false, err
 	}
 	version, err := s.writer.value("PRAGMA user_version")
 	if err != nil {
-		return err
+		return false, err
 	}
 	tables, err := s.writer.value("SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return err
+		return false, err
 	}
 	isNew := id == 0 && version == 0 && tables == 0
 	switch {
 	case isNew:
 	case id != applicationID:
-		return errors.New("this SQLite file belongs to another application; use another file")
+		return false, errors.New("this SQLite file belongs to another application; use another file")
 	case version > schemaVersion:
-		return fmt.Errorf("the file has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
+		return false, fmt.Errorf("the file has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
 	if err := s.writer.exec("PRAGMA journal_mode=WAL"); err != nil {
-		return err
+		return false, err
 	}
 	if !isNew {
-		return s.addActor()
+		return version < schemaVersion, nil
 	}
 	script := fmt.Sprintf("BEGIN IMMEDIATE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT", schema, applicationID, schemaVersion)
 	if err := s.writer.exec(script); err != nil {
-		return errors.Join(err, s.writer.exec("ROLLBACK"))
+		return false, errors.Join(err, s.writer.exec("ROLLBACK"))
 	}
-	return nil
+	return false, nil
 }
 
-// addActor adds the column actor to the log of an older build, which can still use the file: its events
-// have no actor. Another process may add the column at the same time.
-func (s *Store) addActor() error {
-	const hasActor = "SELECT count(*) FROM pragma_table_info('log') WHERE name = 'actor'"
-	found, err := s.writer.value(hasActor)
-	if err != nil || found > 0 {
-		return err
-	}
-	if err = s.writer.exec("ALTER TABLE log ADD COLUMN actor TEXT"); err != nil {
-		if found, _ := s.writer.value(hasActor); found > 0 {
-			return nil
+// migrate changes the tables of an older build, which can no longer open the file then. Another process
+// may have done so before.
+func migrate(writer app.Tx) error {
+	t := writer.(*tx)
+	if !t.inTransaction {
+		if err := t.begin(context.Background()); err != nil {
+			return err
 		}
 	}
-	return err
+	for column, kind := range map[string]string{"actor": "TEXT", "cause": "BLOB"} {
+		found, err := t.s.writer.value("SELECT count(*) FROM pragma_table_info('log') WHERE name = ?", column)
+		if err == nil && found == 0 {
+			err = t.s.writer.exec("ALTER TABLE log ADD COLUMN " + column + " " + kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := app.Migrate(t); err != nil {
+		return err
+	}
+	return errors.Join(t.flushBuffered(), t.s.writer.exec(fmt.Sprintf("PRAGMA user_version=%d", schemaVersion)))
 }
 
 // errTimeout is the cause of a context that ended because a write waited too long.

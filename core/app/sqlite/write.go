@@ -15,8 +15,8 @@ import (
 
 // Statements that write.
 const (
-	insertSQL = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor) VALUES "
-	rowSQL    = "(?,?,?,?,?,?,?,?,?)"
+	insertSQL = "INSERT INTO log (seq, id, at, type, version, data, key, result, actor, cause) VALUES "
+	rowSQL    = "(?,?,?,?,?,?,?,?,?,?)"
 	deleteSQL = "DELETE FROM log WHERE seq = ?"
 	putSQL    = "INSERT INTO documents (name, value) VALUES (?,?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	removeSQL = "DELETE FROM documents WHERE name = ?"
@@ -30,15 +30,10 @@ type tx struct {
 	stamp         int64
 	last          int64 // last sequence number, buffered records included
 	records       []app.Record
-	puts          []document
-	buffered      int // bytes in records
+	puts          []app.Document
+	buffered      int // bytes in records and puts
 	inTransaction bool
 	err           error // of an earlier flush, after which SQLite may have ended the transaction
-}
-
-type document struct {
-	name  string
-	value []byte
 }
 
 // Write implements [app.Store].
@@ -139,10 +134,10 @@ func (t *tx) flush(transaction bool) error {
 	}
 	for _, put := range t.puts {
 		var err error
-		if put.value == nil {
-			err = t.s.writer.exec(removeSQL, put.name)
+		if put.Value == nil {
+			err = t.s.writer.exec(removeSQL, put.Name)
 		} else {
-			err = t.s.writer.exec(putSQL, put.name, put.value)
+			err = t.s.writer.exec(putSQL, put.Name, put.Value)
 		}
 		if err != nil {
 			return err
@@ -160,7 +155,7 @@ func chunk(n int) int { return min(n, 64) }
 func (s *Store) insert(records []app.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
-		var key, result, actor any
+		var key, result, actor, cause any
 		if r.Key != "" {
 			key = r.Key
 		}
@@ -170,7 +165,10 @@ func (s *Store) insert(records []app.Record) error {
 		if r.Actor != "" {
 			actor = r.Actor
 		}
-		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result, actor)
+		if r.Cause != nil {
+			cause = []byte(r.Cause)
+		}
+		s.rows = append(s.rows, r.Seq, r.ID, r.Time.UnixMicro(), r.Type, int64(r.Version), []byte(r.Data), key, result, actor, cause)
 	}
 	defer clear(s.rows)
 	sql := insertSQL + rowSQL
@@ -180,7 +178,7 @@ func (s *Store) insert(records []app.Record) error {
 	return s.writer.exec(sql, s.rows...)
 }
 
-// maxBuffered is the size of the buffered data at which Append writes it.
+// maxBuffered is the size of the buffered data at which Append and Put write it.
 const maxBuffered = 4 << 20
 
 // Append implements [app.Tx].
@@ -199,7 +197,7 @@ func (t *tx) Append(records ...app.Record) error {
 	for _, r := range records {
 		t.last = r.Seq
 		r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
-		r.Result = bytes.Clone(r.Result)
+		r.Result, r.Cause = bytes.Clone(r.Result), bytes.Clone(r.Cause)
 		t.records = append(t.records, r)
 		if t.buffered += len(r.Data) + len(r.Result); t.buffered > maxBuffered {
 			if err := t.flushBuffered(); err != nil {
@@ -211,12 +209,14 @@ func (t *tx) Append(records ...app.Record) error {
 }
 
 // Replace implements [app.Tx]. The old content is overwritten with zeros.
-func (t *tx) Replace(r app.Record) error {
+func (t *tx) Replace(records ...app.Record) error {
 	if _, err := t.Stamp(); err != nil {
 		return err
 	}
-	if r.Seq < 1 || r.Seq > t.last {
-		return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+	for _, r := range records {
+		if r.Seq < 1 || r.Seq > t.last {
+			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
+		}
 	}
 	if err := t.flushBuffered(); err != nil {
 		return err
@@ -226,12 +226,15 @@ func (t *tx) Replace(r app.Record) error {
 			return err
 		}
 	}
-	r.Data = append([]byte{}, r.Data...)
-	if t.err = t.s.writer.exec("PRAGMA secure_delete=ON"); t.err == nil {
-		t.err = t.s.writer.exec(deleteSQL, r.Seq)
-	}
-	if t.err == nil {
-		t.err = t.s.insert([]app.Record{r})
+	t.err = t.s.writer.exec("PRAGMA secure_delete=ON")
+	for _, r := range records {
+		r.Data = append([]byte{}, r.Data...)
+		if t.err == nil {
+			t.err = t.s.writer.exec(deleteSQL, r.Seq)
+		}
+		if t.err == nil {
+			t.err = t.s.insert([]app.Record{r})
+		}
 	}
 	return t.err
 }
@@ -283,9 +286,18 @@ func (t *tx) Stamp() (int64, error) {
 	return stamp, nil
 }
 
+// Last implements [app.Tx].
+func (t *tx) Last() (int64, error) {
+	_, err := t.Stamp()
+	return t.last, err
+}
+
 // Put implements [app.Tx].
 func (t *tx) Put(name string, value []byte) error {
-	t.puts = append(t.puts, document{name, bytes.Clone(value)})
+	t.puts = append(t.puts, app.Document{Name: name, Value: bytes.Clone(value)})
+	if t.buffered += len(name) + len(value); t.buffered > maxBuffered {
+		return t.flushBuffered()
+	}
 	return nil
 }
 
@@ -311,6 +323,16 @@ func (t *tx) Names(prefix string) ([]string, error) {
 		return nil, err
 	}
 	return t.s.writer.names(prefix)
+}
+
+// Documents implements [app.Tx].
+func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
+	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+		if err := t.flushBuffered(); err != nil {
+			return nil, err
+		}
+		return t.s.writer.documents(page, prefix, after)
+	})
 }
 
 // Find implements [app.Tx].

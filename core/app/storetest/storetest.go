@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 		{"types", suite.types},
 		{"sample", suite.sample},
 		{"names in write", suite.namesInWrite},
+		{"many documents", suite.manyDocuments},
 		{"shared memory", suite.sharedMemory},
 		{"big", suite.big},
 		{"many", suite.many},
@@ -69,6 +70,7 @@ func Record(seq int64) app.Record {
 		Type:    "things/make",
 		Version: 1,
 		Data:    json.RawMessage(fmt.Sprintf(`{"n":%d}`, seq)),
+		Cause:   []json.RawMessage{nil, json.RawMessage(`{"event":1,"worker":"things/tidy"}`)}[max(seq, 0)%2],
 	}
 }
 
@@ -121,9 +123,9 @@ func lastOf(tx app.Tx) (last int64, err error) {
 // compare returns an error if a record differs from the expected one.
 func compare(got, want app.Record) error {
 	g, w := got, want
-	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result = time.Time{}, time.Time{}, nil, nil, nil, nil
+	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result, g.Cause, w.Cause = time.Time{}, time.Time{}, nil, nil, nil, nil, nil, nil
 	if fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", w) || got.Time != want.Time ||
-		!bytes.Equal(got.Data, want.Data) || !bytes.Equal(got.Result, want.Result) {
+		!bytes.Equal(got.Data, want.Data) || !bytes.Equal(got.Result, want.Result) || string(got.Cause) != string(want.Cause) {
 		return fmt.Errorf("got record\n%+v, want\n%+v", got, want)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -135,6 +136,70 @@ func (s suite) names() {
 		if got, err := s.second.Names(s.Context(), prefix); err != nil || !slices.Equal(got, want) {
 			s.Errorf("names with prefix %q: got %q, want %q: %v", prefix, got, want, err)
 		}
+		if got := s.documentNames(s.second.Documents(s.Context(), prefix, "")); !slices.Equal(got, want) {
+			s.Errorf("documents with prefix %q: got %q, want %q", prefix, got, want)
+		}
+	}
+	for after, want := range map[string][]string{"a/1": {"a/10", "a/2"}, "a/11": {"a/2"}, "A": {"a/1", "a/10", "a/2"}, "a/2": nil, "b": nil} {
+		if got := s.documentNames(s.second.Documents(s.Context(), "a/", after)); !slices.Equal(got, want) {
+			s.Errorf("documents after %q: got %q, want %q", after, got, want)
+		}
+	}
+}
+
+// documentNames returns the names of documents whose values are their names.
+func (s suite) documentNames(all iter.Seq2[app.Document, error]) (names []string) {
+	s.Helper()
+	for d, err := range all {
+		if err != nil || string(d.Value) != d.Name {
+			s.Errorf("document %q is %q: %v", d.Name, d.Value, err)
+		}
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Documents are read in pages, also while a Write changes them.
+func (s suite) manyDocuments() {
+	const n = 3000
+	s.write(s.first, func(tx app.Tx) error {
+		for i := range n {
+			name := fmt.Sprintf("many/%05d", i)
+			if err := tx.Put(name, []byte(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := s.documentNames(s.second.Documents(s.Context(), "many/", "many/00999")); len(got) != n-1000 || !slices.IsSorted(got) {
+		s.Errorf("got %d documents", len(got))
+	}
+	err := s.second.View(s.Context(), func(v app.View) error {
+		if got := s.documentNames(v.Documents("many/", "")); len(got) != n {
+			s.Errorf("the view has %d documents", len(got))
+		}
+		return nil
+	})
+	if err != nil {
+		s.Error(err)
+	}
+	s.write(s.second, func(tx app.Tx) error {
+		seen := 0
+		for d, err := range tx.Documents("many/", "") {
+			if seen++; err != nil {
+				return err
+			}
+			if err := tx.Put(d.Name, nil); err != nil {
+				return err
+			}
+		}
+		if seen != n {
+			s.Errorf("a Write has seen %d documents", seen)
+		}
+		return nil
+	})
+	if names, err := s.first.Names(s.Context(), ""); len(names) > 0 || err != nil {
+		s.Errorf("%d documents are left: %v", len(names), err)
 	}
 }
 

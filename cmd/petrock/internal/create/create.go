@@ -27,10 +27,10 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // Options describe the project to create.
@@ -137,7 +137,7 @@ func fill(ctx context.Context, to *destination, files []scaffold.File, o Options
 // standard library in its cache. Other machines may take half or twice as long.
 func estimate(ctx context.Context) string {
 	const whole, rest = 64, 9 // measured seconds of CPU, with and without the standard library
-	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "list", "-buildvcs=false", "-f", "{{.Stale}}", "net/http")
+	out, _, err := process.Run(ctx, process.RunOptions{}, "go", "list", "-buildvcs=false", "-f", "{{.Stale}}", "net/http")
 	switch stale := strings.TrimSpace(string(out)); {
 	case err != nil:
 		return ""

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -136,7 +137,7 @@ func explain(err error, missing []module.Version) error {
 // missingModules returns the required modules that are not in Go's module cache, or none if the cache
 // cannot be found.
 func missingModules(ctx context.Context, files []scaffold.File) []module.Version {
-	out, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{}, "go", "env", "GOMODCACHE")
+	out, _, err := process.Run(ctx, process.RunOptions{}, "go", "env", "GOMODCACHE")
 	cache := string(bytes.TrimSpace(out))
 	if err != nil || cache == "" {
 		return nil
@@ -224,7 +225,7 @@ func git(ctx context.Context, dir string, args ...string) (words string, err err
 		return slices.Contains(elsewhere, name)
 	})
 	alone := []string{"-c", "user.useConfigOnly=true", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}
-	_, errOut, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Dir: dir, Env: env}, "git", append(alone, args...)...)
+	_, errOut, err := process.Run(ctx, process.RunOptions{Dir: dir, Env: env}, "git", append(alone, args...)...)
 	if err == nil {
 		return "", nil
 	}

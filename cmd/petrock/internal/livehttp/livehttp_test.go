@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/livehttp"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/client/testdata/watch"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
-	"github.com/petrock/petrock/generators/live/livehttp"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.Run(m)) }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/livehttp"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
-	"github.com/petrock/petrock/generators/live/livehttp"
 )
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`

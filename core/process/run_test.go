@@ -1,6 +1,6 @@
 //go:build unix
 
-package typecheck_test
+package process_test
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/generators/typecheck"
+	"github.com/petrock/petrock/core/process"
 )
 
 // When the context ends, the children of a program in its own process group end too.
-func TestRunCommandGroup(t *testing.T) {
+func TestRunGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	child := make(chan int, 1)
@@ -33,7 +33,7 @@ func TestRunCommandGroup(t *testing.T) {
 		child <- 0
 	}()
 	script := "(trap '' INT; sleep 60 >/dev/null 2>&1) & echo $! >" + file + "; wait"
-	_, _, err := typecheck.RunCommand(ctx, typecheck.CommandOptions{Group: true}, "sh", "-c", script)
+	_, _, err := process.Run(ctx, process.RunOptions{Group: true}, "sh", "-c", script)
 	if err != context.Canceled {
 		t.Errorf("it ends with %v", err)
 	}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// created is the [app.View] of a log that has created so many items.
+type created int64
+
+func (n created) Records(after int64) iter.Seq2[app.Record, error] {
+	return func(yield func(app.Record, error) bool) {
+		first := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for seq := after + 1; seq <= int64(n); seq++ {
+			r := app.Record{
+				Event: app.Event{Seq: seq, ID: fmt.Sprintf("%016d", seq*7919), Time: first.Add(time.Duration(seq) * 1234567 * time.Microsecond), Actor: "local:memory"},
+				Type:  "items/create", Version: 1,
+				Data: fmt.Appendf(nil, `{"title":"item number %d of the backup","note":"a note of a sentence about item %d","count":%d}`, seq, seq, seq%100),
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (created) Get(string) ([]byte, error)     { return nil, nil }
+func (created) Names(string) ([]string, error) { return nil, nil }
+
+// writeBackup writes a backup with so many items.
+func writeBackup(path string, items int64) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := app.WriteBackup(file, created(items), "hello"); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}

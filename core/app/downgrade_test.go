@@ -1,0 +1,201 @@
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+func (c Sum) Downgrade() SumV2     { return SumV2{c.Amount.N} }
+func (old SumV2) Downgrade() SumV1 { return SumV1{old.Amount} }
+
+// summingBack is the feature of a build whose command count has version 3.
+func summingBack() app.Feature {
+	return summing(app.OlderOf[SumV1](1, SumV2.Downgrade), app.OlderOf[SumV2](2, Sum.Downgrade))
+}
+
+func downgrade(t *testing.T, m *app.Memory, d app.Downgrade, f app.Feature) (app.DowngradeReport, error) {
+	t.Helper()
+	d.Type = "items/count"
+	return d.Run(t.Context(), m.Share(), quiet(), f)
+}
+
+// After a downgrade, processes of an older build continue, and new ones start. The newer build ignores it.
+func TestDowngrade(t *testing.T) {
+	m := app.NewMemory()
+	older, fresh := open(t, m.Share()), open(t, m.Share(), summingBack())
+	execute(t, older, Count{1})
+	record(t, m, "items/count", 2, `{"amount":10}`)
+	execute(t, fresh, Sum{Amount{100, "kg"}})
+	execute(t, fresh, Add{Name: "a"})
+	if _, err := app.Read(t.Context(), older, Total{}); err == nil || !strings.Contains(err.Error(), "run the newer build; to go on with this one, let the newer build run  hello log downgrade items/count --to 1") {
+		t.Errorf("got error %v", err)
+	}
+	before := whole(t, m)
+	report, err := downgrade(t, m, app.Downgrade{To: 1, DryRun: true}, summingBack())
+	if err != nil || report.Events != 2 || report.Stored != 2 || report.First != 2 || string(report.After.Data) != `{"by":10}` || whole(t, m) != before {
+		t.Errorf("a dry run reports %+v: %v", report, err)
+	}
+	if report, err = downgrade(t, m, app.Downgrade{To: 1, Reason: "back"}, summingBack()); err != nil || report.Stored != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	counted := &counting{Memory: m.Share()}
+	again, err := app.Open(t.Context(), counted, quiet(), summingBack())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]*app.App{"running": older, "new": open(t, m.Share()), "newer": fresh, "new newer": again} {
+		if n := total(t, a); n != 111 {
+			t.Errorf("%s: the total is %d", name, n)
+		}
+	}
+	if got := dump(t, older); !strings.Contains(got, `"name":"a"`) {
+		t.Errorf("the older build has %s", got)
+	}
+	r, err := app.Find(t.Context(), m, 5)
+	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
+		t.Errorf("it is recorded as %s: %v", r.Data, err)
+	}
+	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
+		t.Errorf("the command of event 3 is %#v: %v", value, err)
+	}
+
+	before = whole(t, m)
+	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 0 || report.Events != 2 || whole(t, m) != before {
+		t.Errorf("once more: %+v, %v", report, err)
+	}
+	execute(t, older, Count{1000})
+	execute(t, fresh, Sum{Amount{10000, "kg"}})
+	if _, err := app.Read(t.Context(), older, Total{}); err == nil {
+		t.Error("the older build has read an event that it does not know")
+	}
+	counted.read = 0
+	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {
+		t.Errorf("for a new event: %+v, %v", report, err)
+	}
+	if total(t, older) != 11111 || total(t, again) != 11111 || counted.read > 5 {
+		t.Errorf("the totals are %d and %d; the newer build has read %d events", total(t, older), total(t, again), counted.read)
+	}
+
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Read(t.Context(), older, Total{}); err == nil || total(t, fresh) != 11211 {
+		t.Errorf("an amendment keeps the version that was made before it: %v", err)
+	}
+	if _, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || total(t, older) != 11211 {
+		t.Errorf("the total is %d: %v", total(t, older), err)
+	}
+	if err := app.Erase(t.Context(), m.Share(), 3, ""); err != nil {
+		t.Fatal(err)
+	}
+	if value, err := m.Get(t.Context(), "fallback/0000000000000000003"); value != nil || err != nil || total(t, older) != 11011 || total(t, fresh) != 11011 {
+		t.Errorf("after an erasure there is %s: %v", value, err)
+	}
+}
+
+// If a downgrade has another result than before, all processes that may have used it rebuild.
+func TestDowngradeChanges(t *testing.T) {
+	m := app.NewMemory()
+	execute(t, open(t, m.Share(), summingBack()), Sum{Amount{100, "kg"}})
+	if _, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil {
+		t.Fatal(err)
+	}
+	older := open(t, m.Share())
+	if err := older.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := summing(app.OlderOf[SumV1](1, func(SumV2) SumV1 { return SumV1{7} }), app.OlderOf[SumV2](2, Sum.Downgrade))
+	if report, err := downgrade(t, m, app.Downgrade{To: 1}, other); err != nil || report.Stored != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if n := total(t, older); n != 7 {
+		t.Errorf("a running process has %d", n)
+	}
+	if n := total(t, open(t, m.Share())); n != 7 {
+		t.Errorf("a new process has %d", n)
+	}
+}
+
+// A command without Downgrade, or whose result does not fit, is refused.
+func TestDowngradeRefused(t *testing.T) {
+	m := app.NewMemory()
+	execute(t, open(t, m.Share(), summingBack()), Sum{Amount{100, "kg"}})
+	for want, test := range map[string]struct {
+		to    int
+		older []app.Older
+	}{
+		"items/count has no version 4 below its version 3":                   {4, []app.Older{app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)}},
+		"items/count has no version 3 below its version 3":                   {3, []app.Older{app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)}},
+		"downgrade event 1: app_test.Sum has no method Downgrade":            {1, []app.Older{app.OlderOf[SumV1](1, SumV2.Downgrade), app.OlderOf[SumV2](2)}},
+		"downgrade event 1: app_test.SumV2 has no method Downgrade":          {1, []app.Older{app.OlderOf[SumV1](1), app.OlderOf[SumV2](2, Sum.Downgrade)}},
+		"downgrade event 1: panic: no":                                       {2, []app.Older{app.OlderOf[SumV2](2, func(Sum) SumV2 { panic("no") })}},
+		"downgrade event 1: the result does not fit app_test.Wrong: n: 7 is": {2, []app.Older{app.OlderOf[Wrong](2, func(Sum) Wrong { return Wrong{} })}},
+	} {
+		f := summing(test.older...)
+		if report, err := downgrade(t, m, app.Downgrade{To: test.to}, f); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got error %v and %+v, want %s", err, report, want)
+		}
+	}
+	if names, err := m.Names(t.Context(), ""); len(names) > 0 || err != nil {
+		t.Errorf("stored %q: %v", names, err)
+	}
+}
+
+// Wrong cannot decode what it encodes.
+type Wrong struct {
+	N wrongNumber `json:"n"`
+}
+
+type wrongNumber struct{}
+
+func (wrongNumber) MarshalJSON() ([]byte, error) { return []byte("7"), nil }
+func (*wrongNumber) UnmarshalJSON([]byte) error  { return errWrong }
+
+var errWrong = errorText("7 is not a wrong number")
+
+type errorText string
+
+func (e errorText) Error() string { return string(e) }
+
+func (Wrong) Upgrade() Sum { return Sum{} }
+
+// More events than one transaction stores, and a worker of the older build that handles them.
+func TestDowngradeMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2500
+		m := app.NewMemory()
+		err := m.Write(t.Context(), func(tx app.Tx) error {
+			for seq := int64(1); seq <= n; seq++ {
+				if err := tx.Append(app.Record{Event: app.Event{Seq: seq, ID: "x"}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":1,"unit":"kg"}}`)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != n {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		if got := last(t, m); got != n+1 {
+			t.Errorf("the log has %d events", got)
+		}
+		f, handled := items(), 0
+		f.Workers = []app.Worker{app.WorkerOf("follow", func(context.Context) (*Mailer, error) { return &Mailer{}, nil }, app.FromStart[Mailer](),
+			app.On(func(_ *Mailer, _ context.Context, c Count, _ app.Event) error { handled += c.By; return nil }))}
+		older := open(t, m.Share(), f)
+		if got := total(t, older); got != n {
+			t.Errorf("the total is %d", got)
+		}
+		if err := older.WorkOnce(t.Context()); err != nil || handled != n {
+			t.Errorf("the worker has handled %d events: %v", handled, err)
+		}
+		time.Sleep(time.Second)
+	})
+}

@@ -1,0 +1,178 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/petrock/petrock/core/app"
+)
+
+// skipping returns an edit that skips the events of a range.
+func skipping(first, last int64) app.Edit {
+	return app.Edit{First: first, Last: last, Reason: "a test", Amend: func(app.Record, *app.Amendment) (app.Amendment, bool, error) {
+		return app.Amendment{Skip: true}, true, nil
+	}}
+}
+
+// An edit of many events is one event of the log, and running processes rebuild once.
+func TestEdit(t *testing.T) {
+	const n = 3000
+	m := app.NewMemory()
+	s := &counting{Memory: m.Share()}
+	a, err := app.Open(t.Context(), s, quiet(), items())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		execute(t, a, Count{1})
+	}
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, a, Count{1000})
+	set, err := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+		if before != nil {
+			t.Errorf("event %d is amended already", r.Seq)
+		}
+		return app.Amendment{Type: r.Type, Version: 1, Data: []byte(`{"by":3}`)}, r.Seq%2 == 0, nil
+	}}.Write(app.WithActor(t.Context(), "ada"), m.Share())
+	if err != nil || set.Events() != n/2 || set.Seq != 2 || set.Last != n {
+		t.Errorf("the edit is %+v: %v", set, err)
+	}
+	s.read = 0
+	if got := total(t, a); got != n/2+3*n/2+1000 || s.read > n+10 {
+		t.Errorf("the total is %d, after %d events were read", got, s.read)
+	}
+	if got := last(t, m); got != n+2 {
+		t.Errorf("the log has %d events", got)
+	}
+	r, err := app.Find(t.Context(), m, n+2)
+	if err != nil || r.Actor != "ada" || !strings.Contains(string(r.Data), `"count":1500`) || !strings.Contains(string(r.Data), `"fields":["set by"]`) || strings.Contains(string(r.Data), `"by":3`) {
+		t.Errorf("the edit is recorded as %s: %v", r.Data, err)
+	}
+	if fresh := open(t, m.Share()); dump(t, fresh) != dump(t, a) {
+		t.Error("a new process has another state")
+	}
+	if _, err := skipping(1, 10).Write(t.Context(), m.Share()); err != nil {
+		t.Fatal(err)
+	}
+	if got := total(t, a); got != n/2+3*n/2+1000-20 {
+		t.Errorf("after a second edit, the total is %d", got)
+	}
+	if am, err := app.FindAmendment(t.Context(), m, 12); err != nil || am == nil || string(am.Data) != `{"by":3}` || am.Reason != "half" {
+		t.Errorf("the amendment of event 12 is %+v: %v", am, err)
+	}
+	for _, e := range []app.Edit{skipping(n+2, n+3), skipping(n+99, 0)} { // events of the log itself; none
+		if _, err := e.Write(t.Context(), m.Share()); !errors.Is(err, app.ErrNoEvents) {
+			t.Errorf("got error %v", err)
+		}
+	}
+	failed := skipping(0, 0)
+	failed.Amend = func(r app.Record, _ *app.Amendment) (app.Amendment, bool, error) {
+		return app.Amendment{Skip: true}, true, map[bool]error{true: io.ErrUnexpectedEOF}[r.Seq == 9]
+	}
+	before := whole(t, m)
+	if _, err := failed.Write(t.Context(), m.Share()); !errors.Is(err, io.ErrUnexpectedEOF) || whole(t, m) != before {
+		t.Errorf("an edit that failed has changed the log: %v", err)
+	}
+}
+
+// An edit is tried as a whole: skipping an event that a later one needs is possible if both are skipped.
+func TestEditIsTried(t *testing.T) {
+	m := app.NewMemory()
+	feature := builds()[0]
+	a := open(t, m.Share(), feature)
+	execute(t, a, Count{1})
+	record(t, m, "items/explode", 1, `{"how":"new"}`)
+	record(t, m, "items/explode", 1, `{"how":"new"}`)
+	if err := skipping(2, 2).Check(t.Context(), m.Share(), quiet(), feature); err != nil {
+		t.Errorf("an edit that leads to a later error is refused: %v", err)
+	}
+	if err := skipping(2, 3).Check(t.Context(), m.Share(), quiet(), feature); err != nil {
+		t.Error(err)
+	}
+	if _, err := skipping(2, 3).Write(t.Context(), m.Share()); err != nil {
+		t.Fatal(err)
+	}
+	worse := skipping(2, 3)
+	worse.Amend = func(r app.Record, _ *app.Amendment) (app.Amendment, bool, error) {
+		return app.Amendment{Type: r.Type, Version: 1}, true, nil
+	}
+	if err := worse.Check(t.Context(), m.Share(), quiet(), feature); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
+		t.Errorf("got error %v", err)
+	}
+	open(t, m.Share(), feature)
+}
+
+// A snapshot is used unless an event in it was amended since.
+func TestSnapshotAfterEdits(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m.Share())
+	for range 300 {
+		execute(t, a, Count{1})
+	}
+	if err := a.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		execute(t, a, Count{1})
+	}
+	for i := range 200 { // more than the index of the amendments has
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: int64(350 + i), Skip: true, Reason: "late"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh, read := withFingerprint(t, m, "same")
+	if total(t, fresh) != 400 || read > 600 {
+		t.Errorf("amendments of later events: the total is %d, read %d events", total(t, fresh), read)
+	}
+	if _, err := skipping(300, 300).Write(t.Context(), m.Share()); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, read := withFingerprint(t, m, "same"); total(t, fresh) != 399 || read < 800 {
+		t.Errorf("an amendment of an earlier event: the total is %d, read %d events", total(t, fresh), read)
+	}
+}
+
+// A backup of a build that stored all amendments in one document is converted when it is read.
+func TestOldBackup(t *testing.T) {
+	m := app.NewMemory()
+	a := open(t, m.Share())
+	for range 3 {
+		execute(t, a, Count{1})
+	}
+	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	restored := app.NewMemory()
+	err := m.Write(t.Context(), func(tx app.Tx) error { // as the older build has it
+		am, err := tx.Get("amendment/0000000000000000002")
+		return errors.Join(err, tx.Put("amendments", fmt.Appendf(nil, `{"2":%s}`, am)), tx.Put("amendment/0000000000000000002", nil), tx.Put("amended", nil))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup, err := readBackup(backedUp(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Copy(t.Context(), restored, backup, quiet(), items()); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, restored.Share())
+	if n := total(t, b); n != 2 {
+		t.Errorf("the total is %d", n)
+	}
+	if names, err := restored.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
+		t.Errorf("the documents are %q: %v", names, err)
+	}
+	if err := app.Amend(t.Context(), restored.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := total(t, b); n != 1 {
+		t.Errorf("after another amendment the total is %d", n)
+	}
+}
