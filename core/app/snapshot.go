@@ -461,7 +461,7 @@ func (w *snapshotWriter) spill() error {
 	a, f := w.app, w.feature
 	w.unlock()
 	whole := len(w.buffer) / maxContent
-	err := a.store.Write(w.ctx, func(tx Tx) error {
+	err := a.write(w.ctx, func(tx Tx) error {
 		if err := w.checkAmendments(tx); err != nil {
 			return err
 		}
@@ -516,7 +516,7 @@ func (w *snapshotWriter) finish() error {
 	if err != nil {
 		return err
 	}
-	return w.app.store.Write(w.ctx, func(tx Tx) error {
+	return w.app.write(w.ctx, func(tx Tx) error {
 		if err := w.checkAmendments(tx); err != nil {
 			return err
 		}
