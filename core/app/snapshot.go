@@ -502,7 +502,7 @@ func (w *snapshotWriter) spill() error {
 func (w *snapshotWriter) store(chunks int) error {
 	for chunks > 0 {
 		some := min(chunks, maxTogether)
-		err := w.app.store.Write(w.ctx, func(tx Tx) error {
+		err := w.app.write(w.ctx, func(tx Tx) error {
 			if err := w.checkAmendments(tx); err != nil {
 				return err
 			}
@@ -554,7 +554,7 @@ func (w *snapshotWriter) finish() error {
 	if err != nil {
 		return err
 	}
-	return w.app.store.Write(w.ctx, func(tx Tx) error {
+	return w.app.write(w.ctx, func(tx Tx) error {
 		if err := w.checkAmendments(tx); err != nil {
 			return err
 		}
