@@ -117,22 +117,22 @@ func TestSnapshotAfterEdits(t *testing.T) {
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 200 {
+	for range 300 {
 		execute(t, a, Count{1})
 	}
 	for i := range 200 { // more than the index of the amendments has
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: int64(601 + i), Skip: true, Reason: "late"}); err != nil {
+		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: int64(650 + i), Skip: true, Reason: "late"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fresh, read := withFingerprint(t, m, "same")
-	if total(t, fresh) != 600 || read > 500 {
+	if total(t, fresh) != 700 || read > 600 {
 		t.Errorf("amendments of later events: the total is %d, read %d events", total(t, fresh), read)
 	}
 	if _, err := skipping(300, 300).Write(t.Context(), m.Share()); err != nil {
 		t.Fatal(err)
 	}
-	if fresh, read := withFingerprint(t, m, "same"); total(t, fresh) != 599 || read < 1000 {
+	if fresh, read := withFingerprint(t, m, "same"); total(t, fresh) != 699 || read < 1100 {
 		t.Errorf("an amendment of an earlier event: the total is %d, read %d events", total(t, fresh), read)
 	}
 }

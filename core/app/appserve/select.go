@@ -1,9 +1,9 @@
 package appserve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -34,9 +33,8 @@ const eventsHelp = `EVENTS are numbers of events and ranges: 17 20-30 100-`
 
 // flags adds the flags that select by type.
 func (s *selection) flags(cmd *cobra.Command, kind, version string) {
-	flags := cmd.Flags()
-	flags.StringVar(&s.kind, kind, "", "select events of this type, such as posts/create")
-	flags.IntVar(&s.version, version, 0, "select events of this version (default all)")
+	cmd.Flags().StringVar(&s.kind, kind, "", "select events of this type, such as posts/create")
+	cmd.Flags().IntVar(&s.version, version, 0, "select events of this version (default all)")
 }
 
 // isEmpty reports whether nothing was selected.
@@ -123,15 +121,21 @@ func (s *selection) matches(eventType string, version int, data []byte) bool {
 	if s.kind != "" && s.kind != eventType || s.version != 0 && s.version != version {
 		return false
 	}
-	for _, field := range s.fields {
-		name, want, _ := strings.Cut(field, "=")
-		value := strictjson.Member(data, name)
-		text, isText := strictjson.Unquote(value)
-		if value == nil || isText && text != want || !isText && string(bytes.TrimSpace(value)) != want {
-			return false
-		}
+	if len(s.fields) == 0 {
+		return true
 	}
-	return true
+	var values map[string]json.RawMessage
+	if json.Unmarshal(data, &values) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.fields, func(field string) bool {
+		name, want, _ := strings.Cut(field, "=")
+		value, text := values[name], ""
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value) // not a string
+		}
+		return value == nil || text != want
+	})
 }
 
 // missing returns an error if one of the events that were named one by one does not exist, or is one
