@@ -101,12 +101,11 @@ func run(ctx context.Context, o options) error {
 
 // A trial runs the program with one store.
 type trial struct {
-	o           options
-	group       *cgroup // nil if there is none
-	dir         string
-	data        string // folder or URL
-	backup      string
-	items, last int64
+	o      options
+	group  *cgroup // nil if there is none
+	dir    string
+	data   string // folder or URL
+	backup string
 }
 
 // A result is what one process needed.
@@ -124,27 +123,23 @@ func (t *trial) run(ctx context.Context, name string) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	report("restore", restored)
-	var replay, load result
-	for range t.o.rounds {
-		again, err := t.serve(ctx, "off")
-		if err != nil {
-			return fmt.Errorf("serve without snapshots: %w", err)
-		}
-		replay = again.orBetter(replay)
-		report("serve without snapshots", again)
+	type start struct {
+		what, snapshot string
+		result         *result
 	}
-	take, err := t.serve(ctx, "auto")
-	if err != nil {
-		return fmt.Errorf("serve and take a snapshot: %w", err)
-	}
-	report("serve and take a snapshot", take)
+	var replay, take, load result
+	off := start{"serve without snapshots", "off", &replay}
+	starts := []start{off, {"serve and take a snapshot", "auto", &take}}
 	for range t.o.rounds {
-		again, err := t.serve(ctx, "auto")
+		starts = append(starts, start{"serve from a snapshot", "auto", &load}, off)
+	}
+	for _, s := range starts {
+		again, err := t.serve(ctx, s.snapshot)
 		if err != nil {
-			return fmt.Errorf("serve from a snapshot: %w", err)
+			return fmt.Errorf("%s: %w", s.what, err)
 		}
-		load = again.orBetter(load)
-		report("serve from a snapshot", again)
+		report(s.what, again)
+		*s.result = again.orBetter(*s.result)
 	}
 	var errs []error
 	if most := replay.peak + slack; take.peak > most || load.peak > most {
@@ -179,7 +174,7 @@ func (t *trial) serve(ctx context.Context, snapshot string) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	cmd := t.command("serve", "--addr", addr, "--allow-anonymous", "--healthz", "--log-level", "warn", "--snapshot", snapshot)
+	cmd := t.command("serve", "--addr", addr, "--healthz", "--log-level", "warn", "--snapshot", snapshot)
 	var log strings.Builder
 	cmd.Stderr = &log
 	begin := time.Now()

@@ -161,7 +161,8 @@ type feature struct {
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
 
-	locked time.Duration // how long the last snapshot locked the state; 0 if there was none
+	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
+	unusable string        // attempt of a snapshot that could not be loaded
 
 	// stuck is set in a running process at the first event that cannot be applied. Commands return this
 	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.

@@ -141,6 +141,7 @@ func (a *App) loadSnapshot(from storeReader, f *feature) error {
 			return nil
 		}
 		if again, ok, _ := a.storedSnapshot(from, f); !ok || again.Attempt == head.Attempt {
+			f.unusable = head.Attempt
 			return err
 		} // another process has replaced it
 	}
@@ -165,14 +166,21 @@ func (a *App) decodeSnapshot(from storeReader, f *feature, head snapshotHead) (s
 	return state, nil
 }
 
-// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there is
-// one. It returns an error if the head is damaged, outdated, or of another log.
-func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
+// readHead returns the head of the snapshot that this code of a feature has taken, if there is one.
+func (a *App) readHead(from View, f *feature) (head snapshotHead, ok bool, err error) {
 	line, err := readSealed(from, a.codePrefix(f)+headName)
 	if err != nil || line == nil {
 		return head, false, err
 	}
-	if err := (&strictjson.Decoder{Exact: true}).Decode(line, &head); err != nil {
+	err = (&strictjson.Decoder{Exact: true}).Decode(line, &head)
+	return head, err == nil, err
+}
+
+// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there is
+// one. It returns an error if the head is damaged, outdated, or of another log.
+func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
+	head, ok, err = a.readHead(from, f)
+	if err != nil || !ok {
 		return head, false, err
 	}
 	for r, err := range from.Records(head.Seq - 1) {
@@ -314,10 +322,7 @@ func (a *App) snapshotDue(ctx context.Context, limit time.Duration) (due bool) {
 			continue
 		}
 		due = true
-		a.mu.RLock()
-		head, ok, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
-		a.mu.RUnlock()
-		if err == nil && ok {
+		if head, ok, err := a.readHead(storeReader{ctx, a.store}, f); err == nil && ok {
 			a.noteSnapshot(f, head) // another process may have taken it
 			if !a.isDue(f, limit) {
 				continue
@@ -340,11 +345,13 @@ func (a *App) isDue(f *feature, limit time.Duration) bool {
 		checkSnapshottable(f.State.kind) == nil && a.fingerprint(f) != ""
 }
 
-// noteSnapshot records that a snapshot is stored.
+// noteSnapshot records that a snapshot is stored, unless it is outdated or damaged.
 func (a *App) noteSnapshot(f *feature, head snapshotHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f.snapshot, f.locked = head.Seq, head.Took
+	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == amendmentsHash(a.amendments, head.Seq) {
+		f.snapshot, f.locked = head.Seq, head.Took
+	}
 }
 
 // Snapshot stores the current states, so that a program with the same fingerprints starts faster.

@@ -89,6 +89,8 @@ func (in LogInput) args() ([]string, error) {
 		args = append(args, strconv.FormatInt(in.Seq, 10))
 	case in.Action == LogShow:
 		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--limit=%d", in.Limit+1)}
+	default: // the command line would change all events of the type
+		return nil, terminal.Usagef("log: action %s requires seq", in.Action)
 	}
 	for _, flag := range [][2]string{{"--type=", in.Type}, {"--actor=", in.Actor}, {"--reason=", in.Reason}} {
 		if flag[1] != "" {

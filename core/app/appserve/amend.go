@@ -59,7 +59,7 @@ func (d *Data) newSkip() *cobra.Command {
 		Example: d.examples("log skip 17 --reason 'wrong import'", "log skip 20-30 41 --reason 'wrong import'", "log skip 100- --type posts/import --reason 'wrong import' --dry-run"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.runAmending(cmd, m, args) },
 	}
-	m.selection.flags(cmd.Flags(), "type", "version")
+	m.selection.flags(cmd, "type", "version")
 	m.flags(cmd)
 	return cmd
 }
@@ -109,7 +109,7 @@ the old version. If the command was removed or renamed, see petrock help evolvin
 		},
 	}
 	flags := cmd.Flags()
-	m.selection.flags(flags, "of", "of-version")
+	m.selection.flags(cmd, "of", "of-version")
 	flags.StringVar(&to.Type, "type", "", "type to read the events as, such as posts/publish (default as they are read now)")
 	flags.IntVar(&to.Version, "version", 0, "version to read the events as (default as they are read now)")
 	flags.StringVar(&input, "input", "", "input of the command as JSON, or @FILE (default as the events are read now)")
@@ -132,7 +132,7 @@ func (d *Data) newRestore() *cobra.Command {
 		Example: d.examples("log restore 17 --reason 'skipped by mistake'", "log restore 20-30 --type posts/create --reason 'skipped by mistake'"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.runAmending(cmd, m, args) },
 	}
-	m.selection.flags(cmd.Flags(), "type", "version")
+	m.selection.flags(cmd, "type", "version")
 	m.flags(cmd)
 	return cmd
 }

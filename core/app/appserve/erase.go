@@ -59,7 +59,7 @@ Without --yes, log erase asks first, on a terminal.`,
 			return d.withStore(ctx, func(store app.Store) error { return d.erase(ctx, cmd, store, &e) })
 		},
 	}
-	e.selection.flags(cmd.Flags(), "type", "version")
+	e.selection.flags(cmd, "type", "version")
 	cmd.Flags().StringVar(&e.actor, "actor", "", "select events of this actor, such as local:ada")
 	cmd.Flags().StringArrayVar(&e.fields, "field", nil, "select events whose data has this value in a top-level field: NAME=VALUE; can be repeated")
 	cmd.Flags().StringVar(&e.reason, "reason", "", "reason to record in the log")

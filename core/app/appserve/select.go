@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/strictjson"
@@ -33,7 +33,8 @@ type eventRange struct{ first, last int64 }
 const eventsHelp = `EVENTS are numbers of events and ranges: 17 20-30 100-`
 
 // flags adds the flags that select by type.
-func (s *selection) flags(flags *pflag.FlagSet, kind, version string) {
+func (s *selection) flags(cmd *cobra.Command, kind, version string) {
+	flags := cmd.Flags()
 	flags.StringVar(&s.kind, kind, "", "select events of this type, such as posts/create")
 	flags.IntVar(&s.version, version, 0, "select events of this version (default all)")
 }
