@@ -33,7 +33,7 @@ var mayImport = []struct {
 	{"core/app", []string{"core/strictjson"}},
 	{"core/app/sqlite", []string{"core/app"}},
 	{"core/app/postgres", []string{"core/app"}},
-	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/mcpcli", "core/project", "core/terminal"}},
+	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/mcpcli", "core/project", "core/strictjson", "core/terminal"}},
 	{"core/app/storetest", []string{"core/app"}},
 	{"core/app/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
 	{"core/app/apptest", []string{"core/app", "core/app/appmcp", "core/auth", "core/mcp", "core/mcptest"}},

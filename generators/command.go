@@ -14,7 +14,7 @@ import (
 type CommandInput struct {
 	Name        string   `json:"name"`                               // Such as posts/publish
 	Fields      []string `json:"fields,omitempty"`                   // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                   // Output fields, as for a tool. Default: none; the body still returns PublishOutput{}
+	Output      []string `json:"output,omitempty"`                   // As for a tool. Default: none; the body still returns PublishOutput{}
 	Description string   `json:"description,omitempty"`              // Such as: Publishes a post.
 	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
 	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed
@@ -125,7 +125,7 @@ func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 type QueryInput struct {
 	Name        string   `json:"name"`                              // Such as posts/count
 	Fields      []string `json:"fields,omitempty"`                  // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                  // Output fields, as for a tool. Default: result:string
+	Output      []string `json:"output,omitempty"`                  // As for a tool. Default: result:string
 	Description string   `json:"description,omitempty"`             // Such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
 	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command

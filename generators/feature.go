@@ -22,8 +22,8 @@ import (
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
 	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at
-	CRUD   bool     `json:"crud,omitempty"`   // Also create the commands create, update, delete and the queries get, list
-	Item   string   `json:"item,omitempty"`   // With crud: name of one item. Default: the singular of the name
+	CRUD   bool     `json:"crud,omitempty"`   // Also create commands create, update, delete and queries get, list
+	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
 
 // Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it is

@@ -16,7 +16,7 @@ import (
 
 // GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string   `json:"name"`                                    // Name, and kind of what it creates, such as handler
+	Name        string   `json:"name"`                                    // Kind of what it creates, such as handler
 	Fields      []string `json:"fields,omitempty"`                        // Further inputs, as for a tool
 	Description string   `json:"description,omitempty"`                   // Such as: Creates a handler.
 	Template    string   `json:"template,omitempty" schema:"format=text"` // Go text/template of the new file: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and fields. Package and imports are added

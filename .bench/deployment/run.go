@@ -226,6 +226,9 @@ func (r *report) check(l *load, log []event) {
 		if e.Seq != int64(i+1) {
 			l.faultf("the log has event %d at position %d", e.Seq, i+1)
 		}
+		if byType[e.Type] == nil {
+			continue // of the log itself, such as an amendment
+		}
 		key := cmp.Or(e.Data.Title, e.Data.ID)
 		if first, ok := byType[e.Type][key]; ok {
 			l.faultf("%s %s was executed twice: events %d and %d", e.Type, key, first.Seq, e.Seq)

@@ -149,6 +149,7 @@ type App struct {
 	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
 	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
 	amendments amendmentIndex
+	eventCost  time.Duration // of replaying an event; 0 if it is unknown
 
 	lastAmended []int64 // the last amended events that were applied
 	edit        *Edit   // amendments that are tried; nil for none
@@ -161,7 +162,9 @@ type feature struct {
 	from     int64 // last event in the snapshot that the state was loaded from
 	snapshot int64 // last event in the stored snapshot
 
-	locked time.Duration // how long the last snapshot locked the state; 0 if there was none
+	tried    int64         // last event of the last try to take one
+	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
+	unusable string        // attempt of a snapshot that could not be loaded
 
 	// stuck is set in a running process at the first event that cannot be applied. Commands return this
 	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.

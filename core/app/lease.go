@@ -155,7 +155,7 @@ func (a *App) initWorkers(ctx context.Context) error {
 	if len(initial) == 0 {
 		return nil
 	}
-	return a.store.Write(ctx, func(tx Tx) error {
+	return a.write(ctx, func(tx Tx) error {
 		for name, s := range initial {
 			document, err := tx.Get(workerDocument(name))
 			if err == nil && document == nil {

@@ -208,8 +208,9 @@ func (a *App) replay(from View) error {
 			send()
 		}
 	}()
-	next := time.Now().Add(time.Second)
-	start := a.seq
+	const minEvents = 10_000 // for a reliable time
+	begin, start := time.Now(), a.seq
+	next := begin.Add(time.Second)
 	var err error
 	for batch := range batches {
 		if err != nil {
@@ -230,6 +231,9 @@ func (a *App) replay(from View) error {
 	}
 	if err == nil {
 		err = failed
+	}
+	if n := a.seq - start; err == nil && n >= minEvents {
+		a.eventCost = time.Since(begin) / time.Duration(n)
 	}
 	return err
 }
@@ -379,7 +383,7 @@ func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotH
 		check.Result = SnapshotUnused
 	case err != nil:
 		check.Result, check.Detail = SnapshotDamaged, err.Error()
-	case ok:
+	case ok && !head.Slow:
 		found(head)
 	}
 	return check

@@ -44,13 +44,15 @@ type snapshotHead struct {
 	Attempt     string        `json:"attempt"`
 	Chunks      int           `json:"chunks"`
 	Took        time.Duration `json:"took"` // how long the state was locked
+	Slow        bool          `json:"slow"` // there are no chunks: a replay takes less time
 }
 
 const (
 	maxChunk    = 1_000_000                            // size of a document, in bytes
 	maxContent  = maxChunk - 2*sha256.Size - len("\n") // of a chunk
+	maxTogether = 2                                    // chunks in a transaction
 	maxBuffer   = 8 * maxChunk                         // size of the chunks in memory
-	maxGarbage  = 40 << 20                             // bytes by which the heap may grow until it is collected
+	maxGarbage  = 32 << 20                             // bytes by which the heap may grow until it is collected
 	maxLocked   = 50 * time.Millisecond                // of a snapshot that is taken while the app serves
 	drainBudget = 5 * time.Second                      // for the snapshots at the end of Run
 )
@@ -125,7 +127,7 @@ var errUnused = errors.New("earlier events were amended since")
 func (a *App) loadSnapshot(from storeReader, f *feature) error {
 	for {
 		head, ok, err := a.storedSnapshot(from, f)
-		if errors.Is(err, errUnused) || err == nil && !ok {
+		if errors.Is(err, errUnused) || err == nil && (!ok || head.Slow) {
 			return nil
 		}
 		if err != nil {
@@ -141,6 +143,7 @@ func (a *App) loadSnapshot(from storeReader, f *feature) error {
 			return nil
 		}
 		if again, ok, _ := a.storedSnapshot(from, f); !ok || again.Attempt == head.Attempt {
+			f.unusable = head.Attempt
 			return err
 		} // another process has replaced it
 	}
@@ -165,14 +168,21 @@ func (a *App) decodeSnapshot(from storeReader, f *feature, head snapshotHead) (s
 	return state, nil
 }
 
-// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there is
-// one. It returns an error if the head is damaged, outdated, or of another log.
-func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
+// readHead returns the head of the snapshot that this code of a feature has taken, if there is one.
+func (a *App) readHead(from View, f *feature) (head snapshotHead, ok bool, err error) {
 	line, err := readSealed(from, a.codePrefix(f)+headName)
 	if err != nil || line == nil {
 		return head, false, err
 	}
-	if err := (&strictjson.Decoder{Exact: true}).Decode(line, &head); err != nil {
+	err = (&strictjson.Decoder{Exact: true}).Decode(line, &head)
+	return head, err == nil, err
+}
+
+// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there is
+// one. It returns an error if the head is damaged, outdated, or of another log.
+func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
+	head, ok, err = a.readHead(from, f)
+	if err != nil || !ok {
 		return head, false, err
 	}
 	for r, err := range from.Records(head.Seq - 1) {
@@ -314,10 +324,7 @@ func (a *App) snapshotDue(ctx context.Context, limit time.Duration) (due bool) {
 			continue
 		}
 		due = true
-		a.mu.RLock()
-		head, ok, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
-		a.mu.RUnlock()
-		if err == nil && ok {
+		if head, ok, err := a.readHead(storeReader{ctx, a.store}, f); err == nil && ok {
 			a.noteSnapshot(f, head) // another process may have taken it
 			if !a.isDue(f, limit) {
 				continue
@@ -336,15 +343,20 @@ func (a *App) isDue(f *feature, limit time.Duration) bool {
 	const minEvents = 10_000
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-f.snapshot >= max(minEvents, a.seq/10) &&
+	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-max(f.snapshot, f.tried) >= max(minEvents, a.seq/10) &&
 		checkSnapshottable(f.State.kind) == nil && a.fingerprint(f) != ""
 }
 
-// noteSnapshot records that a snapshot is stored.
+// noteSnapshot records that a snapshot is stored, unless it is outdated or damaged.
 func (a *App) noteSnapshot(f *feature, head snapshotHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f.snapshot, f.locked = head.Seq, head.Took
+	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == amendmentsHash(a.amendments, head.Seq) {
+		f.tried, f.locked = head.Seq, head.Took
+		if !head.Slow {
+			f.snapshot = head.Seq
+		}
+	}
 }
 
 // Snapshot stores the current states, so that a program with the same fingerprints starts faster.
@@ -371,6 +383,10 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	}
 	w := &snapshotWriter{ctx: ctx, app: a, feature: f, prefix: a.codePrefix(f)}
 	err := w.encode()
+	if errors.Is(err, errSlow) {
+		w.discard()
+		w.head.Slow, w.buffer, w.stored, err = true, nil, 0, nil
+	}
 	if err == nil && w.head.ID != "" { // otherwise there is no new event, or the feature is stuck
 		err = w.finish()
 	}
@@ -396,10 +412,12 @@ type snapshotWriter struct {
 	prefix   string // of the documents
 	head     snapshotHead
 	state    any
-	buffer   []byte    // the stream that is not stored yet
-	stored   int       // number of stored chunks
-	lockedAt time.Time // zero if the state is not locked
-	heap     uint64    // bytes at the start
+	buffer   []byte        // the stream that is not stored yet
+	document []byte        // reused
+	stored   int           // number of stored chunks
+	lockedAt time.Time     // zero if the state is not locked
+	limit    time.Duration // of the time that the state is locked; 0 means none
+	heap     uint64        // bytes at the start
 }
 
 // encode writes the stream of the current state, and sets the head. Without an ID, there is none.
@@ -423,8 +441,19 @@ func (w *snapshotWriter) encode() (err error) {
 		Time: storable(a.o.Now()), Attempt: newID(),
 	}
 	w.state, w.heap = f.state, heapBytes()
+	if a.eventCost > 0 { // decoding takes at most half of the time of encoding
+		w.limit = 2 * a.eventCost * time.Duration(a.seq)
+		for _, other := range a.features {
+			if other != f {
+				w.limit = max(w.limit-other.locked, 1)
+			}
+		}
+	}
 	return writeState(w, f.state)
 }
+
+// errSlow means that a replay takes less time than the snapshots.
+var errSlow = errors.New("a replay takes less time")
 
 func (w *snapshotWriter) unlock() {
 	if !w.lockedAt.IsZero() {
@@ -439,6 +468,9 @@ func (w *snapshotWriter) Write(p []byte) (int, error) {
 	if w.ctx.Err() != nil {
 		return 0, context.Cause(w.ctx)
 	}
+	if w.limit > 0 && w.head.Took+time.Since(w.lockedAt) > w.limit {
+		return 0, errSlow
+	}
 	if len(w.buffer) > maxChunk {
 		w.buffer = slices.Grow(w.buffer, max(len(p), maxBuffer+maxChunk-len(w.buffer))) // at once
 	}
@@ -449,43 +481,53 @@ func (w *snapshotWriter) Write(p []byte) (int, error) {
 	return len(p), w.spill()
 }
 
-// spill stores the whole chunks in the buffer.
+// spill stores the whole chunks in the buffer, while the state is not locked.
 func (w *snapshotWriter) spill() error {
-	a, f := w.app, w.feature
 	w.unlock()
-	whole := len(w.buffer) / maxContent
-	err := a.store.Write(w.ctx, func(tx Tx) error {
-		if err := w.checkAmendments(tx); err != nil {
-			return err
-		}
-		return w.put(tx, whole)
-	})
-	if err != nil {
+	if err := w.store(len(w.buffer) / maxContent); err != nil {
 		return err
 	}
-	w.stored += whole
-	w.buffer = w.buffer[:copy(w.buffer, w.buffer[whole*maxContent:])]
-	if heapBytes() > w.heap+maxGarbage {
-		runtime.GC() // by itself, it would let the heap double
-	}
+	a := w.app
 	if err := a.lockToRead(w.ctx); err != nil {
 		return err
 	}
 	w.lockedAt = time.Now()
-	if !a.isValid() || a.seq != w.head.Seq || f.state != w.state {
+	if !a.isValid() || a.seq != w.head.Seq || w.feature.state != w.state {
 		return errors.New("the state has changed meanwhile; retry later")
+	}
+	return nil
+}
+
+// store stores the first chunks in the buffer, in small transactions.
+func (w *snapshotWriter) store(chunks int) error {
+	for chunks > 0 {
+		some := min(chunks, maxTogether)
+		err := w.app.write(w.ctx, func(tx Tx) error {
+			if err := w.checkAmendments(tx); err != nil {
+				return err
+			}
+			return w.put(tx, some)
+		})
+		if err != nil {
+			return err
+		}
+		w.stored += some
+		w.buffer = w.buffer[:copy(w.buffer, w.buffer[some*maxContent:])]
+		chunks -= some
+		if heapBytes() > w.heap+maxGarbage {
+			runtime.GC() // by itself, it would let the heap double
+		}
 	}
 	return nil
 }
 
 // put stores the first chunks in the buffer.
 func (w *snapshotWriter) put(tx Tx, chunks int) error {
-	document := make([]byte, 0, maxChunk)
 	for i := range chunks {
 		content := w.buffer[i*maxContent : min((i+1)*maxContent, len(w.buffer))]
 		name := w.prefix + chunkName(w.head.Attempt, w.stored+i)
-		document = append(append(append(document[:0], seal(name, content)...), '\n'), content...)
-		if err := tx.Put(name, document); err != nil {
+		w.document = append(append(append(w.document[:0], seal(name, content)...), '\n'), content...)
+		if err := tx.Put(name, w.document); err != nil {
 			return err
 		}
 	}
@@ -503,13 +545,16 @@ func (w *snapshotWriter) checkAmendments(tx Tx) error {
 
 // finish stores the rest of the stream and the head, and removes older snapshots.
 func (w *snapshotWriter) finish() error {
+	if err := w.store(len(w.buffer)/maxContent - 1); err != nil {
+		return err
+	}
 	rest := (len(w.buffer) + maxContent - 1) / maxContent
 	w.head.Chunks = w.stored + rest
 	head, err := strictjson.Marshal(w.head)
 	if err != nil {
 		return err
 	}
-	return w.app.store.Write(w.ctx, func(tx Tx) error {
+	return w.app.write(w.ctx, func(tx Tx) error {
 		if err := w.checkAmendments(tx); err != nil {
 			return err
 		}

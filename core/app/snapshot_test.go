@@ -486,6 +486,28 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				stop()
 				<-ended
 				check("after", test.after)
+				if test.off {
+					return
+				}
+
+				names, err := m.Names(t.Context(), "snapshot/slow/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range names {
+					if !strings.HasSuffix(name, "/head") {
+						rewrite(t, m, name, false, func(text string) string { return text + "x" })
+					}
+				}
+				if a, err = app.Open(t.Context(), m.Share(), o, feature); err != nil {
+					t.Fatal(err)
+				}
+				check("damaged", 0)
+				a.SnapshotDue(t.Context())
+				check("replaced", 21_000)
+				if _, checks, err := app.Replay(t.Context(), m.Share(), o, feature); err != nil || checks[0].Result != app.SnapshotMatches {
+					t.Errorf("%+v, %v", checks, err)
+				}
 			})
 		})
 	}

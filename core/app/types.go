@@ -136,7 +136,7 @@ func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
 	if err != nil || document == nil {
 		return next.Through, err
 	}
-	return next.Through, a.store.Write(ctx, func(tx Tx) error {
+	return next.Through, a.write(ctx, func(tx Tx) error {
 		amendments, err := readAmendments(tx)
 		if err != nil || amended != amendmentsHash(amendments, next.Through) {
 			return err // an event was erased meanwhile

@@ -70,6 +70,7 @@ func TestIdleSessionsAreReplaced(t *testing.T) {
 		ping("ann", first, 404)
 
 		// The limit of the server.
+		time.Sleep(time.Second)
 		begin("bob", 200)
 		begin("bob", 200)
 		begin("eve", 503)

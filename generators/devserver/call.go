@@ -42,8 +42,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds the server and starts
-// a new process.
+// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds and
+// starts the server.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {

@@ -33,8 +33,8 @@ type Change struct {
 	RemoveFields []string `json:"remove_fields,omitempty"`                // NAME, or output.NAME
 	Default      []string `json:"default,omitempty"`                      // FIELD=VALUE of new required fields in stored events
 	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"`   // Body that converts a stored event, old
-	ReadFirst    bool     `json:"read_first,omitempty"`                   // Make a version, and keep the old one as input and in new events, so that older builds can read them
-	Downgrade    string   `json:"downgrade,omitempty" schema:"format=go"` // With read_first: body that converts the command, c, to the old version
+	ReadFirst    bool     `json:"read_first,omitempty"`                   // Read the new version, write the old one
+	Downgrade    string   `json:"downgrade,omitempty" schema:"format=go"` // With read_first: body that converts c back
 	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
 

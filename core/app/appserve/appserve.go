@@ -118,7 +118,6 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
 		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
 	}
-	limitMemory()
 	dir, err := d.folder()
 	if err != nil {
 		return nil, err
@@ -221,6 +220,7 @@ const fileName = "log.db"
 
 // create opens the event log in a folder, and creates both if needed.
 func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
+	limitMemory()
 	if isURL(dir) {
 		return d.openURL(ctx, dir, true)
 	}
@@ -245,6 +245,7 @@ func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) err
 
 // existing opens the event log in a folder, which must exist.
 func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
+	limitMemory()
 	if isURL(dir) {
 		return d.openURL(ctx, dir, false)
 	}

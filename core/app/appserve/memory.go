@@ -14,7 +14,7 @@ import (
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := cgroupLimit(os.ReadFile); limit < math.MaxInt64 {
-			debug.SetMemoryLimit(limit / 10 * 9) // the rest is for memory outside of Go's heap
+			debug.SetMemoryLimit(limit / 5 * 4) // the rest is for memory that Go does not manage
 		}
 	}
 }

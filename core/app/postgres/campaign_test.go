@@ -308,7 +308,7 @@ func TestEachConnectionEnds(t *testing.T) {
 			r := newPair(t)
 			limit := operation.limit
 			if *long {
-				limit = 60
+				limit *= 12
 			}
 			for _, keeps := range []bool{true, false} {
 				r.cutEach(operation.name, operation.do, keeps, "request", &r.p.losesRequest, limit, random)
@@ -327,15 +327,15 @@ func TestEachConnectionEnds(t *testing.T) {
 // A copy of a log, as by restore and log copy, is interrupted at each message, while two servers use the
 // empty log. It is there completely or not at all, and the servers go on.
 func TestCopyIsInterrupted(t *testing.T) {
-	limit := 2
+	limit := 1
 	if *long {
-		limit = 60
+		limit = 40
 	}
 	const events = 60
 	backup := app.NewMemory()
 	err := backup.Write(t.Context(), func(tx app.Tx) error {
 		for n := range int64(events) { // more than a transaction keeps in memory
-			data := fmt.Appendf(nil, `{"name":"old %d","text":"%s"}`, n, strings.Repeat("x", maxBytes/events*2))
+			data := fmt.Appendf(nil, `{"name":"old %d","text":"%s"}`, n, strings.Repeat("x", maxBytes/events*5/4))
 			r := app.Record{Event: app.Event{Seq: n + 1, ID: fmt.Sprint("id", n), Time: time.Now()}, Type: "entries/entry", Version: 1, Data: data}
 			if err := tx.Append(r); err != nil {
 				return err

@@ -194,7 +194,7 @@ func TestBigWrite(t *testing.T) {
 	if _, err := more(s, 1); err != nil {
 		t.Fatal(err)
 	}
-	const events = 50
+	const events = 15
 	data := []byte(`"` + strings.Repeat("x", maxBytes/10) + `"`)
 	write := func(end func(app.Tx) error) error {
 		time.Sleep(2 * notifyInterval) // the notification of the last commit is not lost instead

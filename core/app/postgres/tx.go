@@ -31,8 +31,9 @@ type tx struct {
 	isUsed    bool // f knows the head, or something that was read with it
 }
 
-// maxBytes is the size of the changes that a tx keeps in memory.
-const maxBytes = 4 << 20
+// maxBytes is the size of the changes that a tx keeps in memory. It exceeds that of large commands:
+// changes in memory can be sent again if the connection is lost.
+const maxBytes = 16 << 20
 
 // read calls f with the connection of the writer. If the connection is lost, read reconnects and
 // calls f again. If another store has written meanwhile, it returns [app.ErrConflict], unless the tx
