@@ -229,6 +229,7 @@ const (
 	tableExists     = "42P07"
 	diskFull        = "53100"
 	tooManyClients  = "53300"
+	lockTimeout     = "55P03"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
 	startingUp      = "57P03"

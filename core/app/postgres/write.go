@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -409,19 +410,19 @@ func (t *tx) committed() {
 // content until the database recycles it.
 func (s *Store) Scrub(ctx context.Context) (err error) {
 	return s.Write(ctx, func(app.Tx) error {
-		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+		wait, cancel := context.WithTimeout(ctx, s.timeout)
 		defer cancel()
-		conn, err := s.connect(ctx)
+		conn, err := s.connect(wait)
 		if err != nil {
 			return err
 		}
 		defer closeConn(conn)
 		var horizon string
-		if err := conn.QueryRow(ctx, "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text").Scan(&horizon); err != nil {
+		if err := conn.QueryRow(wait, "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text").Scan(&horizon); err != nil {
 			return err
 		}
 		for isSeen := true; isSeen; { // the writer has seen only the head
-			err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+			err := conn.QueryRow(wait, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
 				AND pid NOT IN (pg_backend_pid(), $2) AND age(backend_xmin) > age($1::text::xid))`, horizon, s.writer.PgConn().PID()).Scan(&isSeen)
 			if err != nil {
 				return scrubError(err)
@@ -430,6 +431,10 @@ func (s *Store) Scrub(ctx context.Context) (err error) {
 				time.Sleep(askInterval)
 			}
 		}
+		// Rewriting takes as long as it takes, but waiting for other transactions does not.
+		if _, err := conn.Exec(wait, "SELECT set_config('lock_timeout', $1, false)", strconv.FormatInt(s.timeout.Milliseconds(), 10)); err != nil {
+			return scrubError(err)
+		}
 		_, err = conn.Exec(ctx, s.sql.vacuum)
 		return scrubError(err)
 	})
@@ -437,7 +442,7 @@ func (s *Store) Scrub(ctx context.Context) (err error) {
 
 // scrubError adds the remedy to the error of a wait that ended with a timeout.
 func scrubError(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) || code(err) == lockTimeout {
 		return fmt.Errorf("rewrite the tables: %w: another transaction of the database reads them; retry when it has finished", err)
 	}
 	return err
