@@ -195,3 +195,55 @@ func TestSharedResult(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// SetResultMeta adds to the _meta of results of tools, failed ones too, of resources and of prompts.
+func TestSetResultMeta(t *testing.T) {
+	s := newServer(mcp.Options{})
+	set := func(ctx context.Context) { mcp.CallFrom(ctx).SetResultMeta("a", 1) }
+	own := &mcp.ToolResult{StructuredContent: json.RawMessage(`{}`), Meta: mcp.Meta{"b": 2}}
+	err := errors.Join(
+		s.AddTool(mcp.Tool{Name: "tool"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			set(ctx)
+			return own, nil
+		}),
+		s.AddTool(mcp.Tool{Name: "failing"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+			set(ctx)
+			return nil, errors.New("no")
+		}),
+		mcp.AddResource(s, mcp.Resource{URI: "x://y", Name: "y"}, func(ctx context.Context) (string, error) {
+			set(ctx)
+			return "", nil
+		}),
+		mcp.AddPrompt(s, mcp.Prompt{Name: "prompt"}, func(ctx context.Context, _ struct{}) (string, error) {
+			set(ctx)
+			return "", nil
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, s)
+	for _, test := range []struct {
+		method, want string
+		params       map[string]any
+	}{
+		{"tools/call", `{"a":1,"b":2}`, map[string]any{"name": "tool"}},
+		{"tools/call", `{"a":1}`, map[string]any{"name": "failing"}},
+		{"resources/read", `{"a":1}`, map[string]any{"uri": "x://y"}},
+		{"prompts/get", `{"a":1}`, map[string]any{"name": "prompt"}},
+	} {
+		var result struct {
+			Meta mcp.Meta `json:"_meta"`
+		}
+		if err := client.Call(test.method, test.params, &result); err != nil {
+			t.Fatal(err)
+		}
+		delete(result.Meta, mcp.MetaServerInfo)
+		if got, err := json.Marshal(result.Meta); err != nil || string(got) != test.want {
+			t.Errorf("%s %v: got %s, %v, want %s", test.method, test.params, got, err, test.want)
+		}
+	}
+	if len(own.Meta) != 1 {
+		t.Errorf("the result of the tool has changed: %v", own.Meta)
+	}
+}

@@ -347,25 +347,9 @@ func TestCopyIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(*seed, 0))
-	// restore copies the backup while the nth message is lost, and returns the number of messages.
-	restore := func(lose func(*proxy) *atomic.Int64, n int64) int64 {
-		r := newPair(t)
-		copier := open(t, r.p.address)
-		time.Sleep(20 * time.Millisecond) // until the servers are idle
-		lose(r.p).Store(n)
-		err := backup.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), copier, v, app.Options{}, entriesFeature())
-			return err
-		})
-		left := lose(r.p).Swap(0)
-		last, lastErr := r.two.Last(t.Context())
-		old, oldErr := r.two.Get(t.Context(), "old")
-		if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, app.ErrOutcomeUnknown) {
-			t.Errorf("message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v", n, err, last, old, lastErr, oldErr)
-		}
-		r.after(fmt.Sprintf("copy, message %d", n), nil)
-		r.check()
-		return n - left
+	restore := func(lose func(*proxy) *atomic.Int64, n int64) (messages int64) {
+		t.Run(fmt.Sprint("message ", n), func(t *testing.T) { messages = interruptCopy(t, backup, events, lose, n) })
+		return messages
 	}
 	for _, lose := range []func(*proxy) *atomic.Int64{
 		func(p *proxy) *atomic.Int64 { return &p.losesRequest },
@@ -398,4 +382,26 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.after("log copy", nil)
 	}
 	r.check()
+}
+
+// interruptCopy copies a backup to the log of two servers while the nth message is lost, and returns the
+// number of messages.
+func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*proxy) *atomic.Int64, n int64) int64 {
+	r := newPair(t)
+	copier := open(t, r.p.address)
+	time.Sleep(20 * time.Millisecond) // until the servers are idle
+	lose(r.p).Store(n)
+	err := backup.View(t.Context(), func(v app.View) error {
+		_, err := app.Copy(t.Context(), copier, v, app.Options{}, entriesFeature())
+		return err
+	})
+	left := lose(r.p).Swap(0)
+	last, lastErr := r.two.Last(t.Context())
+	old, oldErr := r.two.Get(t.Context(), "old")
+	if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, app.ErrOutcomeUnknown) {
+		t.Errorf("message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v", n, err, last, old, lastErr, oldErr)
+	}
+	r.after(fmt.Sprintf("copy, message %d", n), nil)
+	r.check()
+	return n - left
 }
