@@ -80,6 +80,7 @@ func TestLog(t *testing.T) {
 		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,
 			`log|map|3|--type=posts/create|--reason=--wrong|--force|--input={"title":"<a>"}`, "restore reverts", false},
 		{`{"action":"skip","seq":3,"reason":"x"}`, "anyway, add --force\nOver MCP, use the tool log with seq", "redo restores it", true},
+		{`{"action":"skip","type":"posts/create","reason":"x"}`, "log: action skip requires seq", "", true},
 		{`{"seq":-1}`, "must not be negative", "", true},
 	} {
 		result := client.CallTool("log", json.RawMessage(test.arguments))

@@ -423,10 +423,10 @@ func TestNewerEvent(t *testing.T) {
 	}
 }
 
-// The log records the caller of each call.
+// The log records the caller and the request of each call, without arguments.
 func TestActors(t *testing.T) {
 	store := app.NewMemory()
-	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }, Actor: appmcp.Actor}, posts().Feature)
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }, Actor: appmcp.Actor, Cause: appmcp.Cause}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,10 @@ func TestActors(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := mcptest.Connect(t, s)
-	client.CallTool("posts_create", map[string]string{"title": "one"})
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	if err := client.Call("tools/call", json.RawMessage(`{"name":"posts_create","arguments":{"title":"one"},"_meta":{"traceparent":"`+trace+`"}}`), nil); err != nil {
+		t.Fatal(err)
+	}
 	client.As(&auth.Identity{Subject: "ada", Issuer: "i"}).CallTool("posts_create", map[string]string{"title": "two"})
 	for i, id := range []*auth.Identity{nil, {Subject: "key-1", AllScopes: true}, {Issuer: "i", Subject: "ada", Client: "app"}} {
 		if status, text := as(t, s, id, "tools/call", "posts_create", fmt.Sprintf(`"name":"posts_create","arguments":{"title":"%d"}`, i)); status != http.StatusOK {
@@ -447,11 +450,17 @@ func TestActors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var actors []string
+	requests := map[string]bool{}
 	for r, err := range store.Records(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		actors = append(actors, r.Actor)
+		var cause app.Cause
+		if err := json.Unmarshal(r.Cause, &cause); err != nil || cause.Request == "" || requests[cause.Request] || cause.Tool != "posts_create" || (cause.Traceparent == trace) != (r.Seq == 1) || strings.Contains(string(r.Cause), "title") {
+			t.Errorf("the cause of event %d is %s: %v", r.Seq, r.Cause, err)
+		}
+		requests[cause.Request] = true
 	}
 	if got, want := strings.Join(actors, " "), "local:"+local.Username+" ada anonymous key-1 ada"; got != want {
 		t.Errorf("the actors are %s, want %s", got, want)
