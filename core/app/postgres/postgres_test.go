@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 	}
 	open(t, address).Close()
 	admin(t, address, "UPDATE "+schemaOf(t, address)+".head SET version = 99")
-	refuse(address, false, "version 99, but this build knows versions up to 2; use the newer build")
+	refuse(address, false, fmt.Sprintf("version 99, but this build knows versions up to %d; use the newer build", schemaVersion))
 
 	other := newSchema(t)
 	admin(t, other, "CREATE SCHEMA "+schemaOf(t, other)+"; CREATE TABLE "+schemaOf(t, other)+".log (a int)")
