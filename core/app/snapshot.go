@@ -52,7 +52,7 @@ const (
 	maxContent  = maxChunk - 2*sha256.Size - len("\n") // of a chunk
 	maxTogether = 2                                    // chunks in a transaction
 	maxBuffer   = 8 * maxChunk                         // size of the chunks in memory
-	maxGarbage  = 32 << 20                             // bytes by which the heap may grow until it is collected
+	maxGarbage  = 24 << 20                             // bytes by which the heap may grow until it is collected
 	maxLocked   = 50 * time.Millisecond                // of a snapshot that is taken while the app serves
 	drainBudget = 5 * time.Second                      // for the snapshots at the end of Run
 )
@@ -217,7 +217,7 @@ func (a *App) readChunks(from View, f *feature, head snapshotHead) *chunkReader 
 		defer close(r.chunks)
 		heap := heapBytes()
 		for i := range head.Chunks {
-			if heapBytes() > heap+max(heap/3, 64<<20) {
+			if heapBytes() > heap+max(heap/3, 16<<20) {
 				runtime.GC() // by itself, it would let the heap double
 				heap = heapBytes()
 			}
