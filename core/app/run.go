@@ -245,7 +245,7 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 // call; nil if the worker does not follow the event. If the worker follows a stuck feature, handlerFor
 // returns the error of that feature for the event at which it is stuck, and for all later events.
 func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(context.Context) error, err error) {
-	if err := r.app.lockCurrent(ctx); err != nil {
+	if err := r.lockFor(ctx, record); err != nil {
 		return nil, err
 	}
 	defer r.app.mu.RUnlock()
@@ -275,6 +275,22 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
 		})
 	}, nil
+}
+
+// lockFor locks the states for reading. They include the event, and are current, or were so at the last
+// save, if that was a moment ago: a worker that follows one event after another need not ask the store.
+func (r *runner) lockFor(ctx context.Context, record Record) error {
+	a := r.app
+	if r.Trying != record.Seq && time.Since(r.savedAt) < sessionInterval {
+		if err := a.lockToRead(ctx); err != nil {
+			return err
+		}
+		if a.isValid() && a.seq >= record.Seq {
+			return nil
+		}
+		a.mu.RUnlock()
+	}
+	return a.lockCurrent(ctx)
 }
 
 // follows reports whether the worker follows a command of a feature.
