@@ -85,7 +85,8 @@ type Options struct {
 	// same fingerprint are used. nil or an empty result means the hash of the running program.
 	Fingerprint func(feature string) string
 
-	NoSnapshot bool // replay from the first event instead of a snapshot, and take none by itself
+	NoSnapshot    bool // replay from the first event instead of a snapshot, and take none by itself
+	NoNewSnapshot bool // take no snapshot by itself, but use one
 
 	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
 	// [Feature.Map] reads them.

@@ -316,7 +316,7 @@ func (a *App) SnapshotDue(ctx context.Context) { a.snapshotDue(ctx, math.MaxInt6
 // snapshotDue takes the snapshots that are due, of features whose last one has locked the state for
 // less than a limit. It reports whether there were any.
 func (a *App) snapshotDue(ctx context.Context, limit time.Duration) (due bool) {
-	if a.o.ReadOnly != "" || a.o.NoSnapshot {
+	if a.o.ReadOnly != "" || a.o.NoSnapshot || a.o.NoNewSnapshot {
 		return false
 	}
 	for _, f := range a.features {

@@ -35,7 +35,7 @@ type Data struct {
 	skipped  []string
 	options  appmcp.Options
 	dir      string // value of --data
-	snapshot string // value of --snapshot
+	snapshot string // value of --snapshot; empty for commands that do not serve, which take none
 	readOnly string // why commands are refused; empty means that they are executed
 	postgres openPostgres
 	running  *app.App // set by Open
@@ -149,7 +149,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 
 // start replays the event log and registers the features. run runs their workers.
 func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
-	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off"})
+	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off", NoNewSnapshot: d.snapshot == ""})
 	if err != nil {
 		return nil, err
 	}
