@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"os"
@@ -30,6 +31,9 @@ func (n created) Records(after int64) iter.Seq2[app.Record, error] {
 
 func (created) Get(string) ([]byte, error)     { return nil, nil }
 func (created) Names(string) ([]string, error) { return nil, nil }
+func (created) Documents(string, string) iter.Seq2[app.Document, error] {
+	return func(func(app.Document, error) bool) {}
+}
 
 // writeBackup writes a backup with so many items.
 func writeBackup(path string, items int64) error {
@@ -37,7 +41,7 @@ func writeBackup(path string, items int64) error {
 	if err != nil {
 		return err
 	}
-	if err := app.WriteBackup(file, created(items), "hello"); err != nil {
+	if _, err := app.WriteBackup(context.Background(), file, created(items), "hello"); err != nil {
 		file.Close()
 		return err
 	}
