@@ -189,7 +189,7 @@ func (t *trial) serve(ctx context.Context, snapshot string) (result, error) {
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
-	for !isHealthy(addr) {
+	for !isReady(addr) {
 		select {
 		case err := <-exited:
 			return result{}, describe(cmd, log.String(), cmp.Or(err, errors.New("exited")))
@@ -273,8 +273,8 @@ func callAs(ctx context.Context, url string, caller int) error {
 	return c.Close()
 }
 
-func isHealthy(addr string) bool {
-	response, err := http.Get("http://" + addr + "/healthz")
+func isReady(addr string) bool {
+	response, err := http.Get("http://" + addr + "/readyz")
 	if err != nil {
 		return false
 	}

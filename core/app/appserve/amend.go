@@ -54,6 +54,7 @@ func (d *Data) newSkip() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "skip EVENTS --reason WHY",
+		Args:    cobra.ArbitraryArgs,
 		Short:   "Skip events that cannot be applied",
 		Long:    "Skip events that cannot be applied.\n" + amendHelp + ". Without EVENTS, --type selects from all of the log.",
 		Example: d.examples("log skip 17 --reason 'wrong import'", "log skip 20-30 41 --reason 'wrong import'", "log skip 100- --type posts/import --reason 'wrong import' --dry-run"),
@@ -71,6 +72,7 @@ func (d *Data) newMap() *cobra.Command {
 	var edits fieldEdits
 	cmd := &cobra.Command{
 		Use:   "map EVENTS [--type TYPE] [--set FIELD=JSON] --reason WHY",
+		Args:  cobra.ArbitraryArgs,
 		Short: "Read events as another command, or with other fields",
 		Long: `Read events as another command, for example after a command was renamed, or with other fields.
 --set, --unset and --rename change fields of the data as it is read now; a.b is field b in field a. An
@@ -127,6 +129,7 @@ func (d *Data) newRestore() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "restore EVENTS --reason WHY",
+		Args:    cobra.ArbitraryArgs,
 		Short:   "Undo log skip or log map",
 		Long:    "Undo log skip or log map: read events as they were recorded.\n" + amendHelp + ". Without EVENTS, --type selects from all of the log.",
 		Example: d.examples("log restore 17 --reason 'skipped by mistake'", "log restore 20-30 --type posts/create --reason 'skipped by mistake'"),

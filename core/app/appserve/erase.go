@@ -27,6 +27,7 @@ func (d *Data) newErase() *cobra.Command {
 	var e erasing
 	cmd := &cobra.Command{
 		Use:   "erase EVENTS",
+		Args:  cobra.ArbitraryArgs,
 		Short: "Remove the content of events for good",
 		Long: `Remove the content of events for good, for example personal data. This cannot be undone. It removes
 the data, idempotency key, result, actor and cause of each event, its amendments, the errors of workers

@@ -17,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
@@ -143,6 +144,7 @@ func command(d *Data, args ...string) *cobra.Command {
 	root := &cobra.Command{Use: d.program, SilenceErrors: true, SilenceUsage: true}
 	root.AddGroup(&cobra.Group{ID: "Manage data:"})
 	root.AddCommand(d.Commands()...)
+	mcpcli.Finish(root, "weather 1") // refuses arguments, as in a server
 	root.SetArgs(args)
 	return root
 }
