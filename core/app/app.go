@@ -169,7 +169,8 @@ type feature struct {
 
 	// stuck is set in a running process at the first event that cannot be applied. Commands return this
 	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.
-	stuck *StuckError
+	stuck    *StuckError
+	wasStuck bool // before the states were rebuilt
 }
 
 // A commandType is a registered command type.

@@ -158,7 +158,7 @@ func TestStuckSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := app.Execute(t.Context(), old, Count{1})
-	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 ") {
+	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 ") {
 		t.Errorf("got error %v", err)
 	}
 	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "restart it") || !strings.Contains(err.Error(), "amended before it: [1]") {

@@ -94,11 +94,22 @@ func (a *App) follow(from View, stamp int64) (err error) {
 	}
 	if err == nil {
 		if a.behind {
+			a.logRecovery()
 			a.signalRebuilt()
 		}
 		a.stamp, a.behind = stamp, false
 	}
 	return err
+}
+
+// logRecovery logs which features follow the log again after a rebuild.
+func (a *App) logRecovery() {
+	for _, f := range a.features {
+		if f.wasStuck && f.stuck == nil {
+			a.o.Logger.Warn("feature works again", "feature", f.Name)
+			f.wasStuck = false
+		}
+	}
 }
 
 // reset reads the amendments, and loads the states from snapshots or creates new ones.
@@ -127,6 +138,7 @@ func (f *feature) reset() (err error) {
 			err = fmt.Errorf("create the state of %s: %w", f.Name, panicError(p))
 		}
 	}()
+	f.wasStuck = f.wasStuck || f.stuck != nil
 	f.state, f.from, f.snapshot, f.stuck = f.State.create(), 0, 0, nil
 	return nil
 }

@@ -98,7 +98,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{10})
 	for range 3 {
-		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it\nevent 2 of the log (items/tally") {
+		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
 			t.Errorf("a command: %v", err)
 		}
 		if n := total(t, old); n != 1 {

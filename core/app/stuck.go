@@ -27,8 +27,8 @@ type StuckError struct {
 func (e *StuckError) Error() string {
 	r := e.Record
 	var text strings.Builder
-	if e.Late {
-		text.WriteString("the event log is newer than this process; restart it\n")
+	if e.Late && !e.Stopped {
+		text.WriteString("the event log is newer than this process; restart it with the newer build\n")
 	}
 	fmt.Fprintf(&text, "event %d of the log (%s, version %d, %s) ", r.Seq, r.Type, r.Version, r.Time.Format("2006-01-02 15:04:05"))
 	if unreadable, ok := errors.AsType[*unreadableError](e.Err); ok {

@@ -67,7 +67,6 @@ func builds() []app.Feature {
 // A running process that cannot apply an event refuses the commands of its feature. It answers queries as of
 // the event before, and marks them as stale, unless Apply panicked. An amendment lets the feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
-	const restart = "the event log is newer than this process; restart it\nevent 2 of the log ("
 	for _, test := range []struct {
 		name, kind string
 		version    int
@@ -96,17 +95,19 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Fatal(err)
 			}
 			record(t, m, test.kind, test.version, test.data)
+			stopped, state := test.name == "panic in Apply", "stale"
+			begins := "the event log is newer than this process; restart it with the newer build\nevent 2 of the log ("
+			if stopped { // a newer build may not help
+				begins, state = "event 2 of the log (", "stopped"
+			}
 			check := func(what string, err error) {
 				t.Helper()
 				var stuck *app.StuckError
-				if !errors.As(err, &stuck) || !strings.HasPrefix(err.Error(), restart) || !strings.Contains(err.Error(), test.says) || errors.Is(err, app.ErrRefused) {
+				if !errors.As(err, &stuck) || !strings.HasPrefix(err.Error(), begins) || !strings.Contains(err.Error(), test.says) || errors.Is(err, app.ErrRefused) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			stopped := test.name == "panic in Apply"
-			state := "stale"
 			if stopped {
-				state = "stopped"
 				_, err := app.Read(t.Context(), a, Total{})
 				check("a query", err)
 			} else if n := total(t, a); n != 5 || marked != 1 {
@@ -137,7 +138,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("the other feature has %v, %v", got, err)
 			}
 			status, err := a.Status(t.Context())
-			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, restart) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
+			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, begins) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
 				t.Errorf("%+v, %v", status, err)
 			}
 			if err := a.Snapshot(t.Context()); err != nil {
@@ -178,7 +179,7 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 	}
 	execute(t, newer, CountMore{100, "kg"})
 	_, err := app.Execute(t.Context(), older, Count{1})
-	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
+	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
 		t.Errorf("got error %v", err)
 	}
 	if n := total(t, newer); n != 111 {

@@ -266,7 +266,7 @@ func TestWatch(t *testing.T) {
 		}
 		after("the previous ones are still accepted")
 		write(t, file, "")
-		after("")
+		after("reloaded API keys")
 		if ofNext.Err() == nil || ofCarol.Err() != nil || identify(gate, next) != nil || identify(gate, newKey) == nil {
 			t.Error("an empty file does not revoke its keys")
 		}

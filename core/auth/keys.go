@@ -123,22 +123,28 @@ func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
 			return
 		case <-tick.C:
 		}
-		if changed, err := g.reload(); err != nil && changed {
+		changed, err := g.reload()
+		switch callers := g.Callers(); {
+		case !changed:
+		case err != nil:
 			log.Error("reload API keys: the previous ones are still accepted", "file", g.file, "error", err)
-		} else if changed {
-			log.Info("reloaded API keys", "file", g.file, "callers", strings.Join(g.Callers(), " "))
+		case len(callers) == 0:
+			log.Warn("reloaded API keys: there are none, so every caller is refused", "file", g.file)
+		default:
+			log.Info("reloaded API keys", "file", g.file, "callers", strings.Join(callers, " "))
 		}
 	}
 }
 
-// reload reads the file again, and reports whether its text has changed. A file that cannot be read has
-// no text.
+// reload reads the file again, and reports whether its text or the error has changed.
 func (g *KeyGate) reload() (changed bool, err error) {
 	keys, text, err := ReadKeys(g.file)
-	changed, g.text = text != g.text, text
 	if err == nil {
 		err = g.replace(keys)
+	} else {
+		text += "\n" + err.Error()
 	}
+	changed, g.text = text != g.text, text
 	return changed, err
 }
 

@@ -106,9 +106,15 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 			return fmt.Errorf("%w\nnothing was erased; to erase the %s anyway, add --force", err, all.noun())
 		}
 	}
-	if e.dryRun {
+	switch {
+	case e.dryRun && all.events > 0:
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "Would erase %s. Nothing was erased.\n", all)
 		return err
+	case e.dryRun && all.first.Seq > 0:
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "Event %d was already erased.\n", all.first.Seq)
+		return err
+	case e.dryRun:
+		return fmt.Errorf("erase events: %w", app.ErrNoEvents)
 	}
 	if all.events > 0 && !e.yes {
 		if err := confirm(cmd, all); err != nil {
