@@ -103,7 +103,7 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 			return app.Amendment{Skip: true}, e.includes(r, before), nil
 		}}
 		if err := edit.Check(ctx, store, d.with(app.Options{}), d.appFeatures()...); err != nil {
-			return fmt.Errorf("%w\nnothing was erased; to erase the %s anyway, add --force", err, all.noun())
+			return fmt.Errorf("%w\nnothing was erased; erase that event first, or erase the %s anyway with --force", err, all.noun())
 		}
 	}
 	switch {
