@@ -183,7 +183,7 @@ func TestEraseIsTried(t *testing.T) {
 	dir := filled(t, "a")
 	add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)})
 	_, err := run(t, dir, "log", "erase", "1", "--yes")
-	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; to erase the event anyway, add --force") {
+	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; erase that event first, or erase the event anyway with --force") {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "erased event 1, posts/create, but took no new snapshots: ") {
