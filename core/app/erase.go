@@ -231,7 +231,7 @@ func stripAmended(tx Tx, r Record) error {
 	if err := json.Unmarshal(r.Data, &set); err != nil {
 		return err
 	}
-	set.Amendment = Amendment{Seq: set.Seq, Skip: true, Time: set.Time}
+	set.Amendment = Amendment{Seq: set.Seq, Skip: set.Skip, Time: set.Time}
 	set.Fields = nil
 	data, err := strictjson.Marshal(set)
 	if err != nil {

@@ -164,7 +164,7 @@ func TestErase(t *testing.T) {
 		`posts/create {"title":"a"}`,
 		`app/erased {"type":"posts/create","version":1} (erased by `+by+`: a request)`,
 		`posts/create {"title":"bad"}`,
-		`app/amended event 2 is skipped`,
+		`app/amended event 2 is changed`,
 		`app/amended event 2 is erased by `+by+`: a request`,
 		`posts/create {"title":"c"}`)
 	if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 5: matches\n") {
