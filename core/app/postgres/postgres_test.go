@@ -392,7 +392,7 @@ func numbersFeature() app.Feature {
 }
 
 // A store that loses its lock with its connection, without using the connection, knows neither the
-// events that other stores write then nor their number. Its app executes commands all the same, and
+// events that other stores write then nor their number. Its app still executes commands, and
 // refuses none because of an old state.
 func TestLostLock(t *testing.T) {
 	for name, isAhead := range map[string]bool{"the app has seen the events": true, "the app has not": false} {
