@@ -13,21 +13,22 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// erasedType is the type of an erased event. Its data is an [ErasedEvent].
+// erasedType is the type of an erased event. Its data is an erasedEvent.
 const erasedType = ownFeature + "/erased"
 
 // scrubDocument exists from the start of an erasure until the files are rewritten.
 const scrubDocument = "scrub"
 
-// An ErasedEvent is what is left of an event that was erased.
-type ErasedEvent struct {
+// An erasedEvent is what is left of an event that was erased.
+type erasedEvent struct {
 	Type    string `json:"type"`
 	Version int    `json:"version"`
 }
 
-// An Erasure selects events, for [Admin.PreviewErase] and [Admin.Erase]. Erasing removes the content of events for good: their data, idempotency keys, results, actors and
-// causes, their amendments and fallbacks, the errors of workers about them, and all snapshots. Their
-// numbers, ids, times and types stay. Replay and workers skip them.
+// An Erasure selects events, for [Admin.PreviewErase] and [Admin.Erase]. Erasing removes the
+// content of events for good: their data, idempotency keys, results, actors and causes, their
+// amendments and fallbacks, the errors of workers about them, and all snapshots. Their numbers,
+// ids, times and types stay. Replay and workers skip them.
 type Erasure struct {
 	First, Last int64              // the events that are looked at; 0 means those of the log
 	Reason      string             // for the log; may be empty
@@ -40,32 +41,18 @@ type Erasure struct {
 
 // PreviewErase calls f with each event that an erasure includes.
 func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(Record)) error {
-	reader, err := a.Amendments(ctx)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
-	for r, err := range a.store.Records(ctx, max(e.First, 1)-1) {
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		if e.Last > 0 && r.Seq > e.Last {
-			break
-		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return err
-		}
+	return eachEvent(storeReader{ctx, a.store}, e.First, e.Last, func(r Record, before *Amendment) error {
 		if e.matches(r, before) {
 			f(r)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// Erase erases the events of an erasure. First it makes all processes skip them, in one transaction; the log records
-// that, with its actor, so that running processes rebuild their states. Then it removes the content in
-// batches, and calls [Store.Scrub] once. If it fails or is interrupted, run it again.
+// Erase erases the events of an erasure. First it makes all processes skip them, in one
+// transaction; the log records that, with its actor, so that running processes rebuild their
+// states. Then it removes the content in batches, and calls [Store.Scrub] once. If it fails or is
+// interrupted, run it again.
 //
 // It returns the number of erased events, and [ErrNoEvents] if it is 0.
 func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
@@ -99,8 +86,8 @@ func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	return done, nil
 }
 
-// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their content
-// may be in the files.
+// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their
+// content may be in the files.
 func (a *Admin) Scrub(ctx context.Context) error {
 	if err := a.store.Scrub(ctx); err != nil {
 		return fmt.Errorf("the events are erased from the log, but their content may still be in the files; run it again: %w", err)
@@ -115,8 +102,8 @@ func (e Erasure) matches(r Record, before *Amendment) bool {
 	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
 }
 
-// begin makes all processes skip the events, and removes what is stored about them. It returns their
-// numbers. Those that an interrupted erasure has begun with are included.
+// begin makes all processes skip the events, and removes what is stored about them. It returns
+// their numbers. Those that an interrupted erasure has begun with are included.
 func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 	index, err := readAmendments(tx)
 	if err != nil {
@@ -202,8 +189,8 @@ func concerns(r Record, erased []int64) bool {
 	return !set.Erased && (found || at < len(erased) && erased[at] <= set.Last)
 }
 
-// stripAmended removes the reason, and the content that older builds have recorded, from an event of type
-// app/amended.
+// stripAmended removes the reason, and the content that older builds have recorded, from an event
+// of type app/amended.
 func stripAmended(tx Tx, r Record) error {
 	var set Amended
 	if err := json.Unmarshal(r.Data, &set); err != nil {
@@ -232,7 +219,7 @@ func removeContent(tx Tx, erased []int64) error {
 		if _, found := slices.BinarySearch(erased, r.Seq); !found || r.Type == erasedType {
 			continue
 		}
-		data, err := strictjson.Marshal(ErasedEvent{r.Type, r.Version})
+		data, err := strictjson.Marshal(erasedEvent{r.Type, r.Version})
 		if err != nil {
 			return err
 		}

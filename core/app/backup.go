@@ -32,7 +32,7 @@ const backupVersion = 1
 //
 //	{"backup":{"version":1,"program":"hello","time":"2026-11-17T10:00:00Z"}}
 //	{"document":{"name":"worker/posts/digest","value":{"position":1}}}
-//	{"event":{"seq":1,"id":"k2","time":"2026-11-16T09:00:00Z","type":"posts/create","version":1,"data":{}}}
+//	{"event":{"seq":1,"id":"k2","time":"2026-11-16T09:00:00Z","type":"posts/create",…}}
 //	{"end":{"documents":1,"events":1,"sha256":"9f86d0…"}}
 type backupLine struct {
 	Backup   *backupHead     `json:"backup,omitempty"`
@@ -232,8 +232,8 @@ type Backup struct {
 	converted bool              // documents are complete
 }
 
-// ReadBackup reads a backup that [Admin.WriteBackup] has written, and verifies its checksum. open opens
-// the file; it is called again for each iteration of the events.
+// ReadBackup reads a backup that [Admin.WriteBackup] has written, and verifies its checksum. open
+// opens the file; it is called again for each iteration of the events.
 func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 	b := &Backup{open: open, documents: map[string][]byte{}}
 	err := b.each(func(line backupLine) bool {
@@ -393,7 +393,8 @@ type Digest struct {
 	Unreplayed string
 }
 
-// Digest returns the digest of a view, for example of a backup. It replays the log without snapshots.
+// Digest returns the digest of a view, for example of a backup. It replays the log without
+// snapshots.
 func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
 	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
 	if err != nil {
@@ -423,9 +424,9 @@ func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
 // ErrNotEmpty means that the target of a copy has events.
 var ErrNotEmpty = errors.New("the log has events")
 
-// Copy copies the events and documents of a view, such as a [Backup], without snapshots, to the store,
-// which must have no events. It compares both by their digests, and commits only if they are equal. A
-// failed Copy changes nothing.
+// Copy copies the events and documents of a view, such as a [Backup], without snapshots, to the
+// store, which must have no events. It compares both by their digests, and commits only if they are
+// equal. A failed Copy changes nothing.
 func (a *Admin) Copy(ctx context.Context, from View) (Digest, error) {
 	want, err := a.Digest(ctx, from)
 	if err != nil {

@@ -92,8 +92,8 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	return a.submit(ctx, p)
 }
 
-// save changes documents. f may be called again after a conflict. If it returns errLost, it has changed
-// nothing; other errors must be of the transaction.
+// save changes documents. f may be called again after a conflict. If it returns errLost, it has
+// changed nothing; other errors must be of the transaction.
 func (a *App) save(ctx context.Context, f func(Tx) error) error {
 	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
 	return err
@@ -217,8 +217,8 @@ func (q *queue) abandon(p *pending) bool {
 	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, abandoned)
 }
 
-// gather yields to callers that were just answered, so that their next commands can share this commit.
-// It does not block.
+// gather yields to callers that were just answered, so that their next commands can share this
+// commit. It does not block.
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()

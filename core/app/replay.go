@@ -256,8 +256,8 @@ func (a *App) reportProgress(done int64) {
 	a.o.Logger.Info("replaying the log", "events", done)
 }
 
-// apply applies decoded events. For an event that cannot be applied it returns an error at startup; in
-// a running process it stops only the event's feature.
+// apply applies decoded events. For an event that cannot be applied it returns an error at startup;
+// in a running process it stops only the event's feature.
 func (a *App) apply(batch []decodedEvent) error {
 	for len(batch) > 0 {
 		done, err := a.applyUntilPanic(batch)

@@ -25,9 +25,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A snapshot is the state of a feature after an event, as chunks of its stream, see [writeState], and a
-// head, which is stored last. Documents of earlier attempts, without a head, are never used, and the
-// next snapshot of the feature removes them:
+// A snapshot is the state of a feature after an event, as chunks of its stream, see [writeState],
+// and a head, which is stored last. Documents of earlier attempts, without a head, are never used,
+// and the next snapshot of the feature removes them:
 //
 //	snapshot/FEATURE/FINGERPRINT/head             the head
 //	snapshot/FEATURE/FINGERPRINT/ATTEMPT/000000   the first chunk
@@ -178,8 +178,8 @@ func (a *App) readHead(from View, f *feature) (head snapshotHead, ok bool, err e
 	return head, err == nil, err
 }
 
-// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there is
-// one. It returns an error if the head is damaged, outdated, or of another log.
+// storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there
+// is one. It returns an error if the head is damaged, outdated, or of another log.
 func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
 	head, ok, err = a.readHead(from, f)
 	if err != nil || !ok {
@@ -309,8 +309,8 @@ func (a *App) takeSnapshots(ctx context.Context) {
 	}
 }
 
-// SnapshotDue takes the snapshots that are due: a feature has many events since its last one. Servers
-// call it before they are ready, because commands wait while a large state is encoded.
+// SnapshotDue takes the snapshots that are due: a feature has many events since its last one.
+// Servers call it before they are ready, because commands wait while a large state is encoded.
 func (a *App) SnapshotDue(ctx context.Context) { a.snapshotDue(ctx, math.MaxInt64) }
 
 // snapshotDue takes the snapshots that are due, of features whose last one has locked the state for
@@ -337,8 +337,8 @@ func (a *App) snapshotDue(ctx context.Context, limit time.Duration) (due bool) {
 	return due
 }
 
-// isDue reports whether a feature has many events since the last snapshot. The interval grows with the
-// log, so that all snapshots together cost little.
+// isDue reports whether a feature has many events since the last snapshot. The interval grows with
+// the log, so that all snapshots together cost little.
 func (a *App) isDue(f *feature, limit time.Duration) bool {
 	const minEvents = 10_000
 	a.mu.RLock()
@@ -402,9 +402,9 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 	return err
 }
 
-// A snapshotWriter stores the stream of a state. If the state is large, it unlocks the state at times,
-// because commands lock the state while no other can write to the store. If a command then changes the
-// state, there is no snapshot.
+// A snapshotWriter stores the stream of a state. If the state is large, it unlocks the state at
+// times, because commands lock the state while no other can write to the store. If a command then
+// changes the state, there is no snapshot.
 type snapshotWriter struct {
 	ctx      context.Context
 	app      *App
@@ -590,8 +590,8 @@ func (w *snapshotWriter) discard() {
 	})
 }
 
-// dropOthers removes all other snapshots of the feature, except the latest of other code, which may be
-// in use.
+// dropOthers removes all other snapshots of the feature, except the latest of other code, which may
+// be in use.
 func (w *snapshotWriter) dropOthers(tx Tx) error {
 	names, err := tx.Names(snapshotPrefix(w.feature))
 	if err != nil {
@@ -629,8 +629,8 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// CheckSnapshots returns an error if the state of a feature changes when it is encoded and decoded. It
-// needs memory for a second state.
+// CheckSnapshots returns an error if the state of a feature changes when it is encoded and decoded.
+// It needs memory for a second state.
 func (a *App) CheckSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, f := range a.features {
@@ -719,8 +719,8 @@ func checkEncodable(t reflect.Type, path string, seen map[reflect.Type]bool) err
 	return nil
 }
 
-// programFingerprint returns the hash of the running program's file, which changes with the code of the
-// features and their dependencies.
+// programFingerprint returns the hash of the running program's file, which changes with the code of
+// the features and their dependencies.
 func programFingerprint() (string, error) {
 	path, err := "/proc/self/exe", error(nil) // on Linux this is the running program, even if the file was replaced
 	if runtime.GOOS != "linux" {

@@ -336,8 +336,8 @@ func (s *Store) create(ctx context.Context, conn *pgx.Conn, schema string) error
 	})
 }
 
-// connectFirst returns the first connection. It waits for a database that is restarting, but not for
-// one that does not answer: the address may be wrong.
+// connectFirst returns the first connection. It waits for a database that is restarting, but not
+// for one that does not answer: the address may be wrong.
 func (s *Store) connectFirst(ctx context.Context) (*pgx.Conn, error) {
 	deadline := time.Now().Add(patience)
 	for {

@@ -573,8 +573,8 @@ func TestFirstSchema(t *testing.T) {
 	}
 }
 
-// A log of an older build can be read without changing it. The first write changes its tables, and then
-// the older build refuses it.
+// A log of an older build can be read without changing it. The first write changes its tables, and
+// then the older build refuses it.
 func TestMigrate(t *testing.T) {
 	address := newSchema(t)
 	schema := schemaOf(t, address)

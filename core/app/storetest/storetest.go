@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Run runs the tests. For each test, open returns two handles on the same empty store, like those of two
-// processes. Run closes them.
+// Run runs the tests. For each test, open returns two handles on the same empty store, like those
+// of two processes. Run closes them.
 func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	for _, test := range []struct {
 		name string
