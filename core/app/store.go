@@ -49,6 +49,14 @@ type Store interface {
 	Close() error
 }
 
+// An OpenMode says what opening a store does if the log does not exist.
+type OpenMode int
+
+const (
+	OpenExisting OpenMode = iota // fail, with an error that matches [fs.ErrNotExist]
+	OpenOrCreate                 // create it
+)
+
 // A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one,
 // which receives a value soon after another Store has committed. Values can be missing or
 // superfluous.

@@ -42,8 +42,8 @@ type Data struct {
 }
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema,
-// it is defaultSchema. Without create, an event log that does not exist is an error.
-type openPostgres func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error)
+// it is defaultSchema.
+type openPostgres func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error)
 
 // New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
@@ -59,9 +59,9 @@ func (d *Data) Skip(types ...string) *Data {
 
 // WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and
 // returns d.
-func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, create bool) (S, error)) *Data {
-	d.postgres = func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error) {
-		store, err := open(ctx, url, defaultSchema, create)
+func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (S, error)) *Data {
+	d.postgres = func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error) {
+		store, err := open(ctx, url, defaultSchema, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +228,7 @@ const fileName = "log.db"
 func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, true)
+		return d.openURL(ctx, dir, app.OpenOrCreate)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
@@ -253,7 +253,7 @@ func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) err
 func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, false)
+		return d.openURL(ctx, dir, app.OpenExisting)
 	}
 	file := filepath.Join(dir, fileName)
 	_, lockErr := os.Stat(file + ".lock")
@@ -287,12 +287,12 @@ func isURL(data string) bool {
 	return strings.HasPrefix(data, "postgres://") || strings.HasPrefix(data, "postgresql://")
 }
 
-// openURL opens the event log in a database. Without create, it must exist.
-func (d *Data) openURL(ctx context.Context, address string, create bool) (app.Store, error) {
+// openURL opens the event log in a database.
+func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (app.Store, error) {
 	if d.postgres == nil {
 		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run  petrock add postgres  in its project, and build it again", redacted(address))
 	}
-	store, err := d.postgres(ctx, address, d.program, create)
+	store, err := d.postgres(ctx, address, d.program, mode)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
