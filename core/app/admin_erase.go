@@ -117,66 +117,59 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first := max(e.First, 1)
+	first := e.First
 	if interrupted != nil {
 		first = 1
 	}
-	reader := newAmendmentReader(tx, index, false)
-	defer reader.Close()
 	var set Amended
 	var about []Record // earlier events of type app/amended
 	now := storable(time.Now())
-	for r, err := range tx.Records(first - 1) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Type == amendedType {
-			if concerns(r, erased) {
-				about = append(about, r)
-			}
-			continue
-		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return nil, err
-		}
+	err = eachEvent(tx, first, 0, func(r Record, before *Amendment) error {
 		isBegun := before != nil && before.Erased && !isOwn(r.Type)
-		if !isBegun && !e.matches(r, before) {
-			continue
+		switch {
+		case r.Type == amendedType && concerns(r, erased):
+			about = append(about, r)
+			return nil
+		case !isBegun && !e.matches(r, before):
+			return nil
 		}
 		erased = append(erased, r.Seq)
 		if hasFallbacks {
 			if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if isBegun {
-			continue
+			return nil
 		}
 		am := Amendment{Seq: r.Seq, Skip: true, Erased: true, By: Actor(ctx), Reason: e.Reason, Time: now}
 		set.add(am)
-		if err := (amendmentRow{Amendment: am, OfType: erasedType, OfVersion: 1}).put(tx); err != nil {
-			return nil, err
-		}
-	}
-	if len(erased) == 0 {
-		return nil, nil
-	}
-	for _, r := range about {
-		if err := stripAmended(tx, r); err != nil {
-			return nil, err
-		}
-	}
-	if err := eraseDocuments(tx, erased); err != nil {
+		return amendmentRow{Amendment: am, OfType: erasedType, OfVersion: 1}.put(tx)
+	})
+	if err != nil || len(erased) == 0 {
 		return nil, err
 	}
-	if err := tx.Put(scrubDocument, []byte("true")); err != nil {
+	if err := removeTraces(tx, erased, about); err != nil {
 		return nil, err
 	}
 	if set.Seq == 0 {
 		return erased, nil
 	}
 	return erased, set.append(ctx, tx, index)
+}
+
+// removeTraces removes what is stored about events. about are the events of type app/amended that
+// tell of them.
+func removeTraces(tx Tx, erased []int64, about []Record) error {
+	for _, r := range about {
+		if err := stripAmended(tx, r); err != nil {
+			return err
+		}
+	}
+	if err := eraseDocuments(tx, erased); err != nil {
+		return err
+	}
+	return tx.Put(scrubDocument, []byte("true"))
 }
 
 // concerns reports whether an event of type app/amended tells of one of the events.

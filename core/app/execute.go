@@ -304,20 +304,7 @@ func (a *App) executeBatch(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
-		var rest []*pending
-		for _, p := range batch {
-			if errors.Is(err, ErrConflict) && !p.final {
-				p.tries++
-				p.final = p.tries == maxTries
-				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
-			}
-			if p.final {
-				p.answer()
-			} else {
-				rest = append(rest, p)
-			}
-		}
-		a.queue.putBack(rest)
+		a.queue.putBack(retryable(batch, err))
 	case err != nil && !locked && ctx.Err() != nil:
 		// The caller has given up.
 	case err != nil && !locked:
@@ -331,6 +318,24 @@ func (a *App) executeBatch(ctx context.Context) {
 			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
 		}
 	}
+}
+
+// retryable returns the commands of a batch that can be tried again after a conflict or errRetry. It
+// answers the others.
+func retryable(batch []*pending, err error) (rest []*pending) {
+	for _, p := range batch {
+		if errors.Is(err, ErrConflict) && !p.final {
+			p.tries++
+			p.final = p.tries == maxTries
+			p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+		}
+		if p.final {
+			p.answer()
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return rest
 }
 
 // answer wakes the callers of a batch. If err is not nil, it replaces their results.

@@ -103,44 +103,28 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			s = nil
 		}
 	}()
+	return s, s.open(ctx)
+}
+
+// open opens the file, and changes the tables of an older build.
+func (s *Store) open(ctx context.Context) error {
 	release, err := s.acquireToOpen(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
 	release = sync.OnceFunc(release)
 	defer release()
-	var committed int64
-	if !s.noFileLocks {
-		if err := s.count.open(path + lockSuffix); err != nil {
-			return s, err
-		}
-		if _, committed, err = s.count.read(); err != nil {
-			return s, err
-		}
-	}
-	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
-		return s, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
-	}
-
-	// SQLite would create the file with a mode that lets other users read it. No other store opens a
-	// new file now, because this one holds the lock.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case err == nil:
-		err = file.Close()
-	case errors.Is(err, os.ErrExist):
-		err = nil
-	}
+	committed, err := s.createFile()
 	if err != nil {
-		return s, err
+		return err
 	}
 	// Without fullfsync, macOS does not wait for the disk.
-	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
-		return s, err
+	if s.writer, err = connect(s.path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
+		return err
 	}
 	isOld, err := s.prepare()
 	if err != nil {
-		return s, err
+		return err
 	}
 	last, err := s.writer.value(lastSQL)
 	if err == nil && last < committed {
@@ -150,7 +134,34 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		release()
 		err = s.Write(ctx, migrate)
 	}
-	return s, err
+	return err
+}
+
+// createFile creates an empty file if it does not exist. It returns the last event that was committed
+// according to the lock file; 0 if it is unknown.
+func (s *Store) createFile() (committed int64, err error) {
+	if !s.noFileLocks {
+		if err := s.count.open(s.path + lockSuffix); err != nil {
+			return 0, err
+		}
+		if _, committed, err = s.count.read(); err != nil {
+			return 0, err
+		}
+	}
+	if info, err := os.Stat(s.path); committed > 0 && (err != nil || info.Size() < smallestPage) {
+		return 0, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
+	}
+
+	// SQLite would create the file with a mode that lets other users read it. No other store opens a
+	// new file now, because this one holds the lock.
+	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case err == nil:
+		err = file.Close()
+	case errors.Is(err, os.ErrExist):
+		err = nil
+	}
+	return committed, err
 }
 
 // lostEvents returns the error for a log that ends before the last committed event.
