@@ -193,7 +193,8 @@ func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
 	}
 }
 
-// Migrate converts the documents of a log of an older build. Stores call it once.
+// Migrate converts the documents of a log of an older build. It is for authors of stores: call it in
+// the transaction that changes the tables of an older build.
 func Migrate(tx Tx) error {
 	old, err := tx.Get(oldAmendments)
 	if err != nil || old == nil {

@@ -71,7 +71,8 @@ func (o Options) toReplay() Options {
 	return o
 }
 
-// An App is a set of features on one log.
+// An App runs a set of features on one log. It is safe for concurrent use. Execute commands with
+// [Do] and run queries with [Query]. To repair a log, use an [Admin].
 type App struct {
 	store    *watchedStore
 	o        Options
@@ -151,7 +152,7 @@ func Open(ctx context.Context, store Store, o Options, features ...Feature) (*Ap
 	return a, nil
 }
 
-// Store returns the store of the app, to read from.
+// Store returns the store of the app, to read the log. Only commands may change it.
 func (a *App) Store() Store { return a.store }
 
 // open replays the rest of the log and prepares the workers.

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// With returns a context for [Do] and [Query]. The contexts of workers contain the app already.
+// With returns a context for [Do] and [Query]. The contexts of workers, checks, queries and tools
+// contain the app already; use With in tests and in programs without tools.
 func With(ctx context.Context, a *App) context.Context {
 	return scope{app: a, actor: scopeOf(ctx).actor}.with(ctx)
 }
@@ -57,8 +58,8 @@ func Due(ctx context.Context) time.Time {
 // different command is an error.
 func WithKey(ctx context.Context, key string) context.Context { return WithKeyOf(ctx, "", key) }
 
-// WithKeyOf is [WithKey] with a separate set of keys for each caller. Callers without a name share
-// one set.
+// WithKeyOf is [WithKey] with a separate set of keys for each caller. Use it if callers choose the
+// keys: they cannot see each other's results. Callers without a name share one set.
 func WithKeyOf(ctx context.Context, caller, key string) context.Context {
 	k := callerKey{key, key}
 	if caller != "" && key != "" {

@@ -29,7 +29,8 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// DoRaw is [Do] with an explicit app, and returns the output as JSON.
+// DoRaw is [Do] with an explicit app, and returns the output as JSON. Use it to pass the output on
+// without decoding it, as tools do.
 func DoRaw[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
 	return a.execute(ctx, c)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Memory is a store in memory, for tests.
+// A Memory is a store in memory, for tests and examples.
 type Memory struct {
 	shared  *memory
 	commits int64 // of this handle; guarded by shared.mu

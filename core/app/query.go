@@ -24,7 +24,8 @@ func Query[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err er
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// QueryRaw is [Query] with an explicit app, and returns the answer as JSON.
+// QueryRaw is [Query] with an explicit app, and returns the answer as JSON. Use it to pass the
+// answer on without decoding it, as tools do.
 func QueryRaw[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
 	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
 }

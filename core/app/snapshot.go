@@ -360,7 +360,7 @@ func (a *App) noteSnapshot(f *feature, head snapshotHead) {
 }
 
 // Snapshot stores the current states, so that a program with the same fingerprints starts faster.
-// Commands wait while a state is encoded.
+// Commands wait while a state is encoded. Servers need not call it: [App.Run] takes snapshots.
 func (a *App) Snapshot(ctx context.Context) error {
 	if a.o.ReadOnly != "" {
 		return fmt.Errorf("take snapshot: the server is read-only: %s", a.o.ReadOnly)
@@ -630,7 +630,7 @@ func heapBytes() uint64 {
 }
 
 // CheckSnapshots returns an error if the state of a feature changes when it is encoded and decoded.
-// It needs memory for a second state.
+// It needs memory for a second state. Use it in tests.
 func (a *App) CheckSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, f := range a.features {

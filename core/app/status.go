@@ -29,7 +29,8 @@ type FeatureStatus struct {
 	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
 }
 
-// Status applies all committed events, and returns the status of the app.
+// Status applies all committed events, and returns the status of the app, for people. For a health
+// check, which must not wait, use [App.Health].
 func (a *App) Status(ctx context.Context) (Status, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return Status{}, err
@@ -61,7 +62,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 }
 
 // Dump applies all committed events, and returns the states as JSON, by feature. It fails if a
-// feature is stuck.
+// feature is stuck. Use it in tests, to compare states.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A TypeView is a [View] that finds records by type and version. Without an index, which would slow
-// down writers, both methods read the log.
+// A TypeView is a [View] that finds records by type and version, for [StoredTypes] and [Sample].
+// Without an index, which would slow down writers, Types and OfType read the log.
 type TypeView interface {
 	View
 
@@ -168,7 +168,7 @@ const lastSeq = 1<<63 - 1
 
 // StoredTypes returns the types and versions of events that a build must be able to read, sorted.
 // It counts amended events by their amendments. It leaves out events that are skipped or erased,
-// and the log's own.
+// and the log's own. Use it before a change of the code, to find out what is in a log.
 func StoredTypes(v TypeView) ([]TypeCount, error) {
 	summary, err := storedSummary(v)
 	if err == nil {

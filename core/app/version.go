@@ -67,13 +67,14 @@ func (c CommandType) Writes(version int) CommandType {
 }
 
 // DoOlderRaw is [DoRaw] for a command with [CommandType.Writes]. old has the type of the version
-// that the command writes.
+// that the command writes. Tools of such commands use it: their clients send the older version.
 func DoOlderRaw(ctx context.Context, a *App, old any) (json.RawMessage, error) {
 	return a.execute(ctx, old)
 }
 
 // Input returns the input of a command's tool for a command of its current type: the JSON of its
-// Downgrade if the command writes an older version, and c itself otherwise.
+// Downgrade if the command writes an older version, and c itself otherwise. Package apptest uses it,
+// so that tests need not change with [CommandType.Writes].
 func (a *App) Input(c any) (any, error) {
 	t := a.commands[reflect.TypeOf(c)]
 	if t == nil || t.writes == t.version {
@@ -89,7 +90,7 @@ func (a *App) Input(c any) (any, error) {
 	return json.RawMessage(data), nil
 }
 
-// UpgradeList converts each value of a list. A nil list stays nil.
+// UpgradeList converts each value of a list, in Upgrade or Downgrade. A nil list stays nil.
 func UpgradeList[Old, New any](list []Old, convert func(Old) New) []New {
 	if list == nil {
 		return nil
@@ -101,7 +102,7 @@ func UpgradeList[Old, New any](list []Old, convert func(Old) New) []New {
 	return converted
 }
 
-// UpgradeMap converts each value of a map. A nil map stays nil.
+// UpgradeMap converts each value of a map, in Upgrade or Downgrade. A nil map stays nil.
 func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) New) map[K]New {
 	if values == nil {
 		return nil
@@ -113,7 +114,7 @@ func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) 
 	return converted
 }
 
-// UpgradePointer converts the value of a pointer. A nil pointer stays nil.
+// UpgradePointer converts the value of a pointer, in Upgrade or Downgrade. A nil pointer stays nil.
 func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
 	if old == nil {
 		return nil
@@ -121,7 +122,8 @@ func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
 	return new(convert(*old))
 }
 
-// UpgradeOr converts the value of a pointer. A nil pointer becomes fallback.
+// UpgradeOr converts the value of a field that was optional and is required now. A nil pointer
+// becomes fallback.
 func UpgradeOr[Old, New any](old *Old, fallback New, convert func(Old) New) New {
 	if old == nil {
 		return fallback
