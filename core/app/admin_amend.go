@@ -15,9 +15,9 @@ type Edit struct {
 	Fields      []string  // see [Amended]
 	Time        time.Time // zero means now
 
-	// Amend returns the amendment of an event, and whether the edit includes the event. before is its
-	// present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It must
-	// always return the same.
+	// Amend returns the amendment of an event, and whether the edit includes the event. before is
+	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
+	// must always return the same.
 	Amend func(r Record, before *Amendment) (am Amendment, ok bool, err error)
 }
 

@@ -34,8 +34,8 @@ type Erasure struct {
 	Reason      string             // for the log; may be empty
 	Progress    func(erased int64) // called after each batch; may be nil
 
-	// Match selects events; nil selects all. The second argument is the amendment of the event; nil if
-	// it has none.
+	// Match selects events; nil selects all. The second argument is the amendment of the event; nil
+	// if it has none.
 	Match func(Record, *Amendment) bool
 }
 

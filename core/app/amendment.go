@@ -20,8 +20,8 @@ const (
 	indexDocument   = "amended"               // the document with the amendmentIndex
 	oldAmendments   = "amendments"            // the document with all amendments, of older builds
 
-	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that cannot
-	// read an event.
+	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that
+	// cannot read an event.
 	fallbackPrefix = "fallback/"
 )
 
@@ -193,8 +193,8 @@ func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
 	}
 }
 
-// Migrate converts the documents of a log of an older build. It is for authors of stores: call it in
-// the transaction that changes the tables of an older build.
+// Migrate converts the documents of a log of an older build. It is for authors of stores: call it
+// in the transaction that changes the tables of an older build.
 func Migrate(tx Tx) error {
 	old, err := tx.Get(oldAmendments)
 	if err != nil || old == nil {

@@ -21,8 +21,8 @@ type Options struct {
 	Now     func() time.Time // nil means [time.Now]
 	NewID   func() string    // nil means random ids
 
-	// Actor returns the name of the caller that a context belongs to. nil means that callers have no
-	// names. See [Actor].
+	// Actor returns the name of the caller that a context belongs to. nil means that callers have
+	// no names. See [Actor].
 	Actor func(context.Context) string
 
 	// Cause returns why a command is executed with a context that does not belong to a worker. nil

@@ -332,8 +332,8 @@ func (m *typeMap) call(old Record) (Payload, error) {
 }
 
 // Command decodes the command of a record, upgraded to the current version, without applying it. It
-// returns nil if the event is dropped or skipped. Use it in tests of versions: does this build still
-// read an event?
+// returns nil if the event is dropped or skipped. Use it in tests of versions: does this build
+// still read an event?
 func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -321,8 +321,8 @@ func (a *App) executeBatch(ctx context.Context) {
 	}
 }
 
-// retryable returns the commands of a batch that can be tried again after a conflict or errRetry. It
-// answers the others.
+// retryable returns the commands of a batch that can be tried again after a conflict or errRetry.
+// It answers the others.
 func retryable(batch []*pending, err error) (rest []*pending) {
 	for _, p := range batch {
 		if errors.Is(err, ErrConflict) && !p.final {

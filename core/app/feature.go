@@ -21,11 +21,11 @@ type Feature struct {
 	// Maps read events of removed commands, of any feature, as commands of this feature.
 	Maps []Mapping
 
-	// Map replaces events that no command and none of Maps can read: those of a removed command, or of
-	// a version without an [Older]. It returns the payload to read instead, which may be of an older
-	// version. For an event that it does not know, it returns [Record.Payload]. To ignore an event, it
-	// returns [ErrDrop]. Map gets events of its own feature, and events that no other Map replaces.
-	// It may be nil.
+	// Map replaces events that no command and none of Maps can read: those of a removed command, or
+	// of a version without an [Older]. It returns the payload to read instead, which may be of an
+	// older version. For an event that it does not know, it returns [Record.Payload]. To ignore an
+	// event, it returns [ErrDrop]. Map gets events of its own feature, and events that no other Map
+	// replaces. It may be nil.
 	Map func(Record) (Payload, error)
 }
 

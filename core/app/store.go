@@ -28,15 +28,15 @@ type Store interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
 
-	// Documents yields the documents whose names start with a prefix and, unless after is empty, are
-	// greater than after, in the order of their names. It reads them in pages, so later ones may be
-	// newer.
+	// Documents yields the documents whose names start with a prefix and, unless after is empty,
+	// are greater than after, in the order of their names. It reads them in pages, so later ones
+	// may be newer.
 	Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error]
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
 	// changes of f are durable. If Write returns an error, or f panics, nothing is changed. The
-	// exception is [ErrOutcomeUnknown]: the changes may have been committed. Write stops waiting for
-	// its turn when ctx ends, and ignores ctx once f is called.
+	// exception is [ErrOutcomeUnknown]: the changes may have been committed. Write stops waiting
+	// for its turn when ctx ends, and ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
 	// View calls f with the store as it is at one moment. Writers do not wait for f.
@@ -99,7 +99,8 @@ type Tx interface {
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
-	// Replace replaces the records that have the same numbers. Their keys must be empty or unchanged.
+	// Replace replaces the records that have the same numbers. Their keys must be empty or
+	// unchanged.
 	Replace(records ...Record) error
 
 	Put(name string, value []byte) error // nil removes the document

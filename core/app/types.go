@@ -21,8 +21,8 @@ type TypeView interface {
 	// Types returns the types and versions of the records after a sequence number.
 	Types(after int64) ([]TypeCount, error)
 
-	// OfType yields the numbers of the records of a type and version, in order. The view must not be
-	// used meanwhile.
+	// OfType yields the numbers of the records of a type and version, in order. The view must not
+	// be used meanwhile.
 	OfType(eventType string, version int) iter.Seq2[int64, error]
 
 	// Record returns the record with a number.

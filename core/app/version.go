@@ -73,8 +73,8 @@ func DoOlderRaw(ctx context.Context, a *App, old any) (json.RawMessage, error) {
 }
 
 // Input returns the input of a command's tool for a command of its current type: the JSON of its
-// Downgrade if the command writes an older version, and c itself otherwise. Package apptest uses it,
-// so that tests need not change with [CommandType.Writes].
+// Downgrade if the command writes an older version, and c itself otherwise. Package apptest uses
+// it, so that tests need not change with [CommandType.Writes].
 func (a *App) Input(c any) (any, error) {
 	t := a.commands[reflect.TypeOf(c)]
 	if t == nil || t.writes == t.version {

@@ -137,8 +137,8 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// createFile creates an empty file if it does not exist. It returns the last event that was committed
-// according to the lock file; 0 if it is unknown.
+// createFile creates an empty file if it does not exist. It returns the last event that was
+// committed according to the lock file; 0 if it is unknown.
 func (s *Store) createFile() (committed int64, err error) {
 	if !s.noFileLocks {
 		if err := s.count.open(s.path + lockSuffix); err != nil {
@@ -152,8 +152,8 @@ func (s *Store) createFile() (committed int64, err error) {
 		return 0, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
 	}
 
-	// SQLite would create the file with a mode that lets other users read it. No other store opens a
-	// new file now, because this one holds the lock.
+	// SQLite would create the file with a mode that lets other users read it. No other store opens
+	// a new file now, because this one holds the lock.
 	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -393,8 +393,8 @@ func lastEvent(path string) (int64, error) {
 // if a process has the store open.
 func setAside(ctx context.Context, path, old string) error {
 	if info, err := os.Stat(path); err == nil {
-		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use. It
-		// would remove the WAL of an empty file.
+		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use.
+		// It would remove the WAL of an empty file.
 		if info.Size() >= smallestPage && isInUse(ctx, path) {
 			return errors.New("another process has it open; stop all servers first")
 		}

@@ -108,8 +108,8 @@ func (t *tx) rollBack(err error) error {
 	if hasCode(err, constraint) {
 		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
-	// A commit that could not be written has no effect. A commit that was written but not synced can
-	// be lost in a crash.
+	// A commit that could not be written has no effect. A commit that was written but not synced
+	// can be lost in a crash.
 	last, lastErr := t.s.writer.value(lastSQL)
 	committed := t.hasLast && last > t.s.last
 	t.s.last = -1
