@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"reflect"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -331,7 +331,7 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil && given {
-		err = checkFits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
+		err = checkFits(made.input.schema, in, jsonschema.Input, isDerived(t.OwnSchema))
 	}
 	if err == nil {
 		err = checkNames(in, fields, t.URITemplate, made.uri.variables())

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -24,7 +25,8 @@ import (
 // result.
 //
 // A schema that is not set is inferred from the type by [schema.Infer]. A schema that is set must
-// match the type, see [schema.Schema.CheckType]; otherwise AddTool returns an error.
+// match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
+// AddTool returns an error.
 func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
 	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, infer)
 }
@@ -137,12 +139,15 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 }
 
 func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
-	text, err := schema.Infer(t, d)
-	return json.RawMessage(text), err
+	return schema.Infer(t, d)
 }
 
-func checkFits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
-	if err := s.CheckType(t, d, exact); err != nil {
+func checkFits(s *jsonschema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
+	match := jsonschema.Compatible
+	if exact {
+		match = jsonschema.Exact
+	}
+	if err := s.CheckType(t, d, match); err != nil {
 		return mismatch{err}
 	}
 	return nil
@@ -165,7 +170,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, nil
 	}
 	defaults := reflect.New(f.in).Elem()
-	if err := schema.SetDefaults(defaults); err != nil {
+	if err := jsonschema.SetDefaults(defaults); err != nil {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
@@ -201,8 +206,8 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-func compileInput(raw json.RawMessage) (*schema.Schema, error) {
-	s, err := schema.Compile(string(raw))
+func compileInput(raw json.RawMessage) (*jsonschema.Schema, error) {
+	s, err := jsonschema.Compile(raw)
 	if err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
@@ -214,8 +219,8 @@ func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 
 // A textInput validates and completes the arguments of a prompt or the variables of a template.
 type textInput struct {
-	schema   *schema.Schema // nil allows any text
-	complete Completer      // by default suggests the enums of the schema; may be nil
+	schema   *jsonschema.Schema // nil allows any text
+	complete Completer          // by default suggests the enums of the schema; may be nil
 }
 
 func newTextInput(raw json.RawMessage) (*textInput, error) {
