@@ -7,7 +7,7 @@
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - schema/inference: plumbing: schemas of types in source code
-//   - stdfd: move standard descriptors, before package os is initialized
+//   - internal/stdfd: move standard descriptors, before package os is initialized
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys

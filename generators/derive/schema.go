@@ -294,11 +294,12 @@ func collect(t *types.Struct, outer JSONField, within []types.Type, written bool
 			continue
 		}
 		f := JSONField{
-			Claim: jsonfield.ParseTag(tag.Get("json"), field.Name(), quotable(inner)),
+			Claim: jsonfield.ParseTag(tag.Get("json"), field.Name()),
 			Var:   field,
 			Tag:   tag,
 			Path:  append(slices.Clone(outer.Path), field.Name()),
 		}
+		f.Quoted = f.Quoted && quotable(inner)
 		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
 		if promotes && !f.Tagged {
 			f.Indirect = f.Indirect || isPointer

@@ -26,13 +26,14 @@ type Claim struct {
 	Indirect bool // the field is in an embedded pointer
 }
 
-// ParseTag parses the json tag of a field. name is its Go name. Only basic types are quotable.
-func ParseTag(tag, name string, quotable bool) Claim {
+// ParseTag parses the json tag of a field. name is its Go name. encoding/json ignores Quoted for types
+// other than basic ones.
+func ParseTag(tag, name string) Claim {
 	key, options, _ := strings.Cut(tag, ",")
 	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
 	for option := range strings.SplitSeq(options, ",") {
 		c.Omits = c.Omits || option == "omitempty" || option == "omitzero"
-		c.Quoted = c.Quoted || option == "string" && quotable
+		c.Quoted = c.Quoted || option == "string"
 	}
 	return c
 }
@@ -88,7 +89,8 @@ func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect
 		if tag == "-" || !f.IsExported() && (!promotes || pointer && !encoding) {
 			continue
 		}
-		f.Claim = ParseTag(tag, f.Name, isQuotable(inner.Kind()))
+		f.Claim = ParseTag(tag, f.Name)
+		f.Quoted = f.Quoted && isQuotable(inner.Kind())
 		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
 		if len(outer.Index) > 0 {
 			f.Index = append(slices.Clip(outer.Index), i)

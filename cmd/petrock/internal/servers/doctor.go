@@ -65,7 +65,7 @@ Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors
 						c.server.Err = err
 					}
 				}
-				progress := terminal.NewProgress(env.Err, flags.Verbose)
+				progress := &terminal.Progress{Out: env.Err, Quiet: flags.Verbose}
 				progress.Begin("checking " + count(len(d.Servers), "server"))
 				d.check(ctx, t)
 				progress.End()
