@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"fmt"
@@ -76,7 +76,7 @@ func TestCompileErrors(t *testing.T) {
 		"loop over two", `{"$defs":{"a":{"$ref":"#b"},"b":{"$anchor":"b","allOf":[{"$ref":"#/$defs/a"}]}}}`, "$defs.a: " + loop})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := Compile(test.schema)
+			s, err := Compile([]byte(test.schema))
 			if err == nil || err.Error() != test.want || s != nil {
 				t.Errorf("Compile(%s):\n got %v\nwant %v", test.schema, err, test.want)
 			}
@@ -95,7 +95,7 @@ func TestChainTooLong(t *testing.T) {
 	}
 	mustCompile(t, chain(200))
 	const want = "$defs.d744: nested too deep: too many schemas apply to one value"
-	if _, err := Compile(chain(1000)); err == nil || err.Error() != want {
+	if _, err := Compile([]byte(chain(1000))); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

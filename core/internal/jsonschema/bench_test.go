@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import "testing"
 
@@ -13,7 +13,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 	for _, bench := range benchmarks {
 		b.Run(bench.name, func(b *testing.B) {
-			s, err := Compile(bench.schema)
+			s, err := Compile([]byte(bench.schema))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func BenchmarkValidate(b *testing.B) {
 }
 
 func BenchmarkValidateProblem(b *testing.B) {
-	s, err := Compile(`{"properties":{"a":{"type":"number"}},"required":["a"]}`)
+	s, err := Compile([]byte(`{"properties":{"a":{"type":"number"}},"required":["a"]}`))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func BenchmarkValidateProblem(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Compile(contacts); err != nil {
+		if _, err := Compile([]byte(contacts)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -95,7 +96,7 @@ func (v *validation) canonical(dst, raw []byte) []byte {
 	switch kindOf(raw) {
 	case numberKind:
 		var buf [32]byte
-		d := strictjson.ParseDecimal(buf[:0], raw)
+		d := decimal.Parse(buf[:0], raw)
 		if d.Sign < 0 {
 			dst = append(dst, '-')
 		}
@@ -138,7 +139,7 @@ type limit struct {
 	multiple bool   // a value must be a multiple of number instead
 
 	text   string
-	number strictjson.Decimal
+	number decimal.Number
 }
 
 // addLimit adds l to n, with the number of the keyword p.
@@ -146,7 +147,7 @@ func (c *compiler) addLimit(n *node, p *part, l limit) {
 	if !c.requireKind(numberKind, p) {
 		return
 	}
-	l.text, l.number = excerpt(p.raw), strictjson.ParseDecimal(nil, p.raw)
+	l.text, l.number = excerpt(p.raw), decimal.Parse(nil, p.raw)
 	if l.multiple && l.number.Sign <= 0 {
 		c.addError(p, "must be more than 0, got "+l.text)
 	}
@@ -156,7 +157,7 @@ func (c *compiler) addLimit(n *node, p *part, l limit) {
 	n.number = append(n.number, l)
 }
 
-func (l *limit) allows(d strictjson.Decimal) bool {
+func (l *limit) allows(d decimal.Number) bool {
 	if l.multiple {
 		return isMultiple(d, l.number)
 	}
@@ -166,7 +167,7 @@ func (l *limit) allows(d strictjson.Decimal) bool {
 
 func (v *validation) checkNumber(limits []limit, raw []byte, at *location) {
 	var buf [32]byte
-	d := strictjson.ParseDecimal(buf[:0], raw)
+	d := decimal.Parse(buf[:0], raw)
 	for i := range limits {
 		if l := &limits[i]; !l.allows(d) {
 			v.fail(at, func() string { return "must be " + l.relation + " " + l.text + ", got " + excerpt(raw) })
@@ -211,7 +212,7 @@ func (v *validation) checkBounds(b bounds, n int, at *location, one, many string
 
 func isInteger(raw []byte) bool {
 	var buf [32]byte
-	return !bytes.ContainsAny(raw, ".eE") || strictjson.ParseDecimal(buf[:0], raw).IsWhole()
+	return !bytes.ContainsAny(raw, ".eE") || decimal.Parse(buf[:0], raw).IsWhole()
 }
 
 // maxDivisor limits the digits of a divisor, so that ten times a remainder fits in 64 bits.
@@ -220,7 +221,7 @@ const maxDivisor = 18
 // isMultiple reports whether d is an integer multiple of divisor, which is positive and has at most
 // maxDivisor digits. Both are an integer without a trailing 0 times a power of ten. Therefore the power
 // of d must be at least that of divisor, and the remainder must be 0.
-func isMultiple(d, divisor strictjson.Decimal) bool {
+func isMultiple(d, divisor decimal.Number) bool {
 	n, _ := strconv.ParseUint(string(divisor.Digits), 10, 64)
 	var remainder uint64
 	for _, digit := range d.Digits {

@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"encoding/json"
@@ -143,7 +143,7 @@ func FuzzCompile(f *testing.F) {
 		[]byte(`1e999999999`), []byte(`-0.5`), []byte(`"\ud83d\ude00 2020-01-01"`), []byte(`null`), []byte(`true`), []byte(`{`),
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Compile(text)
+		s, err := Compile([]byte(text))
 		if err != nil {
 			if s != nil || err.Error() == "" {
 				t.Errorf("%q: a schema and the error %q", text, err)

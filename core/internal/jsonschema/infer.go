@@ -1,6 +1,7 @@
-package schema
+package jsonschema
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -14,14 +15,15 @@ import (
 	"unicode"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Direction says whether a schema describes values that are decoded or encoded.
-type Direction bool
+type Direction int
 
 const (
-	Input  Direction = false // JSON that is decoded into a Go value
-	Output Direction = true  // JSON that a Go value is encoded as
+	Input  Direction = iota // JSON that is decoded into a Go value
+	Output                  // JSON that a Go value is encoded as
 )
 
 func (d Direction) String() string {
@@ -31,35 +33,21 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into it,
-// or that encoding/json encodes it as.
-//
-//   - A struct is an object without additional properties. Names, embedding and the options omitempty,
-//     omitzero and string are those of encoding/json. In an input, these fields are optional: pointers,
-//     and fields with omitempty, omitzero or a default. In an output, fields that encoding/json may
-//     omit are optional, and nil pointers, slices and maps are null.
-//   - The struct tag "schema" sets limits, defaults, enums and descriptions; see [Tag].
-//   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string, and a
-//     type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
-//   - Recursive types are in $defs.
-//   - A type can implement [Schemer] and [Enumerator].
-//
-// A type that JSON cannot represent is an error, and so is a type with MarshalJSON or UnmarshalJSON
-// that is not a [Schemer].
-func Infer(t reflect.Type, d Direction) (string, error) {
-	text, _, err := InferFrom(reflected{t}, d)
+// Infer returns the schema document of a Go type, see schema.Infer.
+func Infer(t reflect.Type, d Direction) (json.RawMessage, error) {
+	document, _, err := InferFrom(reflected{t}, d)
 	if err != nil {
-		return "", fmt.Errorf("infer %v schema of %v: %w", d, t, err)
+		return nil, fmt.Errorf("infer %v schema of %v: %w", d, t, err)
 	}
-	return text, nil
+	return document, nil
 }
 
-// InferFrom is [Infer] for another implementation of [Type]. It also reports whether a field of the
-// input has a default. Its error is a [*TypeError].
-func InferFrom(t Type, d Direction) (text string, hasDefaults bool, err error) {
+// InferFrom is [Infer] for any implementation of [Type]. It also reports whether a field of the input
+// has a default. Its error is a [*TypeError].
+func InferFrom(t Type, d Direction) (document json.RawMessage, hasDefaults bool, err error) {
 	in := newInference(d)
-	document, err := in.document(t)
-	return document.String(), in.hasDefaults, err
+	keywords, err := in.document(t)
+	return keywords.raw(), in.hasDefaults, err
 }
 
 // A TypeError means that a type has no schema.
@@ -83,8 +71,8 @@ func (e *TypeError) Error() string {
 func (e *TypeError) Unwrap() error { return e.Err }
 
 type inference struct {
-	output  bool
-	lenient bool // types without a schema, or with their own one, match every value
+	direction Direction
+	lenient   bool // types without a schema, or with their own one, match every value
 
 	stack     []any             // IDs of declared types, from the root to the current one
 	recursive []any             // IDs of recursive types, which are in $defs
@@ -98,28 +86,28 @@ type inference struct {
 }
 
 func newInference(d Direction) *inference {
-	return &inference{output: d == Output, defs: map[string]string{}, names: map[string]any{}, defaultAllowed: true}
+	return &inference{direction: d, defs: map[string]string{}, names: map[string]any{}, defaultAllowed: true}
 }
 
-func (in *inference) document(t Type) (Keywords, error) {
+func (in *inference) document(t Type) (draft, error) {
 	keywords, err := in.schemaOf(t)
 	if err != nil || len(in.defs) == 0 {
 		return keywords, err
 	}
-	if keywords.Get("$ref") != "" { // clients expect the type of the root there
+	if keywords.get("$ref") != "" { // clients expect the type of the root there
 		if keywords, err = in.expand(t); err != nil {
 			return nil, err
 		}
 	}
-	var defs Keywords
+	var defs draft
 	for _, name := range slices.Sorted(maps.Keys(in.defs)) {
-		defs = defs.With(name, in.defs[name])
+		defs = defs.with(name, in.defs[name])
 	}
-	return keywords.With("$defs", defs.String()), nil
+	return keywords.with("$defs", defs.String()), nil
 }
 
 // expand returns the schema of a recursive type, or of a pointer to one, without $ref.
-func (in *inference) expand(t Type) (Keywords, error) {
+func (in *inference) expand(t Type) (draft, error) {
 	for isPointer(t) {
 		t = t.Elem()
 	}
@@ -132,16 +120,16 @@ func (in *inference) fail(format string, args ...any) error {
 	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 }
 
-func (in *inference) schemaOf(t Type) (Keywords, error) {
+func (in *inference) schemaOf(t Type) (draft, error) {
 	keywords, err := in.typeSchema(t)
 	if err != nil && in.lenient {
-		return Keywords{}, nil
+		return draft{}, nil
 	}
 	return keywords, err
 }
 
 // typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
-func (in *inference) typeSchema(t Type) (Keywords, error) {
+func (in *inference) typeSchema(t Type) (draft, error) {
 	const limit = 20_000
 	if in.size++; in.size > limit {
 		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
@@ -163,14 +151,14 @@ func (in *inference) typeSchema(t Type) (Keywords, error) {
 	return keywords, err
 }
 
-func (in *inference) inline(t Type) (Keywords, error) {
+func (in *inference) inline(t Type) (draft, error) {
 	in.stack = append(in.stack, t.ID())
 	defer func() { in.stack = in.stack[:len(in.stack)-1] }()
 	return in.declared(t)
 }
 
 // reference returns a $ref to the definition of a type, and adds the definition if it does not exist.
-func (in *inference) reference(t Type) (Keywords, error) {
+func (in *inference) reference(t Type) (draft, error) {
 	name := in.definitionName(t)
 	if _, ok := in.defs[name]; !ok {
 		in.defs[name] = "" // prevents endless recursion
@@ -183,12 +171,12 @@ func (in *inference) reference(t Type) (Keywords, error) {
 		}
 		in.defs[name] = definition.String()
 	}
-	return Keywords{{"$ref", quote("#/$defs/" + name)}}, nil
+	return draft{{"$ref", quote("#/$defs/" + name)}}, nil
 }
 
 // definitionName returns the name of a type in $defs. It adds a number to a name that is taken.
 func (in *inference) definitionName(t Type) string {
-	base := DefinitionName(t.Name())
+	base := definitionName(t.Name())
 	name := base
 	for n := 2; ; n++ {
 		other, taken := in.names[name]
@@ -200,9 +188,9 @@ func (in *inference) definitionName(t Type) string {
 	}
 }
 
-// DefinitionName returns the name of a type in $defs: its Go name without packages, with _ in place of
+// definitionName returns the name of a type in $defs: its Go name without packages, with _ in place of
 // characters other than letters and digits. For Page[example.com/model.Item] it is Page_Item.
-func DefinitionName(goName string) string {
+func definitionName(goName string) string {
 	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }
 	isWord := func(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 	aliases := map[string]string{"byte": "uint8", "rune": "int32", "interface": "any"}
@@ -216,16 +204,16 @@ func DefinitionName(goName string) string {
 
 // declared returns the schema of a declared type: that of the standard library, its own, or that of the
 // underlying type.
-func (in *inference) declared(t Type) (Keywords, error) {
-	if keywords, ok := StandardSchema(t.Name()); ok {
-		return keywords, nil
+func (in *inference) declared(t Type) (draft, error) {
+	if keywords, ok := standardTypes[t.Name()]; ok {
+		return slices.Clip(keywords), nil
 	}
-	text, ok, err := t.OwnSchema()
+	document, ok, err := t.OwnSchema()
 	switch {
 	case ok && in.lenient:
-		return Keywords{}, nil
+		return draft{}, nil
 	case ok || err != nil:
-		return in.ownSchema(t, text, err)
+		return in.ownSchema(t, document, err)
 	}
 	keywords, ok, err := in.marshalled(t)
 	if !ok && err == nil {
@@ -238,80 +226,81 @@ func (in *inference) declared(t Type) (Keywords, error) {
 	if err != nil {
 		return nil, in.fail("%w", err)
 	}
-	if values != "" {
-		keywords = Keywords{keywords[0]}.With("enum", values)
+	if values != nil {
+		keywords = draft{keywords[0]}.with("enum", string(values))
 	}
 	return keywords, nil
 }
 
-// StandardSchema returns the schema of a standard library type that has its own JSON encoding.
-func StandardSchema(name string) (Keywords, bool) {
-	keywords, ok := map[string]Keywords{
-		"time.Time":                OfType("string").With("format", `"date-time"`),
-		"time.Duration":            OfType("integer"),
-		"encoding/json.RawMessage": {},
-		"encoding/json.Number":     OfType("number"),
-	}[name]
-	return keywords, ok
+// IsStandardType reports whether a type of the standard library, such as time.Time, has its own JSON
+// encoding and a known schema.
+func IsStandardType(name string) bool { return standardTypes[name] != nil }
+
+var standardTypes = map[string]draft{
+	"time.Time":                ofType("string").with("format", `"date-time"`),
+	"time.Duration":            ofType("integer"),
+	"encoding/json.RawMessage": {},
+	"encoding/json.Number":     ofType("number"),
 }
 
 // marshalled returns the schema of a type with a method such as MarshalText. It reports whether the type
 // has one.
-func (in *inference) marshalled(t Type) (Keywords, bool, error) {
+func (in *inference) marshalled(t Type) (draft, bool, error) {
 	names := []string{"UnmarshalJSON", "UnmarshalText"}
-	if in.output {
+	if in.direction == Output {
 		names = []string{"MarshalJSON", "MarshalText"}
 	}
 	for i, name := range names {
 		switch has, onValue := t.HasMethod(name); {
 		case !has:
 			continue
-		case in.output && !onValue:
+		case in.direction == Output && !onValue:
 			return nil, true, in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t)
 		case i == 0:
 			return nil, true, in.fail("%v has its own JSON encoding; %s", t, t.Remedy())
 		}
-		return OfType("string"), true, nil
+		return ofType("string"), true, nil
 	}
 	return nil, false, nil
 }
 
 // ownSchema parses the schema that a type defines itself.
-func (in *inference) ownSchema(t Type, text string, err error) (Keywords, error) {
+func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (draft, error) {
 	if err == nil {
-		_, err = Compile(text)
+		_, err = Compile(document)
 	}
+	has := func(keyword string) bool { return bytes.Contains(document, []byte(quote(keyword))) }
 	switch {
-	case err == nil && !strings.HasPrefix(text, "{"):
+	case err == nil && document[0] != '{':
 		err = errors.New("must be a JSON object")
-	case err == nil && len(in.path) > 0 && (strings.Contains(text, `"$ref"`) || strings.Contains(text, `"$defs"`) || strings.Contains(text, `"$id"`)):
+	case err == nil && len(in.path) > 0 && (has("$ref") || has("$defs") || has("$id")):
 		err = errors.New("is part of another schema, so it cannot have $ref, $defs or $id")
 	}
 	if err != nil {
 		return nil, &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
 	}
-	var keywords Keywords
-	err = strictjson.Members([]byte(text), func(key, value []byte) error {
+	var keywords draft
+	err = strictjson.Members(document, func(key, value []byte) error {
 		compact, err := json.Marshal(json.RawMessage(value))
-		keywords = keywords.With(string(key), string(compact))
+		keywords = keywords.with(string(key), string(compact))
 		return err
 	})
 	return keywords, err
 }
 
 // underlying returns the schema of an undeclared type, or of the underlying type of a declared one.
-func (in *inference) underlying(t Type) (Keywords, error) {
+func (in *inference) underlying(t Type) (draft, error) {
 	switch t.Kind() {
 	case reflect.Bool:
-		return OfType("boolean"), nil
+		return ofType("boolean"), nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return OfType("integer"), nil
+		return ofType("integer"), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return OfType("integer").With("minimum", "0"), nil
+		return ofType("integer").with("minimum", "0"), nil
 	case reflect.Float32, reflect.Float64:
-		return OfType("number"), nil
+		return ofType("number"), nil
 	case reflect.String:
-		return OfType("string"), nil
+		return ofType("string"), nil
 	case reflect.Pointer:
 		direct := in.defaultAllowed
 		in.defaultAllowed = false
@@ -326,19 +315,19 @@ func (in *inference) underlying(t Type) (Keywords, error) {
 		return in.structSchema(t)
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return OfType("string").With("contentEncoding", `"base64"`), nil
+			return ofType("string").with("contentEncoding", `"base64"`), nil
 		}
 		items, err := in.elementSchema(t.Elem())
-		return OfType("array").With("items", items.String()), err
+		return ofType("array").with("items", items.String()), err
 	case reflect.Array:
 		items, err := in.elementSchema(t.Elem())
 		length := strconv.Itoa(t.Len())
-		return OfType("array").With("items", items.String()).With("minItems", length).With("maxItems", length), err
+		return ofType("array").with("items", items.String()).with("minItems", length).with("maxItems", length), err
 	case reflect.Map:
 		return in.mapSchema(t)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return Keywords{}, nil
+			return draft{}, nil
 		}
 		return nil, in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
 	case reflect.Invalid:
@@ -347,13 +336,13 @@ func (in *inference) underlying(t Type) (Keywords, error) {
 	return nil, in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
 }
 
-func (in *inference) elementSchema(t Type) (Keywords, error) {
+func (in *inference) elementSchema(t Type) (draft, error) {
 	direct := in.defaultAllowed
 	in.defaultAllowed = false
 	defer func() { in.defaultAllowed = direct }()
 	keywords, err := in.schemaOf(t)
-	if in.output && isNilable(t) {
-		keywords = keywords.OrNull()
+	if in.direction == Output && isNilable(t) {
+		keywords = keywords.orNull()
 	}
 	return keywords, err
 }
@@ -367,14 +356,14 @@ func isNilable(t Type) bool {
 func isPointer(t Type) bool { return t.Kind() == reflect.Pointer && t.ID() == nil }
 
 // mapSchema returns the schema of a map. encoding/json encodes its keys as strings.
-func (in *inference) mapSchema(t Type) (Keywords, error) {
+func (in *inference) mapSchema(t Type) (draft, error) {
 	values, err := in.elementSchema(t.Elem())
 	if err != nil {
 		return nil, err
 	}
-	keywords := OfType("object").With("additionalProperties", values.String())
+	keywords := ofType("object").with("additionalProperties", values.String())
 	key, method := t.Key(), "UnmarshalText"
-	if in.output {
+	if in.direction == Output {
 		method = "MarshalText"
 	}
 	isText, _ := key.HasMethod(method)
@@ -386,22 +375,22 @@ func (in *inference) mapSchema(t Type) (Keywords, error) {
 		if err != nil {
 			return nil, in.fail("%w", err)
 		}
-		if enum != "" {
-			keywords = keywords.With("propertyNames", Keywords{{"enum", enum}}.String())
+		if enum != nil {
+			keywords = keywords.with("propertyNames", draft{{"enum", string(enum)}}.String())
 		}
 		return keywords, nil
 	case kind >= reflect.Uint && kind <= reflect.Uintptr:
-		return keywords.With("propertyNames", `{"pattern":"^[0-9]+$"}`), nil
+		return keywords.with("propertyNames", `{"pattern":"^[0-9]+$"}`), nil
 	case kind >= reflect.Int && kind <= reflect.Int64:
-		return keywords.With("propertyNames", `{"pattern":"^-?[0-9]+$"}`), nil
+		return keywords.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`), nil
 	}
 	return nil, in.fail("a map with keys of type %v has no JSON form; use string keys", key)
 }
 
-func (in *inference) structSchema(t Type) (Keywords, error) {
-	var properties Keywords
+func (in *inference) structSchema(t Type) (draft, error) {
+	var properties draft
 	var required []string
-	for _, f := range t.Fields(in.output) {
+	for _, f := range t.Fields(in.direction) {
 		depth, direct := len(in.path), in.defaultAllowed
 		in.path = append(in.path, f)
 		in.defaultAllowed = direct && !f.Indirect
@@ -410,28 +399,28 @@ func (in *inference) structSchema(t Type) (Keywords, error) {
 		if err != nil {
 			return nil, err
 		}
-		properties = properties.With(f.Key, keywords.String())
+		properties = properties.with(f.Key, keywords.String())
 		if !optional {
 			required = append(required, quote(f.Key))
 		}
 	}
-	keywords := OfType("object")
+	keywords := ofType("object")
 	if len(properties) > 0 {
-		keywords = keywords.With("properties", properties.String())
+		keywords = keywords.with("properties", properties.String())
 	}
 	if len(required) > 0 {
-		keywords = keywords.With("required", "["+strings.Join(required, ",")+"]")
+		keywords = keywords.with("required", "["+strings.Join(required, ",")+"]")
 	}
-	return keywords.With("additionalProperties", "false"), nil
+	return keywords.with("additionalProperties", "false"), nil
 }
 
 // fieldSchema returns the schema of a field, and whether the field is optional.
-func (in *inference) fieldSchema(f Field) (keywords Keywords, optional bool, err error) {
+func (in *inference) fieldSchema(f Field) (keywords draft, optional bool, err error) {
 	if f.Tagged && !isKey(f.Key) {
 		return nil, false, in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
 	}
 	if f.Quoted {
-		keywords = OfType("string")
+		keywords = ofType("string")
 	} else if keywords, err = in.schemaOf(f.Type); err != nil {
 		return nil, false, err
 	}
@@ -446,20 +435,20 @@ func (in *inference) fieldSchema(f Field) (keywords Keywords, optional bool, err
 	if err != nil {
 		return nil, false, in.fail("schema tag: %w", err)
 	}
-	if !f.Omits && (in.output && isNilable(f.Type) || !in.output && isPointer(f.Type)) {
-		keywords = keywords.OrNull()
+	if !f.Omits && (in.direction == Output && isNilable(f.Type) || in.direction == Input && isPointer(f.Type)) {
+		keywords = keywords.orNull()
 	}
-	if tag.Header != "" && !in.output {
-		keywords = keywords.With("x-mcp-header", quote(tag.Header))
+	if tag.Header != "" && in.direction == Input {
+		keywords = keywords.with("x-mcp-header", quote(tag.Header))
 	}
 	if text := describe(f, tag); text != "" {
-		keywords = keywords.With("description", quote(text))
+		keywords = keywords.with("description", quote(text))
 	}
-	if in.output { // defaults apply to inputs only
+	if in.direction == Output { // defaults apply to inputs only
 		return keywords, f.Omits || f.Indirect, nil
 	}
 	if value != "" {
-		keywords = keywords.With("default", value)
+		keywords = keywords.with("default", value)
 		in.hasDefaults = true
 	}
 	return keywords, f.Omits || isPointer(f.Type) || value != "", nil
@@ -474,18 +463,18 @@ func isKey(name string) bool {
 
 // defaultOf returns the default of a field as JSON. It is an error if its schema does not allow it, or
 // if it cannot be set before the input is decoded.
-func (in *inference) defaultOf(keywords Keywords, f Field, tag Tag) (string, error) {
+func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error) {
 	switch {
 	case f.Quoted:
 		return "", errors.New(`a field with the json option "string" cannot have a default; remove the default or the option`)
-	case !in.output && !in.defaultAllowed:
+	case in.direction == Input && !in.defaultAllowed:
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
 	text, t := *tag.Default, f.Type.Reflect()
 	if err := setDefault(reflect.New(t).Elem(), text); err != nil {
 		return "", err
 	}
-	own, err := Compile(keywords.String())
+	own, err := Compile(keywords.raw())
 	if err != nil {
 		return "", err
 	}
@@ -518,12 +507,12 @@ type Type interface {
 	Key() Type
 	Len() int
 	NumMethod() int // of an interface
-	Fields(output bool) []Field
+	Fields(d Direction) []Field
 
 	// OwnSchema returns the schema that a declared type defines itself, if any.
-	OwnSchema() (text string, ok bool, err error)
-	// Enum returns the values of a type as a JSON array, or "" if they are not known.
-	Enum() (string, error)
+	OwnSchema() (document json.RawMessage, ok bool, err error)
+	// Enum returns the values of a type as a JSON array, or nil if they are not known.
+	Enum() (json.RawMessage, error)
 	// HasMethod reports whether the type or the pointer to it has a method such as MarshalText, and
 	// whether the type itself has it.
 	HasMethod(method string) (has, onValue bool)
@@ -533,7 +522,7 @@ type Type interface {
 
 // A Field is a struct field with a JSON key.
 type Field struct {
-	strictjson.Claim
+	jsonfield.Claim
 	Name        string // in Go
 	Tag         reflect.StructTag
 	Type        Type
@@ -541,13 +530,13 @@ type Field struct {
 	Source      any    // for the implementation of [Type]
 }
 
-// A Schemer is a type that defines its own schema, a JSON object. The method is called on the zero
-// value.
-type Schemer interface{ JSONSchema() string }
+// These are schema.Schemer and schema.Enumerator, which this package cannot import.
+type (
+	schemer    interface{ JSONSchema() string }
+	enumerator interface{ SchemaEnum() []any }
+)
 
-// An Enumerator is a type that lists its values. The method is called on the zero value.
-type Enumerator interface{ SchemaEnum() []any }
-
+// reflected implements [Type] by reflection.
 type reflected struct{ reflect.Type }
 
 func (t reflected) Reflect() reflect.Type { return t.Type }
@@ -571,20 +560,24 @@ func (t reflected) Name() string {
 // isNamed reports whether a type is declared. Only declared types can contain themselves.
 func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 
-func (t reflected) Fields(output bool) []Field {
+func (t reflected) Fields(d Direction) []Field {
+	found := jsonfield.Decoded(t.Type)
+	if d == Output {
+		found = jsonfield.Encoded(t.Type)
+	}
 	var fields []Field
-	for _, f := range strictjson.Fields(t.Type, output) {
+	for _, f := range found {
 		fields = append(fields, Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}})
 	}
 	return fields
 }
 
-func (t reflected) OwnSchema() (string, bool, error) {
-	schemer, ok := zeroValue[Schemer](t.Type)
+func (t reflected) OwnSchema() (json.RawMessage, bool, error) {
+	zero, ok := zeroValue[schemer](t.Type)
 	if !ok {
-		return "", false, nil
+		return nil, false, nil
 	}
-	return schemer.JSONSchema(), true, nil
+	return json.RawMessage(zero.JSONSchema()), true, nil
 }
 
 // zeroValue returns a pointer to the zero value of a type, if it implements I.
@@ -596,16 +589,16 @@ func zeroValue[I any](t reflect.Type) (I, bool) {
 	return reflect.New(t).Interface().(I), true
 }
 
-func (t reflected) Enum() (string, error) {
-	enumerator, ok := zeroValue[Enumerator](t.Type)
+func (t reflected) Enum() (json.RawMessage, error) {
+	zero, ok := zeroValue[enumerator](t.Type)
 	if !ok || t.Kind() == reflect.Struct {
-		return "", nil
+		return nil, nil
 	}
-	values, err := strictjson.Marshal(enumerator.SchemaEnum())
+	values, err := strictjson.Marshal(zero.SchemaEnum())
 	if err != nil {
-		return "", fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
+		return nil, fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
 	}
-	return string(values), nil
+	return values, nil
 }
 
 func (t reflected) HasMethod(method string) (has, onValue bool) {

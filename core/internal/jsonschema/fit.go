@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"cmp"
@@ -7,6 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+)
+
+// A Match says how closely a schema must match a Go type.
+type Match int
+
+const (
+	// Compatible is for schemas that an author wrote: the schema may be narrower than the type.
+	Compatible Match = iota
+	// Exact is for derived schemas: required properties and number types are those of the type.
+	Exact
 )
 
 // CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has the
@@ -18,31 +28,32 @@ import (
 //   - The schema must allow a JSON type that the Go type decodes or encodes.
 //   - The default in the tag of a field must be the default in the schema.
 //
-// CheckType also checks properties, items and the additional properties of maps. The schema may have other limits than
-// the type and, unless exact is true, other required properties than [Infer] would return. Types with
-// their own JSON encoding or a JSONSchema method, json.RawMessage and interfaces match every schema.
-func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
+// CheckType also checks properties, items and the additional properties of maps. The schema may have
+// other limits than the type and, unless the match is [Exact], other required properties than [Infer]
+// would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage and
+// interfaces match every schema.
+func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
 	in := newInference(d)
 	in.lenient = true
 	document, err := in.document(reflected{t})
 	if err != nil {
 		return err
 	}
-	inferred, err := Compile(document.String())
+	inferred, err := Compile(document.raw())
 	if err != nil {
 		return fmt.Errorf("%v schema of %v: %w", d, t, err)
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	c := typeChecker{direction: d, exact: exact, done: map[comparison]bool{}}
+	c := typeChecker{direction: d, match: m, done: map[comparison]bool{}}
 	return c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
 }
 
 // A typeChecker compares a schema with the one that is inferred from a type.
 type typeChecker struct {
 	direction Direction
-	exact     bool
+	match     Match
 	done      map[comparison]bool // schemas with $ref that have been compared
 }
 
@@ -62,7 +73,7 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
 	c.done[compared] = n.ref != nil
 	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
-	if !n.types.mayInclude(form) || c.exact && narrower {
+	if !n.types.mayInclude(form) || c.match == Exact && narrower {
 		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.names()[0], c.direction, list(n.types.names(), " or "))
 	}
 	for _, other := range n.allOf {
@@ -154,7 +165,7 @@ func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool
 			return fmt.Errorf("%s has the default %s, its input schema has %s", here, value.raw, given.raw)
 		}
 		required := slices.Contains(fields.required, key)
-		if c.exact && !branch && required != slices.Contains(r.required, key) {
+		if c.match == Exact && !branch && required != slices.Contains(r.required, key) {
 			words := map[bool]string{true: "required", false: "optional"}
 			return fmt.Errorf("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
 		}

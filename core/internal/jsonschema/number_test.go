@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"math/big"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/internal/decimal"
 )
 
 func TestNumberKeywords(t *testing.T) {
@@ -96,7 +96,7 @@ func TestDecimalAgainstRat(t *testing.T) {
 	}
 	for range 50_000 {
 		x, y := number(), number()
-		a, b := strictjson.ParseDecimal(nil, []byte(x)), strictjson.ParseDecimal(nil, []byte(y))
+		a, b := decimal.Parse(nil, []byte(x)), decimal.Parse(nil, []byte(y))
 		p, _ := new(big.Rat).SetString(x)
 		q, _ := new(big.Rat).SetString(y)
 		if got, want := a.Compare(b), p.Cmp(q); got < 0 != (want < 0) || got > 0 != (want > 0) {

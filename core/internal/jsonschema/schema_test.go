@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func run(t *testing.T, checks []check) {
 
 func mustCompile(t testing.TB, text string) *Schema {
 	t.Helper()
-	s, err := Compile(text)
+	s, err := Compile([]byte(text))
 	if err != nil {
 		t.Fatalf("compiling %s: %v", text, err)
 	}
@@ -90,7 +90,7 @@ func TestInputThatIsNotJSON(t *testing.T) {
 			t.Fatalf("%q is good", text)
 		}
 		run(t, []check{{text, `true`, text, "parse JSON: " + want.Error()}})
-		if _, err := Compile(text); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
+		if _, err := Compile([]byte(text)); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
 			t.Errorf("Compile(%q) = %v", text, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestSchemaIsSharedByGoroutines(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	s, err := Compile(`{"type":"object","properties":{"a":{"enum":["x","\u0079",1]},"b":{"type":"string"},"c":true}}`)
+	s, err := Compile([]byte(`{"type":"object","properties":{"a":{"enum":["x","\u0079",1]},"b":{"type":"string"},"c":true}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,23 @@ func TestChoices(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("there are no properties for %q", want)
 	}
-	if s, err = Compile(`true`); err != nil || s.Properties() != nil {
+	if s, err = Compile([]byte(`true`)); err != nil || s.Properties() != nil {
 		t.Errorf("a schema without properties has some, or %v", err)
+	}
+}
+
+func TestDefinitionName(t *testing.T) {
+	for name, want := range map[string]string{
+		"Node":                                    "Node",
+		"example.com/hello.Node":                  "Node",
+		"Page[example.com/my-model/v2.Item]":      "Page_Item",
+		"Pair[string,[]gopkg.in/yaml.v3.Node]":    "Pair_string_Node",
+		"Pair[byte,interface {}]":                 "Pair_uint8_any",
+		"Pair[uint8,any]":                         "Pair_uint8_any",
+		"List[a.com/b.Pair[rune,*a.com/c.Thing]]": "List_Pair_int32_Thing",
+	} {
+		if got := definitionName(name); got != want {
+			t.Errorf("definitionName(%q) = %q, want %q", name, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
-package schema
+package jsonschema
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -8,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a value
@@ -111,18 +114,18 @@ func (t *Tag) set(name, value string) error {
 }
 
 // parseNumber parses a JSON number without surrounding space.
-func parseNumber(text string) (strictjson.Decimal, bool) {
+func parseNumber(text string) (decimal.Number, bool) {
 	raw := []byte(text)
 	if strictjson.Check(raw) != nil || kindOf(raw) != numberKind || strings.TrimSpace(text) != text {
-		return strictjson.Decimal{}, false
+		return decimal.Number{}, false
 	}
-	return strictjson.ParseDecimal(nil, raw), true
+	return decimal.Parse(nil, raw), true
 }
 
 // addLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
 // reports whether the json tag has the option string.
-func (t Tag) addLimits(k Keywords, quoted bool) (Keywords, error) {
-	kind := strings.Trim(k.Get("type"), `"`)
+func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
+	kind := strings.Trim(k.get("type"), `"`)
 	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
 	if quoted && limited {
 		return nil, errors.New(`limits do not apply to a field with the json option "string"; remove the limits or the option`)
@@ -150,7 +153,7 @@ func (t Tag) addLimits(k Keywords, quoted bool) (Keywords, error) {
 		if kind != "number" && !number.IsWhole() || !isNumber && number.Sign < 0 {
 			return nil, fmt.Errorf("%s cannot be %s", bound.name, bound.text)
 		}
-		k = k.Replace(bound.name, bound.text)
+		k = k.replace(bound.name, bound.text)
 	}
 	low, hasMin := parseNumber(t.Min)
 	high, hasMax := parseNumber(t.Max)
@@ -158,19 +161,19 @@ func (t Tag) addLimits(k Keywords, quoted bool) (Keywords, error) {
 		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
 	}
 	if t.Pattern != "" {
-		k = k.With("pattern", quote(t.Pattern))
+		k = k.with("pattern", quote(t.Pattern))
 	}
 	if t.Format != "" {
-		k = k.Replace("format", quote(t.Format))
+		k = k.replace("format", quote(t.Format))
 	}
 	if t.Unique {
-		k = k.With("uniqueItems", "true")
+		k = k.with("uniqueItems", "true")
 	}
 	if t.Enum == nil {
 		return k, nil
 	}
 	values, err := t.enum(kind)
-	return k.Replace("enum", values), err
+	return k.replace("enum", values), err
 }
 
 func (t Tag) enum(kind string) (string, error) {
@@ -188,62 +191,63 @@ func (t Tag) enum(kind string) (string, error) {
 	return "[" + strings.Join(values, ",") + "]", nil
 }
 
-// Keywords are the keywords of a schema, in order.
-type Keywords []Keyword
+// A draft is a schema that is being built: its keywords, in order.
+type draft []keyword
 
-// A Keyword is a keyword of a schema, with its value.
-type Keyword struct {
-	Name string
-	JSON string
+// A keyword is a keyword of a schema, with its value.
+type keyword struct {
+	name  string
+	value string // JSON
 }
 
-// OfType returns the schema of one JSON type, such as "string".
-func OfType(name string) Keywords { return Keywords{{"type", quote(name)}} }
+// ofType returns the schema of one JSON type, such as "string".
+func ofType(name string) draft { return draft{{"type", quote(name)}} }
 
-// With returns k with one more keyword.
-func (k Keywords) With(name, json string) Keywords { return append(k, Keyword{name, json}) }
+// with returns k with one more keyword.
+func (k draft) with(name, value string) draft { return append(k, keyword{name, value}) }
 
-// Replace returns k with a new value for a keyword, which it adds if k does not have it.
-func (k Keywords) Replace(name, json string) Keywords {
-	i := slices.IndexFunc(k, func(one Keyword) bool { return one.Name == name })
+// replace returns k with a new value for a keyword, which it adds if k does not have it.
+func (k draft) replace(name, value string) draft {
+	i := slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
 	if i < 0 {
-		return k.With(name, json)
+		return k.with(name, value)
 	}
 	k = slices.Clone(k)
-	k[i].JSON = json
+	k[i].value = value
 	return k
 }
 
-// Get returns the value of a keyword, or "" if k does not have it.
-func (k Keywords) Get(name string) string {
+// get returns the value of a keyword, or "" if k does not have it.
+func (k draft) get(name string) string {
 	for _, one := range k {
-		if one.Name == name {
-			return one.JSON
+		if one.name == name {
+			return one.value
 		}
 	}
 	return ""
 }
 
-// OrNull returns a schema that also allows null.
-func (k Keywords) OrNull() Keywords {
-	switch kind := k.Get("type"); {
+// orNull returns a schema that also allows null.
+func (k draft) orNull() draft {
+	switch kind := k.get("type"); {
 	case len(k) == 0 || strings.HasPrefix(kind, "["):
 		return k
-	case kind == "" || k.Get("enum") != "":
-		return Keywords{{"anyOf", "[" + k.String() + `,{"type":"null"}]`}}
+	case kind == "" || k.get("enum") != "":
+		return draft{{"anyOf", "[" + k.String() + `,{"type":"null"}]`}}
 	default:
-		return k.Replace("type", "["+kind+`,"null"]`)
+		return k.replace("type", "["+kind+`,"null"]`)
 	}
 }
 
-// String returns the schema as JSON.
-func (k Keywords) String() string {
+func (k draft) raw() json.RawMessage {
 	out := []byte{'{'}
 	for _, one := range k {
-		out = strictjson.AppendMember(out, one.Name, []byte(one.JSON))
+		out = strictjson.AppendMember(out, one.name, []byte(one.value))
 	}
-	return string(append(out, '}'))
+	return append(out, '}')
 }
+
+func (k draft) String() string { return string(k.raw()) }
 
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
@@ -270,7 +274,7 @@ func SetDefaults(v reflect.Value) error {
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
-	for _, f := range strictjson.Fields(v.Type(), false) {
+	for _, f := range jsonfield.Decoded(v.Type()) {
 		if f.Indirect || f.Quoted {
 			continue
 		}
