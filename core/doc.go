@@ -10,6 +10,7 @@
 //   - auth/token: authenticate callers by OAuth bearer tokens
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
+//   - filelock: lock files between processes, for the journal and app/sqlite
 //   - process: child processes with pipes
 //   - client: the MCP client, for child processes and servers in this process
 //   - client/clienthttp: the MCP client, for servers over HTTP
