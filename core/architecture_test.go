@@ -69,7 +69,7 @@ var mayImport = []struct {
 	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/imports", "generators/parts", "generators/typecheck", "skeleton", "templates"}},
 	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/petrock/internal/livehttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/mcphttp", "core/strictjson"}},
-	{"cmd/petrock/internal/testenv", []string{"cmd/petrock/internal/...", "core/filelock"}},
+	{"cmd/petrock/internal/testenv", []string{"cmd/petrock/internal/...", "core/filelock", "generators/journal"}},
 	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
 	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
 }
