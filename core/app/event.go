@@ -71,6 +71,27 @@ func (r Record) Payload() Payload { return Payload{r.Type, r.Version, r.Data} }
 // decoded.
 func (r Record) Decode(v any) error { return (&strictjson.Decoder{Exact: true}).Decode(r.Data, v) }
 
+// findRecord returns an event of a store.
+func findRecord(ctx context.Context, s Store, seq int64) (Record, error) {
+	for r, err := range s.Records(ctx, seq-1) {
+		if err != nil {
+			return Record{}, fmt.Errorf("read the log: %w", err)
+		}
+		if r.Seq == seq {
+			return r, nil
+		}
+		break
+	}
+	last, err := s.Last(ctx)
+	if err != nil {
+		return Record{}, fmt.Errorf("read the log: %w", err)
+	}
+	if last == 0 {
+		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
+	}
+	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
+}
+
 // A decodedEvent is a record with its command.
 type decodedEvent struct {
 	Record

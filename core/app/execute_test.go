@@ -381,7 +381,7 @@ func TestActor(t *testing.T) {
 	if err := a.WorkOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.Amend(app.WithActor(t.Context(), "local:ops"), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(app.WithActor(t.Context(), "local:ops"), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	var actors []string

@@ -137,7 +137,7 @@ func TestStateCannotBeMade(t *testing.T) {
 		execute(t, a, Count{1})
 		other := m.Share()
 		broken = true
-		if err := app.Amend(t.Context(), other, app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		if err := amend(t.Context(), other, app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

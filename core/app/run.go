@@ -312,7 +312,7 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 		}
 		if r.Tries > 0 { // the event may have been amended or erased since the last try
 			var err error
-			if record, err = Find(ctx, r.app.store, record.Seq); err != nil {
+			if record, err = findRecord(ctx, r.app.store, record.Seq); err != nil {
 				return err
 			}
 			if handle, err = r.handlerFor(ctx, record); err != nil {

@@ -49,7 +49,7 @@ func reads(writes int, older app.Older) app.Feature {
 
 func lastRecord(t *testing.T, m *app.Memory) app.Record {
 	t.Helper()
-	r, err := app.Find(t.Context(), m, last(t, m))
+	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), last(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func registerResources(s *mcp.Server, a *app.App, local bool, scopes []string) e
 			URI: workersURI, Name: "workers", Title: "Workers", MIMEType: mimeJSON, Local: local, Scopes: scopes,
 			Description: "The position of each worker in the log, its last error, and the events that it has set aside after repeated failures.",
 		}, func(ctx context.Context) (workersPage, error) {
-			all, err := app.Workers(ctx, store)
+			all, err := a.Workers(ctx)
 			return workersPage{all}, err
 		}),
 	)

@@ -372,7 +372,7 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.p.losesAnswer.Store(int64(random.IntN(8)) + 1)
 		to := app.NewMemory()
 		err := source.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), to, v, app.Options{}, entriesFeature())
+			_, err := app.NewAdmin(to, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 			return err
 		})
 		r.p.losesAnswer.Store(0)
@@ -393,7 +393,7 @@ func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*pr
 	time.Sleep(20 * time.Millisecond) // until the servers are idle
 	lose(r.p).Store(n)
 	err := backup.View(t.Context(), func(v app.View) error {
-		_, err := app.Copy(t.Context(), copier, v, app.Options{}, entriesFeature())
+		_, err := app.NewAdmin(copier, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 		return err
 	})
 	left := lose(r.p).Swap(0)

@@ -452,7 +452,7 @@ func TestRestoredLog(t *testing.T) {
 		}
 		restored := open(t, address)
 		err := backup.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), restored, v, app.Options{}, numbersFeature())
+			_, err := app.NewAdmin(restored, app.Options{}, numbersFeature()).Copy(t.Context(), v)
 			return err
 		})
 		if err != nil {
@@ -613,7 +613,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("event %d has the cause %s: %v", r.Seq, r.Cause, err)
 		}
 	}
-	if am, err := app.FindAmendment(t.Context(), fresh, 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
+	if am, err := app.NewAdmin(fresh, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
 		t.Errorf("the amendment is %+v: %v", am, err)
 	}
 	admin(t, address, "UPDATE "+schema+".head SET version = 3")

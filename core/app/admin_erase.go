@@ -25,30 +25,7 @@ type ErasedEvent struct {
 	Version int    `json:"version"`
 }
 
-// ErrErased means that an event was already erased.
-var ErrErased = errors.New("already erased")
-
-// Erase erases one event. See [Erasure]. If the event was already erased, Erase calls [Store.Scrub]
-// again and returns [ErrErased].
-func Erase(ctx context.Context, s Store, seq int64, reason string) error {
-	err := ErrNoEvents
-	if seq > 0 {
-		_, err = Erasure{First: seq, Last: seq, Reason: reason}.Run(ctx, s)
-	}
-	if !errors.Is(err, ErrNoEvents) {
-		return err
-	}
-	r, err := Find(ctx, s, seq)
-	switch {
-	case err != nil:
-		return err
-	case r.Type != erasedType:
-		return fmt.Errorf("event %d is an amendment; erase the event that it amends", seq)
-	}
-	return errors.Join(scrub(ctx, s), fmt.Errorf("event %d: %w", seq, ErrErased))
-}
-
-// An Erasure removes the content of events for good: their data, idempotency keys, results, actors and
+// An Erasure selects events, for [Admin.PreviewErase] and [Admin.Erase]. Erasing removes the content of events for good: their data, idempotency keys, results, actors and
 // causes, their amendments and fallbacks, the errors of workers about them, and all snapshots. Their
 // numbers, ids, times and types stay. Replay and workers skip them.
 type Erasure struct {
@@ -61,19 +38,14 @@ type Erasure struct {
 	Match func(Record, *Amendment) bool
 }
 
-// matches reports whether the erasure includes an event.
-func (e Erasure) matches(r Record, before *Amendment) bool {
-	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
-}
-
-// Each calls f with each event that the erasure includes.
-func (e Erasure) Each(ctx context.Context, s Store, f func(Record)) error {
-	reader, err := ReadAmendments(ctx, s)
+// PreviewErase calls f with each event that an erasure includes.
+func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(Record)) error {
+	reader, err := a.Amendments(ctx)
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
-	for r, err := range s.Records(ctx, max(e.First, 1)-1) {
+	for r, err := range a.store.Records(ctx, max(e.First, 1)-1) {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
@@ -91,15 +63,14 @@ func (e Erasure) Each(ctx context.Context, s Store, f func(Record)) error {
 	return nil
 }
 
-// Run erases the events. First it makes all processes skip them, in one transaction; the log records
+// Erase erases the events of an erasure. First it makes all processes skip them, in one transaction; the log records
 // that, with its actor, so that running processes rebuild their states. Then it removes the content in
-// batches, and calls [Store.Scrub] once. If it fails or is interrupted, run it again. An [App] of this
-// process must not use the Store.
+// batches, and calls [Store.Scrub] once. If it fails or is interrupted, run it again.
 //
 // It returns the number of erased events, and [ErrNoEvents] if it is 0.
-func (e Erasure) Run(ctx context.Context, s Store) (int64, error) {
+func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	var erased []int64
-	err := s.Write(ctx, func(tx Tx) (err error) {
+	err := a.store.Write(ctx, func(tx Tx) (err error) {
 		erased, err = e.begin(ctx, tx)
 		return err
 	})
@@ -109,17 +80,17 @@ func (e Erasure) Run(ctx context.Context, s Store) (int64, error) {
 	const batch = 1000
 	done := int64(0)
 	for part := range slices.Chunk(erased, batch) {
-		if err := s.Write(ctx, func(tx Tx) error { return removeContent(tx, part) }); err != nil {
+		if err := a.store.Write(ctx, func(tx Tx) error { return removeContent(tx, part) }); err != nil {
 			return done, fmt.Errorf("%d of %d events are erased; run it again: %w", done, len(erased), err)
 		}
 		if done += int64(len(part)); e.Progress != nil {
 			e.Progress(done)
 		}
 	}
-	if pending, err := s.Get(ctx, scrubDocument); err != nil || pending == nil {
+	if pending, err := a.store.Get(ctx, scrubDocument); err != nil || pending == nil {
 		return 0, errors.Join(err, ErrNoEvents)
 	}
-	if err := scrub(ctx, s); err != nil {
+	if err := a.Scrub(ctx); err != nil {
 		return done, err
 	}
 	if done == 0 {
@@ -128,13 +99,20 @@ func (e Erasure) Run(ctx context.Context, s Store) (int64, error) {
 	return done, nil
 }
 
-func scrub(ctx context.Context, s Store) error {
-	if err := s.Scrub(ctx); err != nil {
+// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their content
+// may be in the files.
+func (a *Admin) Scrub(ctx context.Context) error {
+	if err := a.store.Scrub(ctx); err != nil {
 		return fmt.Errorf("the events are erased from the log, but their content may still be in the files; run it again: %w", err)
 	}
-	return s.Write(ctx, func(tx Tx) error {
+	return a.store.Write(ctx, func(tx Tx) error {
 		return errors.Join(tx.Put(scrubDocument, nil), tx.Put(summaryDocument, nil)) // which may count them
 	})
+}
+
+// matches reports whether the erasure includes an event.
+func (e Erasure) matches(r Record, before *Amendment) bool {
+	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
 }
 
 // begin makes all processes skip the events, and removes what is stored about them. It returns their
