@@ -32,12 +32,12 @@ func (d Direction) String() string {
 }
 
 // Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into it,
-// or that encoding/json encodes it as.
+// or that [strictjson.OutputEncoder] encodes it as.
 //
 //   - A struct is an object without additional properties. Names, embedding and the options omitempty,
 //     omitzero and string are those of encoding/json. In an input, these fields are optional: pointers,
 //     and fields with omitempty, omitzero or a default. In an output, fields that encoding/json may
-//     omit are optional, and nil pointers, slices and maps are null.
+//     omit are optional, and nil pointers and a nil []byte are null. Lists and maps never are.
 //   - The struct tag "schema" sets limits, defaults, enums and descriptions; see [Tag].
 //   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string, and a
 //     type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
@@ -358,9 +358,9 @@ func (in *inference) elementSchema(t Type) (Keywords, error) {
 	return keywords, err
 }
 
-// isNilable reports whether encoding/json may encode a value of the type as null.
+// isNilable reports whether [strictjson.OutputEncoder] may encode a value of the type as null.
 func isNilable(t Type) bool {
-	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // isPointer reports whether a type is an undeclared pointer.

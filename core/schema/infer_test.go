@@ -62,6 +62,11 @@ func TestInfer(t *testing.T) {
 		{tree{}, schema.Input, strings.TrimSuffix(node, "}") + `,"$defs":{"tree":` + node + `}}`},
 		{map[level]int{}, schema.Output, `{"type":"object","additionalProperties":{"type":"integer"},"propertyNames":{"enum":["low","high"]}}`},
 		{[]*int{}, schema.Output, `{"type":"array","items":{"type":["integer","null"]}}`},
+		{struct {
+			L []int
+			M map[string][]int
+			B []byte
+		}{}, schema.Output, `{"type":"object","properties":{"L":{"type":"array","items":{"type":"integer"}},"M":{"type":"object","additionalProperties":{"type":"array","items":{"type":"integer"}}},"B":{"type":["string","null"],"contentEncoding":"base64"}},"required":["L","M","B"],"additionalProperties":false}`},
 		{json.RawMessage{}, schema.Output, `{}`},
 	} {
 		got, err := schema.Infer(reflect.TypeOf(test.of), test.direction)
