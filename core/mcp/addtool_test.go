@@ -185,11 +185,10 @@ func BenchmarkAddTool(b *testing.B) {
 		if d == schema.Output {
 			of = reflect.TypeFor[searchFound]()
 		}
-		text, err := schema.Infer(of, d)
-		if err != nil {
+		var err error
+		if *to, err = schema.Infer(of, d); err != nil {
 			b.Fatal(err)
 		}
-		*to = json.RawMessage(text)
 	}
 	for _, run := range []struct {
 		name string

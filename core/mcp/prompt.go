@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Prompt describes a prompt template to clients.
@@ -213,7 +214,7 @@ func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil && given {
-		err = d.check(made.input.schema, in, schema.Input)
+		err = d.check(made.input.schema, in, jsonschema.Input)
 	}
 	if err == nil {
 		err = checkNames(in, fields, "the prompt", made.names)
@@ -258,13 +259,13 @@ func textDecoder[In any](what string) func(map[string]string) (In, error) {
 
 // textFields returns the fields of a struct that is decoded from text. They cannot have defaults or
 // headers, which only tools support.
-func textFields(in reflect.Type) ([]strictjson.Field, error) {
+func textFields(in reflect.Type) ([]jsonfield.Field, error) {
 	if in.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("input %v: must be a struct", in)
 	}
-	fields := strictjson.Fields(in, false)
+	fields := jsonfield.Decoded(in)
 	for _, f := range fields {
-		tag, err := schema.ParseTag(f.Tag)
+		tag, err := jsonschema.ParseTag(f.Tag)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
@@ -277,8 +278,8 @@ func textFields(in reflect.Type) ([]strictjson.Field, error) {
 	return fields, nil
 }
 
-func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, error) {
-	raw, err := infer(in, schema.Input)
+func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, error) {
+	raw, err := jsonschema.Infer(in, jsonschema.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +297,7 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 
 // checkNames compares the fields of an input with the names of its values. what names their owner in
 // errors.
-func checkNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
+func checkNames(in reflect.Type, fields []jsonfield.Field, what string, names []string) error {
 	var missing, extra []string
 	for _, f := range fields {
 		if !slices.Contains(names, f.Key) {
@@ -304,7 +305,7 @@ func checkNames(in reflect.Type, fields []strictjson.Field, what string, names [
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(fields, func(f strictjson.Field) bool { return f.Key == name }) {
+		if !slices.ContainsFunc(fields, func(f jsonfield.Field) bool { return f.Key == name }) {
 			extra = append(extra, name)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"reflect"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -328,7 +328,7 @@ func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil && given {
-		err = d.check(made.input.schema, in, schema.Input)
+		err = d.check(made.input.schema, in, jsonschema.Input)
 	}
 	if err == nil {
 		err = checkNames(in, fields, t.URITemplate, made.uri.variables())

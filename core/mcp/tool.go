@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -210,7 +210,7 @@ type tool struct {
 	Tool
 	descriptionCache
 	pace            jsonrpc.Pace
-	input, output   *schema.Schema // output is nil if none is declared
+	input, output   *jsonschema.Schema // output is nil if none is declared
 	headerArguments []HeaderArgument
 	handler         ToolHandler
 }
@@ -234,7 +234,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if t.OutputSchema != nil {
-		if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {
+		if made.output, err = jsonschema.Compile(t.OutputSchema); err != nil {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -44,8 +44,12 @@ func (d *Derived) isExact() bool { return d.file != "" }
 type mismatch struct{ error }
 
 // check returns an error if a schema does not match its Go type.
-func (d *Derived) check(s *schema.Schema, t reflect.Type, dir schema.Direction) error {
-	if err := s.CheckType(t, dir, d.isExact()); err != nil {
+func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
+	match := jsonschema.Compatible
+	if d.isExact() {
+		match = jsonschema.Exact
+	}
+	if err := s.CheckType(t, dir, match); err != nil {
 		return mismatch{err}
 	}
 	return nil
@@ -65,8 +69,9 @@ func (d *Derived) describe(err error) error {
 // encode as [] and {} at every depth, see [strictjson.OutputEncoder]. If Out is [ToolResult] or a
 // pointer to one, the function returns the whole result.
 //
-// A schema that is not set is inferred from the type by [schema.Infer]. A schema that is set must
-// match the type, see [schema.Schema.CheckType]; otherwise AddTool returns an error.
+// A schema that is not set is inferred from the type as in package schema. A schema that is set must
+// match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
+// AddTool returns an error.
 func AddTool[In, Out any](to Registrar, t Tool, f func(context.Context, In) (Out, error)) error {
 	return addTyped(to.derived(), t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) })
 }
@@ -113,12 +118,12 @@ func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 	inferOut := t.OutputSchema == nil && !d.isExact() && out != nil
 	var err error
 	if inferIn {
-		if t.InputSchema, err = infer(f.in, schema.Input); err != nil {
+		if t.InputSchema, err = jsonschema.Infer(f.in, jsonschema.Input); err != nil {
 			return nil, err
 		}
 	}
 	if inferOut {
-		if t.OutputSchema, err = infer(out, schema.Output); err != nil {
+		if t.OutputSchema, err = jsonschema.Infer(out, jsonschema.Output); err != nil {
 			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
 		}
 	}
@@ -128,7 +133,7 @@ func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 	}
 	made, err := newTool(t, handler)
 	if err == nil && !inferIn {
-		err = d.check(made.input, f.in, schema.Input)
+		err = d.check(made.input, f.in, jsonschema.Input)
 	}
 	if err != nil || inferOut || out == nil {
 		return made, err
@@ -136,12 +141,7 @@ func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 	if made.output == nil {
 		return made, mismatch{fmt.Errorf("%v has no output schema", out)}
 	}
-	return made, d.check(made.output, out, schema.Output)
-}
-
-func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
-	text, err := schema.Infer(t, d)
-	return json.RawMessage(text), err
+	return made, d.check(made.output, out, jsonschema.Output)
 }
 
 // output returns the type of the structured content, or nil if the function returns the whole result.
@@ -161,7 +161,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, nil
 	}
 	defaults := reflect.New(f.in).Elem()
-	if err := schema.SetDefaults(defaults); err != nil {
+	if err := jsonschema.SetDefaults(defaults); err != nil {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
@@ -197,8 +197,8 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-func compileInput(raw json.RawMessage) (*schema.Schema, error) {
-	s, err := schema.Compile(string(raw))
+func compileInput(raw json.RawMessage) (*jsonschema.Schema, error) {
+	s, err := jsonschema.Compile(raw)
 	if err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
@@ -210,8 +210,8 @@ func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 
 // A textInput validates and completes the arguments of a prompt or the variables of a template.
 type textInput struct {
-	schema   *schema.Schema // nil allows any text
-	complete Completer      // by default suggests the enums of the schema; may be nil
+	schema   *jsonschema.Schema // nil allows any text
+	complete Completer          // by default suggests the enums of the schema; may be nil
 }
 
 func newTextInput(raw json.RawMessage) (*textInput, error) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"sync"
+
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // An OutputEncoder encodes Go values as [Marshal] does, but nil slices and maps as [] and {} at every
@@ -98,7 +100,7 @@ func listFields(t reflect.Type) (fields []outputField) {
 		switch {
 		case tag == "-" || !hasLists(f.Type, map[reflect.Type]bool{}):
 		case f.IsExported():
-			fields = append(fields, outputField{f.Index, ParseTag(tag, f.Name, false).Omits})
+			fields = append(fields, outputField{f.Index, jsonfield.ParseTag(tag, f.Name).Omits})
 		case f.Anonymous && f.Type.Kind() == reflect.Struct:
 			for _, inner := range listFields(f.Type) {
 				fields = append(fields, outputField{append([]int{i}, inner.index...), inner.omits})

@@ -125,7 +125,7 @@ func (c Component) registration() string {
 	case c.Kind == Command:
 		function = "appmcp.Do[" + function + "](a)"
 	case c.Kind == Query:
-		function = "appmcp.Ask[" + function + "](a)"
+		function = "appmcp.Query[" + function + "](a)"
 	}
 	kind, adder, uriField, complete := "Tool", "AddTool", "", ""
 	switch {
@@ -203,7 +203,7 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	for _, list := range []struct {
 		kind        Kind
 		field, item string
-	}{{Command, "Commands", "Command"}, {Query, "Queries", "Query"}, {Worker, "Workers", "Worker"}} {
+	}{{Command, "Commands", "CommandType"}, {Query, "Queries", "QueryType"}, {Worker, "Workers", "Worker"}} {
 		if lists[list.kind] != "" {
 			fields += list.field + ": []app." + list.item + "{\n" + lists[list.kind] + "},\n"
 		}
@@ -255,16 +255,16 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 			}
 			arguments = append(arguments, older+")")
 		}
-		function, writes := "app.CommandOf[", ""
+		function, writes := "app.CommandTypeOf[", ""
 		if c.Retired {
-			function = "app.RetiredOf["
+			function = "app.RetiredTypeOf["
 		}
 		if c.writes != 0 {
 			writes = fmt.Sprintf(".Writes(%d)", c.writes)
 		}
 		return function + c.Func + "](" + strings.Join(arguments, ", ") + ")" + writes
 	case Query:
-		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
+		return "app.QueryTypeOf[" + c.Func + "](" + arguments[0] + ")"
 	}
 	if strings.HasPrefix(c.constructor, "func") {
 		file.Use("context")

@@ -28,13 +28,13 @@ func Feature() appmcp.Feature {
 		Feature: app.Feature{
 			Name:  "chats",
 			State: app.StateOf(NewState),
-			Commands: []app.Command{
-				app.CommandOf[Answer]("answer", 1),
-				app.CommandOf[Record]("record", 1),
+			Commands: []app.CommandType{
+				app.CommandTypeOf[Answer]("answer", 1),
+				app.CommandTypeOf[Record]("record", 1),
 			},
-			Queries: []app.Query{
-				app.QueryOf[Get]("get"),
-				app.QueryOf[List]("list"),
+			Queries: []app.QueryType{
+				app.QueryTypeOf[Get]("get"),
+				app.QueryTypeOf[List]("list"),
 			},
 		},
 		Register: register,
@@ -58,13 +58,13 @@ func register(s *mcp.Server, a *app.App) error {
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[Get](a)),
+		}, appmcp.Query[Get](a)),
 		mcp.AddTool(d, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Returns the open questions, oldest first. Answer one with answer_question.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[List](a)),
+		}, appmcp.Query[List](a)),
 	)
 }

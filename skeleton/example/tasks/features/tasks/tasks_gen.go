@@ -30,15 +30,15 @@ func Feature() appmcp.Feature {
 		Feature: app.Feature{
 			Name:  "tasks",
 			State: app.StateOf(NewState),
-			Commands: []app.Command{
-				app.CommandOf[Create]("create", 1),
-				app.CommandOf[Report]("report", 1),
-				app.CommandOf[Return]("return", 1),
-				app.CommandOf[Take]("take", 1),
+			Commands: []app.CommandType{
+				app.CommandTypeOf[Create]("create", 1),
+				app.CommandTypeOf[Report]("report", 1),
+				app.CommandTypeOf[Return]("return", 1),
+				app.CommandTypeOf[Take]("take", 1),
 			},
-			Queries: []app.Query{
-				app.QueryOf[List]("list"),
-				app.QueryOf[Expired]("expired"),
+			Queries: []app.QueryType{
+				app.QueryTypeOf[List]("list"),
+				app.QueryTypeOf[Expired]("expired"),
 			},
 			Workers: []app.Worker{
 				app.WorkerOf("leases", func(context.Context) (*Leases, error) {
@@ -67,7 +67,7 @@ func register(s *mcp.Server, a *app.App) error {
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[List](a)),
+		}, appmcp.Query[List](a)),
 		mcp.AddTool(d, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Reports that a task is done, or that it failed. It requires the lease from get_next_task. A report after the lease has expired is accepted until another agent takes the task.",
