@@ -94,8 +94,7 @@ func (c component) usage() string {
 func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error) {
 	s.progress.Begin("listing " + l.field)
 	defer s.progress.End()
-	capability, _, _ := strings.Cut(l.method, "/")
-	entries, err := s.Entries(ctx, l.method, l.field, capability)
+	entries, err := s.Entries(ctx, l.method, l.field)
 	if l.field != "tools" {
 		return entries, err
 	}
