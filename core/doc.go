@@ -7,19 +7,19 @@
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - schema/inference: plumbing: schemas of types in source code
-//   - internal/stdfd: move standard descriptors, before package os is initialized
+//   - stdfd: keep standard input and output for the protocol
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
+//   - filelock: lock files between processes, for the journal and app/sqlite
 //   - process: child processes with pipes
 //   - client: the MCP client, for child processes and servers in this process
 //   - client/clienthttp: the MCP client, for servers over HTTP
 //   - mcptest: a client for tests
 //   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
-//   - serve/stdout: reserve standard output for the protocol while a program starts
 //   - serve: the command line of a server
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app: event-sourced features: commands, queries, workers, the event log

@@ -196,15 +196,15 @@ func keptDocuments(v View) iter.Seq2[Document, error] {
 	}
 }
 
-// WriteBackup writes the events and documents of a view to out, without snapshots, and returns the number
-// of events. program is the name of the program, for people.
-func WriteBackup(ctx context.Context, out io.Writer, v View, program string) (events int64, err error) {
+// WriteBackup writes the events and documents of a view of the store to out, without snapshots, and
+// returns the number of events.
+func (a *Admin) WriteBackup(ctx context.Context, out io.Writer, v View) (events int64, err error) {
 	zip := gzip.NewWriter(out)
 	write := func(line []byte) error {
 		_, err := zip.Write(line)
 		return cmp.Or(err, ctx.Err())
 	}
-	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, program, storable(time.Now())}})
+	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, a.o.Program, storable(time.Now())}})
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +232,7 @@ type Backup struct {
 	converted bool              // documents are complete
 }
 
-// ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
+// ReadBackup reads a backup that [Admin.WriteBackup] has written, and verifies its checksum. open opens
 // the file; it is called again for each iteration of the events.
 func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 	b := &Backup{open: open, documents: map[string][]byte{}}
@@ -393,14 +393,14 @@ type Digest struct {
 	Unreplayed string
 }
 
-// NewDigest returns the digest of a view. It replays the log without snapshots.
-func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Digest, error) {
+// Digest returns the digest of a view, for example of a backup. It replays the log without snapshots.
+func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
 	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
 	if err != nil {
 		return Digest{}, err
 	}
 	d := Digest{Events: end.Events, content: end.SHA256}
-	a, err := Open(ctx, viewStore{v}, o.toReplay(), features...)
+	replayed, err := Open(ctx, viewStore{v}, a.o.toReplay(), a.features...)
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		d.Unreplayed = fmt.Sprintf("event %d cannot be applied", stuck.Record.Seq)
 		return d, nil
@@ -409,7 +409,7 @@ func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Dig
 		return d, err
 	}
 	sum := sha256.New()
-	for _, f := range a.features {
+	for _, f := range replayed.features {
 		io.WriteString(sum, f.Name+"\n")
 		if err := writeState(sum, f.state); err != nil {
 			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
@@ -423,20 +423,20 @@ func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Dig
 // ErrNotEmpty means that the target of a copy has events.
 var ErrNotEmpty = errors.New("the log has events")
 
-// Copy copies the events and documents of a view, without snapshots, to a store that has no
-// events. It compares both by their digests, and commits only if they are equal. A failed Copy
-// changes nothing.
-func Copy(ctx context.Context, to Store, from View, o Options, features ...Feature) (Digest, error) {
-	want, err := NewDigest(ctx, from, o, features...)
+// Copy copies the events and documents of a view, such as a [Backup], without snapshots, to the store,
+// which must have no events. It compares both by their digests, and commits only if they are equal. A
+// failed Copy changes nothing.
+func (a *Admin) Copy(ctx context.Context, from View) (Digest, error) {
+	want, err := a.Digest(ctx, from)
 	if err != nil {
 		return want, err
 	}
 	runtime.GC() // one state at a time
-	return want, to.Write(ctx, func(tx Tx) error {
+	return want, a.store.Write(ctx, func(tx Tx) error {
 		if err := copyView(ctx, tx, from); err != nil {
 			return err
 		}
-		got, err := NewDigest(ctx, tx, o, features...)
+		got, err := a.Digest(ctx, tx)
 		if err == nil && got != want {
 			err = errors.New("the copy differs from its source; nothing was copied")
 		}

@@ -105,30 +105,6 @@ func (a *App) checkFields(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ResetWorker discards the saved fields of a worker, and returns them. It keeps the position in the
-// log. It fails while a process runs the worker.
-func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.RawMessage, err error) {
-	err = s.Write(ctx, func(tx Tx) error {
-		document, err := tx.Get(workerDocument(worker))
-		if err != nil {
-			return err
-		}
-		if document == nil {
-			return fmt.Errorf("reset worker %s: the worker has never run on this data", worker)
-		}
-		now, err := readProgress(tx, worker)
-		if err != nil {
-			return err
-		}
-		if !now.isFree("", time.Now()) {
-			return fmt.Errorf("reset worker %s: process %s runs the worker; stop the process first", worker, now.Owner)
-		}
-		discarded, now.State = now.State, nil
-		return now.put(tx, worker)
-	})
-	return discarded, err
-}
-
 // initWorkers saves the starting position of new workers, so that they miss no event from now on, even
 // if this process dies.
 func (a *App) initWorkers(ctx context.Context) error {

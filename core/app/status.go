@@ -95,7 +95,7 @@ type WorkerStatus struct {
 	Aside    []SetAside `json:"aside"`             // events that the worker has stopped trying
 }
 
-// A SetAside is an event that a worker has stopped trying. See [Retry].
+// A SetAside is an event that a worker has stopped trying. See [Admin.Retry].
 type SetAside struct {
 	Seq   int64     `json:"seq"`
 	Time  time.Time `json:"time"` // of the last try
@@ -111,9 +111,12 @@ func (s SetAside) put(tx Tx, worker string) error {
 	return tx.Put(asideDocument(worker, s.Seq), document)
 }
 
-// Workers returns the status of all workers that ever ran on a store. Positions can lag for workers
-// that ignore most events.
-func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
+// Workers returns the status of all workers that ever ran on the log, in any process. Positions can lag
+// for workers that ignore most events.
+func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) { return readWorkers(ctx, a.store) }
+
+// readWorkers returns the status of all workers that ever ran on a store.
+func readWorkers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	names, err := s.Names(ctx, workerDocument(""))
 	if err != nil {
 		return nil, err
@@ -160,21 +163,6 @@ func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) 
 		all = append(all, aside)
 	}
 	return all, nil
-}
-
-// Retry asks a worker to retry an event that it has set aside. The process that runs the worker picks
-// up the request.
-func Retry(ctx context.Context, s Store, worker string, seq int64) error {
-	return s.Write(ctx, func(tx Tx) error {
-		aside, err := tx.Get(asideDocument(worker, seq))
-		if err != nil {
-			return err
-		}
-		if aside == nil {
-			return fmt.Errorf("worker %s has not set event %d aside", worker, seq)
-		}
-		return tx.Put(retryDocument(worker, seq), []byte("true"))
-	})
 }
 
 // pollInterval is how often an idle process checks for commits of other processes.
@@ -317,7 +305,7 @@ func (a *App) visibleState(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	workers, err := Workers(ctx, a.store)
+	workers, err := a.Workers(ctx)
 	if err != nil {
 		return "", err
 	}

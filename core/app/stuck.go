@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -87,7 +86,7 @@ func (e *unreadableError) Error() string {
 func (e *unreadableError) Unwrap() error { return e.err }
 
 // mismatch returns the error for data that does not match the type of its command.
-func (t *commandType) mismatch(kind reflect.Type, err error) error {
+func (t *registeredType) mismatch(kind reflect.Type, err error) error {
 	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
 	if kind == t.kind {
 		remedy = "if the command changed:  petrock generate version " + t.eventType
@@ -100,27 +99,6 @@ func (t *commandType) mismatch(kind reflect.Type, err error) error {
 
 // ownFeature is the feature in the types of the log's own records.
 const ownFeature = "app"
-
-// Find returns an event of a store.
-func Find(ctx context.Context, s Store, seq int64) (Record, error) {
-	for r, err := range s.Records(ctx, seq-1) {
-		if err != nil {
-			return Record{}, fmt.Errorf("read the log: %w", err)
-		}
-		if r.Seq == seq {
-			return r, nil
-		}
-		break
-	}
-	last, err := s.Last(ctx)
-	if err != nil {
-		return Record{}, fmt.Errorf("read the log: %w", err)
-	}
-	if last == 0 {
-		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
-	}
-	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
-}
 
 // storable returns a time in the precision of the log, in UTC.
 func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }

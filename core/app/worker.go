@@ -48,7 +48,7 @@ type savedFields struct {
 //
 // The exported fields are saved as JSON with the position in the log, and restored after a restart.
 // Saved fields that do not fit W stop the server at startup, so new fields of W must be optional: a
-// pointer, omitempty or omitzero. See [ResetWorker].
+// pointer, omitempty or omitzero. See [Admin.ResetWorker].
 func WorkerOf[W any](name string, create func(context.Context) (*W, error), options ...WorkerOption[W]) Worker {
 	w := Worker{
 		name:   name,
@@ -255,7 +255,7 @@ func (r *runner) retry(ctx context.Context, requestDoc string, seq int64) error 
 }
 
 func (r *runner) handleSetAside(ctx context.Context, seq int64) error {
-	record, err := Find(ctx, r.app.store, seq)
+	record, err := findRecord(ctx, r.app.store, seq)
 	if err != nil {
 		return err
 	}

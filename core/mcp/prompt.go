@@ -31,9 +31,6 @@ type Prompt struct {
 	// an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil allows any
 	// text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema means that a //petrock:schema directive sets a part of the schema. Derived code sets
-	// it. Required properties are then not compared with the Go type.
-	OwnSchema bool `json:"-"`
 }
 
 // A PromptArgument is an argument of a prompt; its value is text.
@@ -197,19 +194,19 @@ type PromptOutput interface {
 // with the option "string" in their json tag. Arguments that cannot be decoded fail the request.
 //
 // If p has neither arguments nor a schema, both are inferred from In. Otherwise they must match In.
-func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Context, In) (Out, error)) error {
+func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.Context, In) (Out, error)) error {
 	var handler PromptHandler
 	if f != nil {
 		handler = promptHandler(f)
 	}
-	return s.addTypedPrompt(p, reflect.TypeFor[In](), handler)
+	return addTypedPrompt(to.derived(), p, reflect.TypeFor[In](), handler)
 }
 
-func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) error {
-	p.Name = s.o.NamePrefix + p.Name
+func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
+	p.Name = d.server.o.NamePrefix + p.Name
 	fields, err := textFields(in)
 	given := p.InputSchema != nil
-	if err == nil && !given && p.Arguments == nil && len(fields) > 0 {
+	if err == nil && !given && !d.isExact() && p.Arguments == nil && len(fields) > 0 {
 		p.InputSchema, err = inferText(in, fields)
 	}
 	var made *prompt
@@ -217,12 +214,12 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil && given {
-		err = checkFits(made.input.schema, in, jsonschema.Input, isDerived(p.OwnSchema))
+		err = d.check(made.input.schema, in, jsonschema.Input)
 	}
 	if err == nil {
 		err = checkNames(in, fields, "the prompt", made.names)
 	}
-	return add(s, &s.prompts, p.Name, made, err)
+	return d.describe(add(d.server, &d.server.prompts, p.Name, made, err))
 }
 
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
@@ -282,7 +279,7 @@ func textFields(in reflect.Type) ([]jsonfield.Field, error) {
 }
 
 func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, error) {
-	raw, err := infer(in, jsonschema.Input)
+	raw, err := jsonschema.Infer(in, jsonschema.Input)
 	if err != nil {
 		return nil, err
 	}

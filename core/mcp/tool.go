@@ -31,9 +31,6 @@ type Tool struct {
 	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has scopes.
 	// Other API keys and stdio bypass them. They are not sent to clients.
 	Scopes []string `json:"-"`
-	// OwnSchema means that a //petrock:schema directive sets a part of the schemas. Derived code sets
-	// it. Required properties are then not compared with the Go types.
-	OwnSchema bool `json:"-"`
 }
 
 // ToolAnnotations are hints about the behaviour of a tool, for clients that warn or ask the user. A

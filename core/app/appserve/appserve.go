@@ -174,6 +174,11 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 	return app.Open(ctx, store, d.with(o), d.appFeatures()...)
 }
 
+// admin returns the Admin of a store.
+func (d *Data) admin(store app.Store) *app.Admin {
+	return app.NewAdmin(store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
+}
+
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
 	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped

@@ -77,7 +77,7 @@ func (d *Data) streamBackup(cmd *cobra.Command) error {
 	return d.withStore(ctx, func(store app.Store) error {
 		var events int64
 		err := store.View(ctx, func(v app.View) (err error) {
-			events, err = app.WriteBackup(ctx, out, v, d.program)
+			events, err = d.admin(store).WriteBackup(ctx, out, v)
 			return err
 		})
 		if err != nil {
@@ -132,17 +132,18 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 	}
 	defer os.Remove(temp.Name())
 	defer temp.Close()
+	admin := d.admin(store)
 	err = store.View(ctx, func(v app.View) error {
-		if _, err := app.WriteBackup(ctx, temp, v, d.program); err != nil {
+		if _, err := admin.WriteBackup(ctx, temp, v); err != nil {
 			return err
 		}
 		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
 			return err
 		}
-		if digest, err = app.NewDigest(ctx, v, d.with(app.Options{}), d.appFeatures()...); err != nil {
+		if digest, err = admin.Digest(ctx, v); err != nil {
 			return err
 		}
-		return d.compareBackup(ctx, temp.Name(), digest)
+		return compareBackup(ctx, admin, temp.Name(), digest)
 	})
 	if err != nil {
 		return digest, err
@@ -162,12 +163,12 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 }
 
 // compareBackup returns an error if a backup does not have the expected digest.
-func (d *Data) compareBackup(ctx context.Context, file string, want app.Digest) error {
+func compareBackup(ctx context.Context, admin *app.Admin, file string, want app.Digest) error {
 	backup, err := readBackup(file)
 	if err != nil {
 		return err
 	}
-	got, err := app.NewDigest(ctx, backup, d.with(app.Options{}), d.appFeatures()...)
+	got, err := admin.Digest(ctx, backup)
 	if err == nil && got != want {
 		err = errors.New("the backup differs from the data; check the disk, and retry")
 	}
@@ -279,7 +280,7 @@ func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.
 	if err != nil {
 		return digest, err
 	}
-	digest, err = app.Copy(ctx, store, from, d.with(app.Options{}), d.appFeatures()...)
+	digest, err = d.admin(store).Copy(ctx, from)
 	return digest, errors.Join(err, store.Close())
 }
 
@@ -385,7 +386,7 @@ would change the state. With --snapshot, a damaged or different one is replaced,
 
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
-	a, checks, err := app.Replay(ctx, store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
+	a, checks, err := d.admin(store).Replay(ctx)
 	if err != nil {
 		return replayReport{}, err
 	}

@@ -140,7 +140,7 @@ func (s *selection) matches(eventType string, version int, data []byte) bool {
 
 // missing returns an error if one of the events that were named one by one does not exist, or is one
 // that cannot be amended. unchanged is the error of an event that needs no change.
-func (s *selection) missing(ctx context.Context, store app.Store, included func(int64) bool, unchanged string) error {
+func (s *selection) missing(ctx context.Context, admin *app.Admin, included func(int64) bool, unchanged string) error {
 	if !s.isUnfiltered() {
 		return nil
 	}
@@ -149,8 +149,8 @@ func (s *selection) missing(ctx context.Context, store app.Store, included func(
 		if included(seq) {
 			continue
 		}
-		r, err := app.Find(ctx, store, seq)
-		am, amErr := app.FindAmendment(ctx, store, seq)
+		r, err := admin.Find(ctx, seq)
+		am, amErr := admin.FindAmendment(ctx, seq)
 		switch {
 		case err != nil:
 		case amErr != nil:

@@ -451,7 +451,7 @@ func TestMigrate(t *testing.T) {
 		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
 			t.Errorf("the documents are %q: %v", names, err)
 		}
-		if am, err := app.FindAmendment(t.Context(), s, 2); err != nil || am == nil || !am.Skip {
+		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
 			t.Errorf("the amendment is %+v: %v", am, err)
 		}
 	}
