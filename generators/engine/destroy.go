@@ -22,56 +22,60 @@ import (
 // that use it. It refuses to remove edited files, unless Force is set, and a command whose events may be
 // stored, unless o.Removal says what happens to them. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
-	var component derive.Component // to remove
-	r := o.Removal
-	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
-		p := newPlan(actionDestroy)
-		p.operation.Title = actionDestroy + " " + kind + " " + name
-		if err := e.checkKind(ctx, kind); err != nil {
-			return nil, err
-		}
-		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name, r.Retire)
-		if err != nil {
-			return nil, err
-		}
-		component = found
-		if err := r.check(e, component); err != nil {
-			return nil, err
-		}
-		p.kind, p.name, p.dir = kind, component.Name, place.Dir
-		history, err := j.History()
-		if err != nil {
-			return nil, err
-		}
-		var files []string
-		if !r.Retire {
-			if files, err = e.filesOf(ctx, place, component); err != nil {
-				return nil, err
-			}
-		}
-		if err := e.checkUnedited(j, history, files, kind+" "+name, o); err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			p.texts[file] = nil
-		}
-		if err := e.planRemoval(ctx, p, place, component, r); err != nil || len(p.conflicts) > 0 {
-			return p, err
-		}
-		places := e.touched(p)
-		if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
-			places = append(places, place)
-		}
-		if err := e.derive(ctx, p, places, true); err != nil {
-			return nil, err
-		}
-		return p, e.dropTests(ctx, p, component, j, history)
+	result, err := e.transact(ctx, request{Options: o, action: actionDestroy}, func(j *journal.Journal, p *plan) error {
+		err := e.planDestroy(ctx, j, p, kind, name)
+		name = cmp.Or(p.name, name) // as clients see it
+		return err
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore && !refusal.aboutEvents {
-		refusal.Reason = fmt.Sprintf("destroy %s %s: other code uses it:", component.Kind, component.Name)
+	if refusal := refusedCode(err); refusal != nil {
+		refusal.Reason = fmt.Sprintf("destroy %s %s: other code uses it:", kind, name)
 		refusal.Remedy = "Nothing was changed. Change or destroy the code that uses it first."
 	}
 	return result, err
+}
+
+func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, kind, name string) error {
+	p.title = actionDestroy + " " + kind + " " + name
+	if err := e.checkKind(ctx, kind); err != nil {
+		return err
+	}
+	place, component, err := e.findToDestroy(ctx, derive.Kind(kind), name, p.Removal.Retire)
+	if err != nil {
+		return err
+	}
+	if err := p.Removal.check(e, component); err != nil {
+		return err
+	}
+	p.kind, p.name, p.dir = kind, component.Name, place.Dir
+	history, err := j.History()
+	if err != nil {
+		return err
+	}
+	var files []string
+	if !p.Removal.Retire {
+		if files, err = e.filesOf(ctx, place, component); err != nil {
+			return err
+		}
+	}
+	if !p.Force {
+		if err := e.checkUnedited(j, history, files, kind+" "+name); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		p.texts[file] = nil
+	}
+	if err := e.planRemoval(ctx, p, place, component, p.Removal); err != nil || len(p.conflicts) > 0 {
+		return err
+	}
+	places := e.touched(p)
+	if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
+		places = append(places, place)
+	}
+	if err := e.derive(ctx, p, places, true); err != nil {
+		return err
+	}
+	return e.dropTests(ctx, p, component, j, history)
 }
 
 // Kinds returns petrock's kinds of components. Own generators add others.
@@ -91,12 +95,12 @@ func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name strin
 		return derive.Place{}, c, err
 	}
 	if !stays {
-		err = checkAlone(pkg, c)
+		err = e.checkAlone(pkg, c)
 	}
 	return pkg.Place, c, err
 }
 
-func checkAlone(pkg *derive.Package, component derive.Component) error {
+func (e *Engine) checkAlone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {
 		if c.File == component.File && c.Name != component.Name {
@@ -108,7 +112,7 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 	}
 	return &Refusal{
 		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
-		Remedy: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
+		Remedy: fmt.Sprintf("Remove %s from it by hand, then run %s.", component.Func, e.Call("sync")),
 	}
 }
 
@@ -138,10 +142,7 @@ func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Compo
 
 // checkUnedited refuses files of a component that have been edited since they were generated or the project
 // was created.
-func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string, o Options) error {
-	if o.Force {
-		return nil
-	}
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string) error {
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("you have edited files of %s:", component),
 		Remedy: "Nothing was changed. With " + e.option("force") + " they are removed anyway; undo restores them.",
@@ -276,10 +277,10 @@ func declarationName(decl ast.Decl) string {
 }
 
 // workerAdvice advises on workers that a plan removes or renames.
-func (e *Engine) workerAdvice(p *plan) []string {
+func (e *Engine) workerAdvice(c *verified) []string {
 	var advice []string
-	for _, file := range slices.Sorted(maps.Keys(p.recomputed)) {
-		after := p.after.File(file)
+	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
+		after := c.after.File(file)
 		for _, worker := range derive.Workers(e.before.File(file)) {
 			if after != nil && !slices.Contains(derive.Workers(after), worker) {
 				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))

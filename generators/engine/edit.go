@@ -51,32 +51,32 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 	case o.Test && o.NoExec:
 		return nil, terminal.Usagef("tests are disabled by --no-exec; edit without test")
 	}
-	o.lenient = true
-	return e.transact(ctx, o, func(j *journal.Journal) (*plan, error) { return e.planEdit(ctx, j, edits, o) })
+	return e.transact(ctx, request{Options: o, action: actionEdit, lenient: true}, func(j *journal.Journal, p *plan) error {
+		return e.planEdit(ctx, j, p, edits)
+	})
 }
 
-func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
-	p := newPlan(actionEdit)
-	p.checkPure, p.accepts = true, o.Accept
+func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, p *plan, edits []FileEdit) error {
+	p.checkPure = true
 	if err := e.planEdits(ctx, j, p, edits); err != nil {
-		return nil, err
+		return err
 	}
 	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
-	p.operation.Title = actionEdit + " " + p.name
-	if !o.Test && !o.NoExec {
-		p.next = append(p.next, "Run the tests with petrock test (over MCP: test).")
+	p.title = actionEdit + " " + p.name
+	if !p.Test && !p.NoExec {
+		p.next = append(p.next, fmt.Sprintf("Run the tests with %s.", e.Call("test")))
 	}
 	if err := e.derive(ctx, p, e.placesAfter(p), false); err != nil {
-		return nil, err
+		return err
 	}
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 && e.whyUnread(pkg.Dir) == "" {
 			if err := e.refuseNewProblems(ctx, p, pkg); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // planEdits plans edits of files, on top of the planned texts.

@@ -15,12 +15,14 @@ import (
 	"errors"
 	"fmt"
 	"go/version"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"golang.org/x/mod/modfile"
 
@@ -45,7 +47,6 @@ type Engine struct {
 	deriver    derive.Project
 	resolver   *imports.Resolver
 	before     *typecheck.View   // the project on disk
-	options    Options           // of the running operation
 	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
 
 	notes map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name; nil outside of one
@@ -57,10 +58,8 @@ type Engine struct {
 	// Step reports progress. It may be nil.
 	Step func(string)
 
-	// OverMCP makes messages name MCP tools and their arguments instead of commands and their flags.
-	// ToolPrefix precedes the names of the tools.
-	OverMCP    bool
-	ToolPrefix string
+	// FormatCall writes calls that messages recommend as the caller would; nil means as command lines.
+	FormatCall func(gen.Call) string
 }
 
 // NoProjectRemedy is the remedy for a command that is run outside a project.
@@ -113,34 +112,26 @@ func (e *Engine) Name() string { return e.project.Name }
 // PetrockVersion returns the version of petrock that created the project.
 func (e *Engine) PetrockVersion() string { return e.project.Petrock }
 
+var versionConstant = regexp.MustCompile(`(?m)^const Version = "([^"]+)"`)
+
 // CodeVersion returns the version of petrock in the project's folder generators, or "" if it is
 // unknown.
 func (e *Engine) CodeVersion() string {
 	text, _ := e.root.ReadFile("generators/generators.go")
-	found := regexp.MustCompile(`(?m)^const Version = "([^"]+)"`).FindSubmatch(text)
+	found := versionConstant.FindSubmatch(text)
 	if found == nil {
 		return ""
 	}
 	return string(found[1])
 }
 
-// call returns a call as the caller would write it: a command line, or the name of a tool with arguments.
-func (e *Engine) call(commandLine, tool string) string {
-	return e.words(commandLine, e.ToolPrefix+tool)
+// Call returns a call of petrock for a message, see [gen.NewCall].
+func (e *Engine) Call(command string, arguments ...any) string {
+	return gen.Project{FormatCall: e.FormatCall}.Call(command, arguments...)
 }
 
-// option returns the name of an option as the caller would write it.
-func (e *Engine) option(name string) string {
-	return e.words("--"+name, strings.ReplaceAll(name, "-", "_"))
-}
-
-// words returns the words for the front end of the caller.
-func (e *Engine) words(commandLine, overMCP string) string {
-	if e.OverMCP {
-		return overMCP
-	}
-	return commandLine
-}
+// option returns the name of an option for a message.
+func (e *Engine) option(name string) string { return e.Call("", name, nil) }
 
 func (e *Engine) step(what string) {
 	if e.Step != nil {
@@ -202,4 +193,8 @@ func (e *Engine) read(ctx context.Context) error {
 		return fmt.Errorf("read project: %w", err)
 	}
 	return nil
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -71,41 +71,42 @@ func (s PartStatus) String() string {
 
 // AddPart adds a part to the project.
 func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionAdd) })
+	return e.changeParts(ctx, name, request{Options: o, action: actionAdd})
 }
 
 // RemovePart removes a part. It refuses if the part is used, or if its code was edited.
 func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionRemove) })
+	return e.changeParts(ctx, name, request{Options: o, action: actionRemove})
 }
 
-func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
+func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*Result, error) {
 	part, ok := parts.Find(name)
 	if !ok {
 		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
 	}
-	add := action == actionAdd
-	p := newPlan(action)
-	p.operation.Title, p.name, p.kind = action+" "+name, name, "part"
-	switch has := isPresent(part, e.before); {
-	case add && has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
-	case !add && !has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see petrock list", part.Name)}
+	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
+		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
+		if err := e.planPart(ctx, p, part); err != nil {
+			return err
+		}
+		return e.derive(ctx, p, nil, false)
+	})
+}
+
+func (e *Engine) planPart(ctx context.Context, p *plan, part parts.Part) error {
+	adds, has := p.action == actionAdd, isPresent(part, e.before)
+	switch {
+	case adds && has:
+		return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
+	case adds:
+		return e.addPart(ctx, p, part)
+	case !has:
+		return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", part.Name, e.Call("list"))}
 	}
-	if add {
-		if err := e.addPart(ctx, p, part); err != nil {
-			return nil, err
-		}
-	} else {
-		if reason := e.whyPartStays(part, e.before); reason != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
-		}
-		if err := e.removePart(ctx, p, part); err != nil {
-			return nil, err
-		}
+	if reason := e.whyPartStays(part, e.before); reason != "" {
+		return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
 	}
-	return p, e.derive(ctx, p, nil, false)
+	return e.removePart(ctx, p, part)
 }
 
 func isPresent(part parts.Part, view *typecheck.View) bool {
@@ -200,7 +201,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	}
 	for file := range files {
 		if _, err := e.root.Lstat(file); err == nil {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
+			p.conflict("%s already exists, and part %s contains it", file, part.Name)
 		}
 	}
 	return e.changePart(ctx, p, part, journal.Create, files, []string{part.Archive()})
@@ -250,13 +251,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 		sum.Add(file, text)
 	}
 	put(SumFile, sum.Encode())
-	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders}
-	if action == journal.Create {
-		change.Files = len(added)
-		p.operation.Added = append(p.operation.Added, part.Name)
-	} else {
+	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders, Files: len(added)}
+	if action == journal.Delete {
 		change.Files = len(removed)
-		p.operation.Removed = append(p.operation.Removed, part.Name)
 	}
 	goMod, goSum, err := e.plannedModules(p)
 	if err != nil {
@@ -313,11 +310,11 @@ func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operat
 }
 
 // partsAdvice names the parts that are no longer used after a plan.
-func (e *Engine) partsAdvice(p *plan) []string {
+func (e *Engine) partsAdvice(c *verified) []string {
 	var next []string
 	for _, part := range parts.All() {
-		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
-			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
+		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
 		}
 	}
 	return next

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -15,7 +16,7 @@ func (b *bench) change(input string) (*engine.Result, error) {
 	if err := json.Unmarshal([]byte(input), &change); err != nil {
 		b.Fatal(err)
 	}
-	b.OverMCP = true
+	b.FormatCall = devserver.FormatCall("")
 	return b.Change(b.Context(), change, engine.Options{NoExec: true})
 }
 

@@ -105,10 +105,10 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
 	case len(errs) > 0:
 		return nil, &Refusal{
-			Reason:        fmt.Sprintf("%s does not compile:", asFolder(dir)),
-			Diagnostics:   errs,
-			Remedy:        "Nothing was changed. Fix these errors first.",
-			existedBefore: true,
+			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
+			Diagnostics: errs,
+			Remedy:      "Nothing was changed. Fix these errors first.",
+			cause:       causeBefore,
 		}
 	}
 	return pkg, nil

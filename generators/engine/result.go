@@ -207,7 +207,7 @@ func (s *Size) String() string {
 	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
 }
 
-func toolsListSize(components []derive.Component) *Size {
+func newSize(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
 		if !c.IsTool() {
@@ -265,8 +265,26 @@ type Refusal struct {
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 	Remedy      string                 `json:"wayOut,omitempty"`      // Remedy
 
-	existedBefore bool // whether the project had the errors before
-	aboutEvents   bool // whether stored events would become unreadable
+	cause cause
+}
+
+// A cause tells refusals apart.
+type cause int
+
+const (
+	causeOther   cause = iota
+	causeCompile       // the change would not compile
+	causeBefore        // the project had the errors before
+	causeEvents        // stored events would become unreadable
+)
+
+// refusedCode returns the refusal of a change because of errors in the code that it would leave, or nil.
+func refusedCode(err error) *Refusal {
+	refusal, ok := err.(*Refusal)
+	if !ok || len(refusal.Diagnostics) == 0 || refusal.cause == causeBefore || refusal.cause == causeEvents {
+		return nil
+	}
+	return refusal
 }
 
 // A Failure is an example that failed.

@@ -101,15 +101,15 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 		return p.stored, nil
 	}
 	p.stored = &StoredEvents{}
-	if e.options.NoData {
-		p.stored.Why = e.option("no-data") + " is set"
+	if p.NoData {
+		p.stored.Why = e.option("no_data") + " is set"
 		return p.stored, nil
 	}
 	if e.hasNoStore() {
 		p.stored.Looked = true
 		return p.stored, nil
 	}
-	if e.options.NoExec {
+	if p.NoExec {
 		p.stored.Why = "no code of the project is run"
 		return p.stored, nil
 	}
@@ -207,7 +207,7 @@ func (e *Engine) runServer(ctx context.Context, server string, args ...string) (
 // events no type reads any more, and plans to decode those of changed types.
 func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *contract.Contract) error {
 	changed, isRecorded := u.changed(recorded)
-	if len(changed) == 0 || u.keepsCommands || u.contractOnly {
+	if len(changed) == 0 || u.Saved || u.contractOnly {
 		return nil
 	}
 	stored, err := e.lookAtEvents(ctx, u.plan, isRecorded)
@@ -215,10 +215,10 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		return err
 	}
 	isSkipped := func(command string) bool {
-		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.accepts, command)
+		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.Accept, command)
 	}
 	wasRead := func(t storedType) bool {
-		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.accepts, t.Type)
+		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.Accept, t.Type)
 	}
 	mayMapChange := func(eventType string) bool { // the function, or the command that it returns
 		feature, _, isMapped := strings.Cut(u.mapped[eventType], ".")
@@ -252,7 +252,7 @@ func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, 
 			all[command] = isUndecided || !reflect.DeepEqual(u.was[command], u.now[command]) || u.wasMapped[command] != u.mapped[command]
 		}
 	}
-	for _, command := range slices.Concat(u.accepts, u.skips) {
+	for _, command := range slices.Concat(u.Accept, u.skips) {
 		all[command] = true
 	}
 	for _, command := range slices.Sorted(maps.Keys(all)) {
@@ -277,28 +277,33 @@ func (t storedType) isRead(commands map[string]contract.Command, mapped map[stri
 
 // decodeStored decodes stored events of changed commands with the planned types, in the program that runs
 // examples, and refuses the plan if one of them cannot be decoded.
-func (e *Engine) decodeStored(ctx context.Context, p *plan) error {
+func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
+	if len(c.decode) == 0 {
+		return nil
+	}
+	events := *c.stored
+	c.decoded = &events
 	byDir := map[string][]storedType{}
-	for _, t := range p.decode {
-		if dir := p.readerOf(t.Type); dir != "" {
+	for _, t := range c.decode {
+		if dir := c.readerOf(t.Type); dir != "" {
 			byDir[dir] = append(byDir[dir], t)
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
-		events, err := e.sampleEvents(ctx, byDir[dir])
+		sample, err := e.sampleEvents(ctx, byDir[dir])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			p.stored.Looked, p.stored.Why = false, err.Error()
+			events.Looked, events.Why = false, err.Error()
 			return nil
 		}
-		p.stored.decoded += bytes.Count(events, []byte("\n"))
-		if err := e.decodeWith(ctx, p, dir, events); err != nil {
+		events.decoded += bytes.Count(sample, []byte("\n"))
+		if err := e.decodeWith(ctx, c, dir, sample); err != nil {
 			return err
 		}
 	}
-	return e.refuseBroken(p)
+	return e.refuseBroken(&c.plan, c.undecodable)
 }
 
 // readerOf returns the folder of the feature that reads events of a type after a plan.
@@ -333,9 +338,9 @@ func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, 
 
 // decodeWith decodes events with the planned code of a feature. It notes the commands of those that cannot be
 // decoded as broken.
-func (e *Engine) decodeWith(ctx context.Context, p *plan, dir string, events []byte) error {
+func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) error {
 	const test = "TestPetrockStoredEvents"
-	planned := maps.Clone(p.texts)
+	planned := maps.Clone(c.texts)
 	planned[path.Join(dir, "petrock_stored_events_test.go")] = fmt.Appendf(nil, `package %[1]s_test
 
 import (
@@ -356,29 +361,29 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		return err
 	}
 	if len(summary.Examples) == 0 {
-		return &Refusal{Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: p.compileRemedy()}
+		return &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
 	}
 	report := summary.Examples[0]
 	if report.Passed {
 		return nil
 	}
 	found := false
-	for _, c := range report.Cases {
-		for _, message := range c.Messages {
+	for _, failed := range report.Cases {
+		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
-			if ok && slices.ContainsFunc(p.decode, func(t storedType) bool { return t.Type == command }) {
-				was, isOnDisk := p.was[command]
+			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
+				was, isOnDisk := c.was[command]
 				found = true
-				b := brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(p.shippedPackages())[command]}
-				if now, err := derive.Contract(p.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
+				b := brokenCommand{command: command, unreadable: why, stored: c.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(c.shippedPackages())[command]}
+				if now, err := derive.Contract(c.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
 					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(now.Commands[command].Versions[was.Version])})
 				}
-				p.broken = append(p.broken, b)
+				c.undecodable = append(c.undecodable, b)
 			}
 		}
 	}
 	if !found {
-		return p.trialRefusal(report)
+		return c.trialRefusal(report)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -113,18 +114,18 @@ func TestRemovedCommands(t *testing.T) {
 	}{
 		{"stored", func() { b.store("posts/mark 1 3 24", "posts/create 1 2 1") }, engine.Options{}, " (3 events are stored, the first is event 24)"},
 		{"no git, not looked at", func() {}, engine.Options{NoExec: true}, ""},
-		{"committed", func() { b.commit(); b.store(); b.OverMCP = true }, engine.Options{}, ""},
+		{"committed", func() { b.commit(); b.store(); b.FormatCall = devserver.FormatCall("") }, engine.Options{}, ""},
 	} {
 		test.prepare()
 		for way, remove := range ways {
 			err := remove(b, made, test.o)
 			b.checkError(err, "posts/mark: the command was removed"+test.refused+"; decide about its events: ")
 			switch {
-			case way != "sync" && b.OverMCP:
+			case way != "sync" && b.FormatCall != nil:
 				b.checkError(err, `destroy_component {"kind":"command","name":"posts/mark","retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`)
 			case way != "sync":
 				b.checkError(err, "petrock destroy command posts/mark --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead")
-			case b.OverMCP:
+			case b.FormatCall != nil:
 				b.checkError(err, `to ignore them, build {"skip":["posts/mark"]}`)
 			default:
 				b.checkError(err, "restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map posts/mark; if you renamed its type, put //petrock:event mark into the doc comment of the new one; to ignore them, petrock sync --skip posts/mark")
@@ -369,10 +370,10 @@ func TestUndoRestoresEditedTypes(t *testing.T) {
 	b.commit()
 	made := version()
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "posts/create: field title was removed, name was added; keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create\n")
+	b.checkError(err, "posts/create: field title was removed, name was added; keep the type and its version; or, if no stored data matters, edit the type (petrock edit) with --accept posts/create\n")
 	b.store("posts/create 2 5 7")
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "(5 events are stored, the first is event 7); keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create --no-data\n")
+	b.checkError(err, "(5 events are stored, the first is event 7); keep the type and its version; or, if no stored data matters, edit the type (petrock edit) with --accept posts/create --no-data\n")
 	if _, err := b.Edit(t.Context(), []engine.FileEdit{{Path: file, Text: &edited}}, engine.Options{Accept: []string{"posts/create"}, NoData: true}); err != nil {
 		t.Errorf("the advice is refused: %v", err)
 	}

@@ -189,44 +189,44 @@ func (r *TestResult) String() string {
 // laterTime limits the tests of a plan, all together, once the packages that are tested first have ended.
 const laterTime = time.Minute
 
-// testPlan runs the examples of a plan, and the tests of the packages that it changes and of those that import
+// runPlannedTests runs the examples of a plan, and the tests of the packages that it changes and of those that import
 // them, with the planned files. It refuses the plan if an example fails, or a test that passes without the plan.
 // It does nothing for plans that need no tests.
-func (e *Engine) testPlan(ctx context.Context, p *plan, o Options) error {
-	if !o.Test && !p.needsTests() {
+func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
+	if !c.Test && !c.needsTests() {
 		return nil
 	}
-	dirs, first := e.packagesToTest(p)
+	dirs, first := e.packagesToTest(c)
 	selected := trial.Selection{First: first, LaterTime: laterTime}
-	if p.trial.Test != "" {
-		selected.Examples = trial.Examples{Dir: p.dir, Tests: []string{p.trial.Test}}
+	if c.trial.Test != "" {
+		selected.Examples = trial.Examples{Dir: c.dir, Tests: []string{c.trial.Test}}
 	}
-	if o.NoExec {
+	if c.NoExec {
 		if len(dirs) > 0 {
-			p.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
+			c.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
 		}
-		if p.trial.Test != "" {
-			p.tried = &Trial{Passed: []string{}}
+		if c.trial.Test != "" {
+			c.tried = &Trial{Passed: []string{}}
 		}
 		return nil
 	}
-	after, examples, err := e.runTests(ctx, p.after, p.texts, dirs, selected, e.Limits)
+	after, examples, err := e.runTests(ctx, c.after, c.texts, dirs, selected, e.Limits)
 	if err != nil {
 		return err
 	}
 	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
-		return p.trialRefusal(examples[at])
+		return c.trialRefusal(examples[at])
 	}
 	if len(examples) > 0 {
-		p.tried = p.newTrial(examples)
+		c.tried = c.newTrial(examples)
 	}
-	if p.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
-		if after.Packages == 0 && p.action != actionEdit {
-			p.tests = nil // examples are not counted
+	if c.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
+		if after.Packages == 0 && c.action != actionEdit {
+			c.tests = nil // examples are not counted
 		}
 		return nil
 	}
-	return e.refuseNewFailures(ctx, p, dirs)
+	return e.refuseNewFailures(ctx, c, dirs)
 }
 
 // needsTests reports whether a plan changes what code does, so that tests decide whether to write it.
@@ -235,8 +235,8 @@ func (p *plan) needsTests() bool {
 }
 
 // refuseNewFailures runs the failed tests of a plan without it, and refuses the plan if they pass.
-func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) error {
-	after := p.tests
+func (e *Engine) refuseNewFailures(ctx context.Context, c *verified, dirs []string) error {
+	after := c.tests
 	var failing []string // packages that fail and existed before
 	for _, dir := range dirs {
 		failed := slices.ContainsFunc(after.Failures, func(f trial.TestFailure) bool { return f.Package == dir })
@@ -250,12 +250,12 @@ func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) 
 	}
 	isOlder := func(f trial.TestFailure) bool {
 		name, rest, _ := strings.Cut(f.Test, "/")
-		name = strings.TrimSuffix(cmp.Or(p.oldNames[name], name)+"/"+rest, "/")
+		name = strings.TrimSuffix(cmp.Or(c.oldNames[name], name)+"/"+rest, "/")
 		return slices.Contains(before.NotRun, f.Package) || slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool {
 			return old.Package == f.Package && (old.Test == name || old.Exceeded && f.Exceeded)
 		})
 	}
-	refusal := &Refusal{Reason: "tests would fail:", Remedy: e.testRemedy(p)}
+	refusal := &Refusal{Reason: "tests would fail:", Remedy: e.testRemedy(c)}
 	refusal.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
 	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), isOlder)
 	after.Older = true // unless the plan is refused
@@ -263,42 +263,40 @@ func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) 
 }
 
 // testRemedy advises on tests that fail with a plan, and pass without it.
-func (e *Engine) testRemedy(p *plan) string {
-	edit := e.call("petrock edit", "edit")
+func (e *Engine) testRemedy(c *verified) string {
+	edit := e.Call("edit")
 	switch {
-	case p.action == actionEdit:
+	case c.action == actionEdit:
 		return "Nothing was changed. Correct the change or the tests and retry."
-	case p.action == actionDestroy:
-		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", p.kind, p.name, edit)
-	case p.action == actionChange && e.OverMCP:
-		return "Nothing was changed. If these tests expect the old behavior, change them in the same call, with edits."
-	case p.bodyFile != "":
-		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", p.correctable("the body"), edit)
-	case p.action == actionChange:
-		return fmt.Sprintf("Nothing was changed. If these tests expect the old %s, change it and the tests in one operation (%s).", p.kind, edit)
+	case c.action == actionDestroy:
+		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", c.kind, c.name, edit)
+	case c.bodyFile != "":
+		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", c.correctable("the body"), edit)
+	case c.action == actionChange:
+		return fmt.Sprintf("Nothing was changed. If these tests expect the old %s, change it and the tests in one operation (%s).", c.kind, edit)
 	}
-	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", p.kind, p.name, edit)
+	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", c.kind, c.name, edit)
 }
 
 // packagesToTest returns the folders with tests of packages that a plan changes and of those that import them,
 // without petrock's. The first are to be tested first: the package of the component, or all that an edit changes.
-func (e *Engine) packagesToTest(p *plan) (all, first []string) {
+func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 	var changed []string
-	for _, f := range p.files {
+	for _, f := range c.files {
 		if isPetrockPath(f.Path) {
 			continue
 		}
 		dir := path.Dir(f.Path)
-		for len(p.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
+		for len(c.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
 			dir = path.Dir(dir) // a file in testdata belongs to the package above it
 		}
 		changed = append(changed, dir)
 	}
-	all = slices.DeleteFunc(e.checker.Importers(p.after, changed...), func(dir string) bool {
-		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(p.after, dir)
+	all = slices.DeleteFunc(e.checker.Importers(c.after, changed...), func(dir string) bool {
+		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(c.after, dir)
 	})
 	for _, dir := range all {
-		if dir == p.dir || p.dir == "" && slices.Contains(changed, dir) {
+		if dir == c.dir || c.dir == "" && slices.Contains(changed, dir) {
 			first = append(first, dir)
 		}
 	}

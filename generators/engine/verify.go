@@ -13,9 +13,142 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the plan alone.
+type verified struct {
+	plan
+	after       *typecheck.View        // the project with the plan applied
+	files       []journal.Change       // changes on disk, sorted
+	existing    []typecheck.Diagnostic // errors that the project had before
+	impure      []typecheck.Diagnostic // warnings about replay
+	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
+	undecodable []brokenCommand        // commands with stored events that cannot be decoded
+	tried       *Trial                 // the result of the examples; nil without examples
+	tests       *TestResult            // the result of the tests; nil if they were not run
+}
+
+// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes replay
+// non-deterministic or stored events unreadable, or fails examples or tests. It ignores errors that the
+// project had before.
+func (e *Engine) verify(ctx context.Context, p plan) (*verified, error) {
+	if len(p.conflicts) > 0 {
+		return nil, &Refusal{
+			Reason:    p.title + ": conflict with existing files:",
+			Conflicts: slices.Compact(slices.Sorted(slices.Values(p.conflicts))),
+			Remedy:    fmt.Sprintf("Nothing was changed. Choose another name, or rename or destroy what exists first (%s).", e.Call("destroy")),
+		}
+	}
+	if err := e.refuseBroken(&p, p.broken); err != nil {
+		return nil, err
+	}
+	e.step("verifying")
+	files, err := e.changedFiles(&p)
+	if err != nil {
+		return nil, err
+	}
+	c := &verified{plan: p, after: e.before.With(p.texts), files: files, decoded: p.stored}
+	for _, check := range []func(context.Context, *verified) error{
+		e.verifyTypes, e.vet, e.verifyPure, e.compile, e.verifySaved, e.decodeStored, e.runPlannedTests,
+	} {
+		if err := check(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// changes reports whether a file changes on disk.
+func (c *verified) changes(file string) bool {
+	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
+}
+
+// verifyTypes type-checks the changed packages and those that import them.
+func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
+	verdict, err := e.checker.Verify(ctx, e.before, c.after)
+	if err != nil {
+		return err
+	}
+	c.existing = verdict.Old
+	if len(verdict.New) == 0 {
+		return nil
+	}
+	c.explainMissing(verdict.New)
+	return &Refusal{
+		Reason:      wouldNotCompile,
+		cause:       causeCompile,
+		Diagnostics: withSource(verdict.New, c.after),
+		Declares:    c.declares(verdict.New),
+		Remedy:      c.compileRemedy(),
+	}
+}
+
+const wouldNotCompile = "the change would not compile:"
+
+func (p *plan) compileRemedy() string {
+	remedy := "Nothing was changed."
+	if p.bodyFile != "" {
+		remedy += " Correct " + p.correctable("the body") + " and retry."
+	}
+	var modules []string
+	for _, change := range p.parts {
+		if change.Action != journal.Create {
+			continue
+		}
+		part, _ := parts.Find(change.Name)
+		required, _ := part.Required() // changePart has read them
+		for _, m := range required {
+			modules = append(modules, m.String())
+		}
+	}
+	if len(modules) > 0 {
+		remedy += " If modules are not downloaded, connect to the network, run this command, and retry:\n  go mod download " + strings.Join(modules, " ")
+	}
+	return remedy
+}
+
+// correctable returns what the caller can correct in a plan: the input or the code of an own generator, else
+// source.
+func (p *plan) correctable(source string) string {
+	if p.generator == "" || p.generator == "version" || slices.Contains(Kinds(), p.generator) {
+		return source
+	}
+	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
+}
+
+// explainMissing replaces errors about undefined package names with the reason why no package was
+// imported.
+func (p *plan) explainMissing(found []typecheck.Diagnostic) {
+	for i, d := range found {
+		for _, m := range p.missing {
+			if (p.bodyFile == "" || d.File == p.bodyFile) && d.Message == "undefined: "+m.Name {
+				found[i].Message = m.Reason
+			}
+		}
+	}
+}
+
+// changedFiles returns the files that a plan changes on disk, sorted.
+func (e *Engine) changedFiles(p *plan) ([]journal.Change, error) {
+	var files []journal.Change
+	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
+		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.recomputed[file]}
+		if was := e.before.File(file); was != nil {
+			f.Before = was.Text
+		} else if text, err := e.root.ReadFile(file); err == nil {
+			f.Before = text
+		} else if !isMissing(err) {
+			return nil, err
+		}
+		if f.Action() != journal.None {
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
 
 // newTrial returns the result of examples that passed.
 func (p *plan) newTrial(reports []*trial.Report) *Trial {
@@ -99,22 +232,26 @@ func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed 
 	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
 }
 
-func (e *Engine) verifyPure(ctx context.Context, p *plan) error {
-	after, err := e.checkPurity(ctx, p.after, p.dirs())
-	isOther := func(d typecheck.Diagnostic) bool { return p.texts[d.File] == nil }
-	p.warnings = append(p.warnings, slices.DeleteFunc(after.Warnings, isOther)...)
+// verifyPure refuses code that makes replay non-deterministic.
+func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
+	if !c.checkPure {
+		return nil
+	}
+	after, err := e.checkPurity(ctx, c.after, c.dirs())
+	isOther := func(d typecheck.Diagnostic) bool { return c.texts[d.File] == nil }
+	c.impure = slices.DeleteFunc(after.Warnings, isOther)
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}
-	before, err := e.checkPurity(ctx, e.before, p.dirs())
+	before, err := e.checkPurity(ctx, e.before, c.dirs())
 	if err != nil {
 		return err
 	}
 	fresh := withoutExisting(after.Impure, before.Impure)
 	refusal := &Refusal{
 		Reason:      "replaying the event log would be non-deterministic:",
-		Diagnostics: withSource(fresh, p.after),
-		Declares:    p.declares(fresh),
+		Diagnostics: withSource(fresh, c.after),
+		Declares:    c.declares(fresh),
 		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
 	return refusal.orNil()
@@ -188,15 +325,15 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 
 // vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if they find
 // something new.
-func (e *Engine) vet(ctx context.Context, p *plan) error {
+func (e *Engine) vet(ctx context.Context, c *verified) error {
 	dirs := map[string]bool{}
-	for file, text := range p.texts {
-		if text != nil && !p.recomputed[file] && !isPetrockPath(file) && p.after.File(file) != nil {
+	for file, text := range c.texts {
+		if text != nil && !c.recomputed[file] && !isPetrockPath(file) && c.after.File(file) != nil {
 			dirs[path.Dir(file)] = true
 		}
 	}
 	changed := slices.Sorted(maps.Keys(dirs))
-	after, _, err := e.checker.VetAll(ctx, p.after, changed)
+	after, _, err := e.checker.VetAll(ctx, c.after, changed)
 	if err != nil || len(after) == 0 {
 		return err
 	}
@@ -205,10 +342,10 @@ func (e *Engine) vet(ctx context.Context, p *plan) error {
 		return err
 	}
 	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
-		return !p.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
+		return !c.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
 	})
-	refusal := &Refusal{Reason: "the change would fail go vet:", Diagnostics: withSource(fresh, p.after), Remedy: "Nothing was changed."}
-	if p.bodyFile != "" {
+	refusal := &Refusal{Reason: "the change would fail go vet:", Diagnostics: withSource(fresh, c.after), Remedy: "Nothing was changed."}
+	if c.bodyFile != "" {
 		refusal.Remedy += " Correct the body and retry."
 	}
 	return refusal.orNil()

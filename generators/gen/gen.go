@@ -53,11 +53,23 @@ type Project struct {
 	// OldVersion may be nil in tests of generators.
 	OldVersion func(eventType string) (*OldVersion, error)
 
-	// Option returns an input of the generator as the caller writes it: --body in a terminal, body over
-	// MCP. VersionCall returns the call that generates a version of a command. Both may be nil in tests
-	// of generators.
-	Option      func(input string) string
-	VersionCall func(eventType string) string
+	// FormatCall writes a call as the caller of the generator would; nil means as a command line.
+	// InputNames are the names under which the caller has set inputs of the generator, if they differ.
+	FormatCall func(Call) string
+	InputNames map[string]string
+}
+
+// Call returns a call of petrock for a message, see [NewCall].
+func (p Project) Call(command string, arguments ...any) string {
+	if p.FormatCall == nil {
+		return NewCall(command, arguments...).String()
+	}
+	return p.FormatCall(NewCall(command, arguments...))
+}
+
+// Option returns the name of an input of the generator for a message: --body in a terminal, body over MCP.
+func (p Project) Option(input string) string {
+	return p.Call("", cmp.Or(p.InputNames[input], input), nil)
 }
 
 // Import returns the import path of a folder of the project.
