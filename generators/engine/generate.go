@@ -28,7 +28,7 @@ func (e *Engine) generate(ctx context.Context, asked request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := schema.Compile(string(g.InputSchema))
+	s, err := schema.Compile(g.InputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
 	}
