@@ -12,8 +12,8 @@ import (
 // toolNames are the tools that are not named after their command.
 var toolNames = map[string]string{"destroy": "destroy_component", "generate": "generate_component", "list": "list_components", "sync": "build"}
 
-// FormatCall returns a function that writes a call as a call of a tool, for tools whose names start with a
-// prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}.
+// FormatCall returns a function that writes a call as a call of a tool, for tools whose names start
+// with a prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}.
 //
 //petrock:ignore
 func FormatCall(prefix string) func(gen.Call) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// compile compiles the packages of a plan with the go command where types in memory cannot tell whether they
-// compile, see toCompile. It refuses a plan with errors that the project did not have.
+// compile compiles the packages of a plan with the go command where types in memory cannot tell
+// whether they compile, see toCompile. It refuses a plan with errors that the project did not have.
 func (e *Engine) compile(ctx context.Context, c *verified) error {
 	dirs, all := e.toCompile(c)
 	if len(dirs) == 0 && !all {
@@ -69,9 +69,10 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	return refusal.orNil()
 }
 
-// goErrors returns what go build reports about the packages in dirs and those that import them, or about all
-// packages. If that is nothing and vet is set, it returns what go vet reports about the packages in dirs, or
-// about all but petrock's. loads is false if the go command cannot load the project.
+// goErrors returns what go build reports about the packages in dirs and those that import them, or
+// about all packages. If that is nothing and vet is set, it returns what go vet reports about the
+// packages in dirs, or about all but petrock's. loads is false if the go command cannot load the
+// project.
 func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
@@ -118,9 +119,9 @@ func (c *verified) unseenByGo() (names []string) {
 	return names
 }
 
-// toCompile returns the folders of packages that only the go command can verify: those with changed files
-// that are not plain Go, or whose embedded files were created or deleted. all means the whole project:
-// modules have changed.
+// toCompile returns the folders of packages that only the go command can verify: those with changed
+// files that are not plain Go, or whose embedded files were created or deleted. all means the whole
+// project: modules have changed.
 func (e *Engine) toCompile(c *verified) (dirs []string, all bool) {
 	found := map[string]bool{}
 	for _, f := range c.files {
@@ -165,7 +166,8 @@ func (e *Engine) hasGo(c *verified, dir string, property func(*typecheck.File) b
 	return slices.ContainsFunc(slices.Concat(e.before.Files(dir), c.after.Files(dir)), property)
 }
 
-// needsCompiler reports whether only the go command can verify the change of a Go file; was or is may be nil.
+// needsCompiler reports whether only the go command can verify the change of a Go file; was or is
+// may be nil.
 func (e *Engine) needsCompiler(c *verified, dir string, was, is *typecheck.File) bool {
 	declaresMain := func(file *typecheck.File) bool {
 		return file != nil && file.Syntax.Name.Name == "main" && slices.Contains(file.Names(), "main")

@@ -115,9 +115,9 @@ func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + e.remedy(p, b)}
 }
 
-// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a command, an
-// undo and a destroy ignore commands that were broken before, so that they can be repaired one by one: the
-// result has warnings.
+// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
+// command, an undo and a destroy ignore commands that were broken before, so that they can be
+// repaired one by one: the result has warnings.
 func (e *Engine) refuseBroken(p *plan, broken []brokenCommand) error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
@@ -227,9 +227,9 @@ func (u *commandUpdate) isMissing(command string) bool {
 	return isRecorded && !recorded.IsGone() && u.was[command].Versions == nil && u.wasMapped[command] == ""
 }
 
-// updateCommands updates the commands of a contract whose recorded events are still readable. It notes as
-// broken those whose recorded or stored events would not be, and those that were removed without a decision
-// about their events.
+// updateCommands updates the commands of a contract whose recorded events are still readable. It
+// notes as broken those whose recorded or stored events would not be, and those that were removed
+// without a decision about their events.
 func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive.Package, now, before, after *contract.Contract, complete bool) error {
 	earlier, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
 	if err != nil {
@@ -291,7 +291,8 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	return nil
 }
 
-// breaks notes a command as broken. It is an older fault if the source on disk broke it in the same way.
+// breaks notes a command as broken. It is an older fault if the source on disk broke it in the same
+// way.
 func (u *commandUpdate) breaks(command string, b brokenCommand) {
 	if slices.ContainsFunc(u.broken, func(known brokenCommand) bool { return known.command == command }) {
 		return
@@ -316,8 +317,8 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 	u.broken = append(u.broken, b)
 }
 
-// updateRemoved records the decision about the events of a command that the source does not have. Without
-// one, it notes the command as broken, unless no event of it can be stored anywhere.
+// updateRemoved records the decision about the events of a command that the source does not have.
+// Without one, it notes the command as broken, unless no event of it can be stored anywhere.
 func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command string, recorded contract.Command) error {
 	gone := contract.Command{Version: recorded.Version, Versions: recorded.Versions}
 	switch {
@@ -348,8 +349,8 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	return nil
 }
 
-// isKept reports whether events of a command may be stored somewhere: in the data, or by a server of the last
-// commit. Without git and data, every recorded command is kept.
+// isKept reports whether events of a command may be stored somewhere: in the data, or by a server
+// of the last commit. Without git and data, every recorded command is kept.
 func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (bool, error) {
 	if u.contractOnly {
 		return true, nil
@@ -363,8 +364,8 @@ func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (
 	return isCommitted || !known && !stored.Looked, nil
 }
 
-// checkReverted notes as broken the commands and versions that the last commit has and an undo or a redo
-// removes. Without git and data, the contract on disk takes the place of the last commit.
+// checkReverted notes as broken the commands and versions that the last commit has and an undo or a
+// redo removes. Without git and data, the contract on disk takes the place of the last commit.
 func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	committed, known := e.committedContract(ctx)
 	if !known {
@@ -395,8 +396,8 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 }
 
-// checkAccepted refuses names of commands that are in neither the source nor the contract, and commands to
-// skip that the source still has.
+// checkAccepted refuses names of commands that are in neither the source nor the contract, and
+// commands to skip that the source still has.
 func (p *plan) checkAccepted(now, before *contract.Contract) error {
 	for _, command := range slices.Concat(p.Accept, p.skips) {
 		_, exists := now.Commands[command]
@@ -414,7 +415,8 @@ func (p *plan) checkAccepted(now, before *contract.Contract) error {
 
 func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
-// revertContract plans to undo the change that an operation made to the contract. It keeps later changes.
+// revertContract plans to undo the change that an operation made to the contract. It keeps later
+// changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
 	read := func(hash string) (*contract.Contract, error) {
 		text, err := opened.Contents(hash)

@@ -18,9 +18,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Destroy removes a component: its file and its test, or the folder of a feature, and other generated tests
-// that use it. It refuses to remove edited files, unless Force is set, and a command whose events may be
-// stored, unless o.Removal says what happens to them. It can be undone.
+// Destroy removes a component: its file and its test, or the folder of a feature, and other
+// generated tests that use it. It refuses to remove edited files, unless Force is set, and a
+// command whose events may be stored, unless o.Removal says what happens to them. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	result, err := e.transact(ctx, request{Options: o, action: actionDestroy}, func(j *journal.Journal, p *plan) error {
 		err := e.planDestroy(ctx, j, p, kind, name)
@@ -83,8 +83,9 @@ func Kinds() []string {
 	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
-// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
-// component whose file contains others, unless its type stays. A feature is removed with all of its components.
+// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It
+// refuses a component whose file contains others, unless its type stays. A feature is removed with
+// all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string, stays bool) (derive.Place, derive.Component, error) {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
@@ -116,8 +117,8 @@ func (e *Engine) checkAlone(pkg *derive.Package, component derive.Component) err
 	}
 }
 
-// filesOf returns the files of a component: its file and its test file, or all files of a feature except
-// derived and hidden ones.
+// filesOf returns the files of a component: its file and its test file, or all files of a feature
+// except derived and hidden ones.
 func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := append([]string{c.File}, c.OlderFiles()...)
@@ -140,8 +141,8 @@ func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Compo
 	}), nil
 }
 
-// checkUnedited refuses files of a component that have been edited since they were generated or the project
-// was created.
+// checkUnedited refuses files of a component that have been edited since they were generated or the
+// project was created.
 func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string) error {
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("you have edited files of %s:", component),
@@ -159,8 +160,8 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 	return refusal.orNil()
 }
 
-// findEdit returns the change to a file since it was generated or the project was created; nil if it has
-// not changed. A file that petrock did not write counts as edited.
+// findEdit returns the change to a file since it was generated or the project was created; nil if
+// it has not changed. A file that petrock did not write counts as edited.
 func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, file string) (*journal.Change, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
@@ -185,8 +186,8 @@ func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, 
 	return edit, nil
 }
 
-// dropTests removes the test files that use a component: they name its tool or no longer compile. It refuses
-// to remove edited files.
+// dropTests removes the test files that use a component: they name its tool or no longer compile.
+// It refuses to remove edited files.
 func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation) error {
 	for {
 		uses, err := e.testsUsing(ctx, e.before.With(p.texts), c)
@@ -213,8 +214,8 @@ func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, ope
 	}
 }
 
-// testsUsing finds the places in test files that do not compile without a component, or that name its tool.
-// If other files do not compile either, it returns nil, because verify refuses the plan.
+// testsUsing finds the places in test files that do not compile without a component, or that name
+// its tool. If other files do not compile either, it returns nil, because verify refuses the plan.
 func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.Component) ([]typecheck.Diagnostic, error) {
 	verdict, err := e.checker.Verify(ctx, e.before, view)
 	if err != nil {
@@ -262,8 +263,8 @@ func startOf(node ast.Node) token.Pos {
 	return node.Pos()
 }
 
-// declarationName returns the name of a declaration: a function, a method with its type, or the first of
-// several names.
+// declarationName returns the name of a declaration: a function, a method with its type, or the
+// first of several names.
 func declarationName(decl ast.Decl) string {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:

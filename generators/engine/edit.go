@@ -41,9 +41,9 @@ type Replacement struct {
 	All bool   `json:"all,omitempty"` // Every occurrence
 }
 
-// Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go files are
-// formatted, imports of the standard library and the module are added and removed as needed, and derived files
-// follow. Edit refuses files that petrock writes.
+// Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go
+// files are formatted, imports of the standard library and the module are added and removed as
+// needed, and derived files follow. Edit refuses files that petrock writes.
 func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result, error) {
 	switch {
 	case len(edits) == 0:
@@ -155,8 +155,8 @@ func (e *Engine) pathInProject(name string) string {
 	return path.Clean(name)
 }
 
-// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit may not
-// change.
+// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit
+// may not change.
 func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, exists bool, err error) {
 	if info, err := e.root.Lstat(name); err == nil && info.IsDir() {
 		return nil, 0, false, errors.New("is a folder; name a file in it")
@@ -173,8 +173,8 @@ func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []by
 	return text, mode, text != nil, nil
 }
 
-// whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an empty text
-// if it may.
+// whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an
+// empty text if it may.
 func (e *Engine) whyNotEditable(name string, text []byte) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -225,8 +225,8 @@ func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
 	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
 }
 
-// nearestLine returns the number of the first line of a text that contains a line of old, white space aside.
-// It is 0 if there is none.
+// nearestLine returns the number of the first line of a text that contains a line of old, white
+// space aside. It is 0 if there is none.
 func nearestLine(text, old string) int {
 	squeeze := func(line string) string { return strings.Join(strings.Fields(line), "") }
 	for wanted := range strings.Lines(old) {
@@ -260,8 +260,8 @@ func (e *Engine) completeGo(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// planGoMod completes a planned go.mod and plans go.sum, with go mod tidy. Verify compiles the whole project
-// with them.
+// planGoMod completes a planned go.mod and plans go.sum, with go mod tidy. Verify compiles the
+// whole project with them.
 func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	text, planned := p.texts["go.mod"]
 	if !planned {
@@ -294,7 +294,8 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// useModules makes verify use planned module files, and compile the whole project with a planned go.mod.
+// useModules makes verify use planned module files, and compile the whole project with a planned
+// go.mod.
 func (e *Engine) useModules(p *plan) {
 	p.tidied = p.texts["go.mod"] != nil
 	e.cache.PlanModules(p.texts)

@@ -34,8 +34,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An Engine changes and inspects one project. It caches parsed and checked packages. It is not safe for
-// concurrent use; processes that change the same project wait for each other.
+// An Engine changes and inspects one project. It caches parsed and checked packages. It is not safe
+// for concurrent use; processes that change the same project wait for each other.
 type Engine struct {
 	project    *project.Project
 	generators []gen.Generator
@@ -51,14 +51,15 @@ type Engine struct {
 
 	notes map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name; nil outside of one
 
-	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
-	// means the defaults.
+	// Limits apply to examples; Limits.Time also to generators and to the tests of each package.
+	// The zero value means the defaults.
 	Limits trial.Limits
 
 	// Step reports progress. It may be nil.
 	Step func(string)
 
-	// FormatCall writes calls that messages recommend as the caller would; nil means as command lines.
+	// FormatCall writes calls that messages recommend as the caller would; nil means as command
+	// lines.
 	FormatCall func(gen.Call) string
 }
 

@@ -35,8 +35,8 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 }
 
 // runGenerator calls Make of a generator, with the time limit of examples. The generator may be the
-// project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator returns
-// after the limit even if Make does not. Until then Make may ask the engine, which waits.
+// project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator
+// returns after the limit even if Make does not. Until then Make may ask the engine, which waits.
 func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
 	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
 	view := &generatorView{engine: e, limit: limit, timer: time.NewTimer(limit)}
@@ -67,9 +67,9 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 	}
 }
 
-// A generatorView answers the questions of a running generator about the project. The engine is not safe
-// for concurrent use: the lock makes the generator's calls wait for each other, and close waits for the
-// last one. Their time does not count as the generator's.
+// A generatorView answers the questions of a running generator about the project. The engine is not
+// safe for concurrent use: the lock makes the generator's calls wait for each other, and close
+// waits for the last one. Their time does not count as the generator's.
 type generatorView struct {
 	engine *Engine
 	limit  time.Duration
@@ -129,7 +129,8 @@ func (v *generatorView) project(ctx context.Context) gen.Project {
 	return p
 }
 
-// oldVersion returns the newest old version of a command whose next version has no method Downgrade.
+// oldVersion returns the newest old version of a command whose next version has no method
+// Downgrade.
 func (e *Engine) oldVersion(ctx context.Context, command string) (*gen.OldVersion, error) {
 	c, home, err := e.lookUp(ctx, derive.Command, command)
 	if err != nil {
@@ -177,7 +178,8 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// addStringTypes adds the types of a file that are declared as string, and the values of constants, by type.
+// addStringTypes adds the types of a file that are declared as string, and the values of constants,
+// by type.
 func addStringTypes(all map[string][]string, file *ast.File) {
 	for group := range nodesOf[*ast.GenDecl](file) {
 		for _, spec := range group.Specs {
@@ -219,8 +221,8 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 	return fields
 }
 
-// panicPlace returns the file and line of the panic that is being recovered: the innermost call in the
-// project's own generators, or else the innermost call outside the runtime.
+// panicPlace returns the file and line of the panic that is being recovered: the innermost call in
+// the project's own generators, or else the innermost call outside the runtime.
 func panicPlace() string {
 	calls := make([]uintptr, 64)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])
@@ -243,8 +245,8 @@ func panicPlace() string {
 // cancellation or a system error.
 type nonUsageError struct{ error }
 
-// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals and
-// system errors stay as they are, and all others are usage errors.
+// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals
+// and system errors stay as they are, and all others are usage errors.
 func generatorError(kind string, err error) error {
 	if other, ok := errors.AsType[nonUsageError](err); ok {
 		return other.error

@@ -24,7 +24,8 @@ const (
 	maxFile         = 1 << 20 // of a whole file, in bytes
 )
 
-// declarations returns the declarations of a Go file. If they are long, they have no function bodies.
+// declarations returns the declarations of a Go file. If they are long, they have no function
+// bodies.
 func declarations(name string, text []byte) string {
 	if all := outline(name, text, true); len(all) <= maxDeclarations {
 		return all
@@ -32,8 +33,8 @@ func declarations(name string, text []byte) string {
 	return cutText(outline(name, text, false), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
 }
 
-// outline returns the declarations of a Go file except imports, with or without doc comments and function
-// bodies. It is empty if the file does not parse.
+// outline returns the declarations of a Go file except imports, with or without doc comments and
+// function bodies. It is empty if the file does not parse.
 func outline(name string, text []byte, whole bool) string {
 	fset, mode := token.NewFileSet(), parser.SkipObjectResolution
 	if whole {
@@ -57,7 +58,8 @@ func outline(name string, text []byte, whole bool) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// receiverName returns the type of a method's receiver, without type parameters, or "" for a function.
+// receiverName returns the type of a method's receiver, without type parameters, or "" for a
+// function.
 func receiverName(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""
@@ -75,7 +77,8 @@ func (i *Inspection) WithoutText() *Inspection {
 	return &s
 }
 
-// Short returns the short form of the inspection: the component's own declarations instead of its files.
+// Short returns the short form of the inspection: the component's own declarations instead of its
+// files.
 func (i *Inspection) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *i
@@ -142,8 +145,8 @@ func (f *FileText) Short(int) any {
 	return &s
 }
 
-// ReadText returns lines of a text file of the project, or the entries of a folder. Zero values of from and to
-// mean the first and the last line.
+// ReadText returns lines of a text file of the project, or the entries of a folder. Zero values of
+// from and to mean the first and the last line.
 func (e *Engine) ReadText(_ context.Context, file string, from, to int) (*FileText, error) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	hidden := slices.IndexFunc(strings.Split(file, "/"), func(name string) bool { return name == ".git" || name == ".petrock" })
@@ -198,8 +201,9 @@ func (e *Engine) readFileOrFolder(file string) ([]byte, error) {
 	return []byte(strings.Join(names, "\n")), err
 }
 
-// CheckTypes type-checks the project's own packages in memory, tests included, and returns their import paths
-// and errors. It does not check core, generators, cgo and embedded files; [typecheck.CheckPackages] does.
+// CheckTypes type-checks the project's own packages in memory, tests included, and returns their
+// import paths and errors. It does not check core, generators, cgo and embedded files;
+// [typecheck.CheckPackages] does.
 func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typecheck.Diagnostic, err error) {
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err

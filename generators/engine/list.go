@@ -105,7 +105,8 @@ type Inspection struct {
 	Warnings     []typecheck.Diagnostic `json:"warnings,omitempty"`
 }
 
-// Inspect returns a component by its client name or Go name. The kind may be empty if the name is unique.
+// Inspect returns a component by its client name or Go name. The kind may be empty if the name is
+// unique.
 func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err

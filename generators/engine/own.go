@@ -15,11 +15,11 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Components of the project's own generators are files that match the generator's directive makes, so they
-// are found in every clone, and also if they were written by hand.
+// Components of the project's own generators are files that match the generator's directive makes,
+// so they are found in every clone, and also if they were written by hand.
 
-// OwnGenerators returns the project's own generators, without Make, which is known only to the compiled
-// program. The diagnostics are the errors of their package.
+// OwnGenerators returns the project's own generators, without Make, which is known only to the
+// compiled program. The diagnostics are the errors of their package.
 func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
@@ -45,8 +45,8 @@ func (e *Engine) ownGenerators(ctx context.Context) (*derive.Package, error) {
 	return packages[0], nil
 }
 
-// madePackages returns the packages with components of own generators. Those in petrock's folders are not
-// among them: they have petrock's kinds.
+// madePackages returns the packages with components of own generators. Those in petrock's folders
+// are not among them: they have petrock's kinds.
 func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
 	own, err := e.ownGenerators(ctx)
 	if err != nil {
@@ -81,8 +81,9 @@ func hasOwnKind(g derive.Component) bool {
 	return !isPlace
 }
 
-// madeComponent returns the component of a generator in a file, with the Go name, line and description of its
-// first exported declaration. It reports false for tests, derived files and folders.
+// madeComponent returns the component of a generator in a file, with the Go name, line and
+// description of its first exported declaration. It reports false for tests, derived files and
+// folders.
 func (e *Engine) madeComponent(g derive.Component, file string) (derive.Component, bool) {
 	info, err := e.root.Lstat(file)
 	known := e.before.File(file)

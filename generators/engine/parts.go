@@ -142,8 +142,8 @@ func (e *Engine) usesPart(file *typecheck.File, part parts.Part) bool {
 	return !isPetrockPath(file.Path) && !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, importPaths(file))
 }
 
-// whyPartStays returns why a part cannot be removed: it is used, or its files are edited, missing or added. It
-// returns an empty string if it can.
+// whyPartStays returns why a part cannot be removed: it is used, or its files are edited, missing
+// or added. It returns an empty string if it can.
 func (e *Engine) whyPartStays(part parts.Part, view *typecheck.View) string {
 	if user := e.partUser(part, view); user != "" {
 		return user + " uses it"
@@ -177,8 +177,8 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// addPart plans to unpack a part, and those that it needs: it adds its code, updates go.mod, go.sum and
-// petrock.sum, and removes its archive.
+// addPart plans to unpack a part, and those that it needs: it adds its code, updates go.mod, go.sum
+// and petrock.sum, and removes its archive.
 func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	for _, name := range part.Needs {
 		if needed, ok := parts.Find(name); ok && !isPresent(needed, e.before.With(p.texts)) {
@@ -225,8 +225,8 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 	return e.changePart(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
 }
 
-// changePart plans to create or delete a part: it adds and removes files, and updates petrock.sum, go.mod
-// and go.sum.
+// changePart plans to create or delete a part: it adds and removes files, and updates petrock.sum,
+// go.mod and go.sum.
 func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, action journal.Action, added map[string][]byte, removed []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
 		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), Remedy: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
@@ -279,8 +279,8 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	return nil
 }
 
-// revertParts plans to undo the changes to parts. It removes parts that the operation added, unless they
-// are used or edited, and adds parts that it removed.
+// revertParts plans to undo the changes to parts. It removes parts that the operation added, unless
+// they are used or edited, and adds parts that it removed.
 func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operation) error {
 	for _, name := range slices.Backward(target.Added) { // a part comes after those that it needs
 		part, ok := parts.Find(name)
@@ -352,7 +352,8 @@ func changedModules(old, now []byte) []string {
 	return slices.Sorted(maps.Keys(required))
 }
 
-// runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must stay.
+// runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must
+// stay.
 func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, present []string) (newMod, newSum []byte, err error) {
 	e.step("running go mod tidy on a copy of go.mod")
 	dir, err := os.MkdirTemp("", "petrock")

@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A plan is one change to the project. User files come from a generator, an edit or the journal, derived
-// files from derive. Only planning sets its fields: a [verified] plan contains a copy.
+// A plan is one change to the project. User files come from a generator, an edit or the journal,
+// derived files from derive. Only planning sets its fields: a [verified] plan contains a copy.
 type plan struct {
 	request
 	title      string   // of the operation, such as generate tool greet
@@ -112,8 +112,8 @@ func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
 	return text, err
 }
 
-// derive adds derived files to a plan: those of the given places, the wiring and the contract. If strict,
-// it refuses a plan with errors in a place. It also adds the parts that planned files use.
+// derive adds derived files to a plan: those of the given places, the wiring and the contract. If
+// strict, it refuses a plan with errors in a place. It also adds the parts that planned files use.
 func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, strict bool) error {
 	if err := e.addNeeded(ctx, p); err != nil {
 		return err

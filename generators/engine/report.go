@@ -77,8 +77,8 @@ func newResult(c *verified) *Result {
 	return r
 }
 
-// belongsToPart reports whether a file changes only because a part is added or removed. Results do not
-// list these files, except go.mod.
+// belongsToPart reports whether a file changes only because a part is added or removed. Results do
+// not list these files, except go.mod.
 func (p *plan) belongsToPart(file string) bool {
 	return slices.ContainsFunc(p.parts, func(change PartChange) bool {
 		part, _ := parts.Find(change.Name)

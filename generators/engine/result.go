@@ -126,7 +126,8 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
+// Stale lists stale derived files, and errors of packages that cannot be derived from, one line
+// each.
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {
@@ -136,7 +137,8 @@ func (r *Result) Stale() string {
 	return out.String()
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call it.
+// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call
+// it.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	writeLines(&out, "", r.Impure)
@@ -278,7 +280,8 @@ const (
 	causeEvents        // stored events would become unreadable
 )
 
-// refusedCode returns the refusal of a change because of errors in the code that it would leave, or nil.
+// refusedCode returns the refusal of a change because of errors in the code that it would leave, or
+// nil.
 func refusedCode(err error) *Refusal {
 	refusal, ok := err.(*Refusal)
 	if !ok || len(refusal.Diagnostics) == 0 || refusal.cause == causeBefore || refusal.cause == causeEvents {
@@ -357,8 +360,8 @@ func (r *Refusal) Error() string {
 	return out.String()
 }
 
-// withSource adds source lines to diagnostics in files of a view. It omits lines that the previous diagnostic
-// shows.
+// withSource adds source lines to diagnostics in files of a view. It omits lines that the previous
+// diagnostic shows.
 func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
 	found = slices.Clone(found)
 	shown, last := "", 0

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no longer
-// be the same.
+// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no
+// longer be the same.
 func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
 	saved, err := e.readSaved(id)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *verified) records() (all []journal.Record) {
 	return all
 }
 
-// verifySaved refuses to apply a saved plan if the files have changed since, or would now get different
-// texts.
+// verifySaved refuses to apply a saved plan if the files have changed since, or would now get
+// different texts.
 func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 	if c.applying == nil || slices.Equal(c.records(), c.applying.Files) {
 		return nil
@@ -91,7 +91,8 @@ func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 	}
 }
 
-// savePlan saves the plan of a dry run of a generator, and returns its id. Other dry runs are not saved.
+// savePlan saves the plan of a dry run of a generator, and returns its id. Other dry runs are not
+// saved.
 func (e *Engine) savePlan(c *verified) (id string, err error) {
 	if c.generator == "" {
 		return "", nil

@@ -9,8 +9,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Shortener is a result with a short form: without diffs, hashes, schemas and whole files. The short form
-// has at most most entries of each list and shortens long texts; 0 means that it has all of them.
+// A Shortener is a result with a short form: without diffs, hashes, schemas and whole files. The
+// short form has at most most entries of each list and shortens long texts; 0 means that it has all
+// of them.
 type Shortener interface{ Short(most int) any }
 
 // A Cutter shortens lists and texts, and counts what it leaves out.
@@ -145,7 +146,8 @@ func (r *Refusal) short(c *Cutter) *Refusal {
 	return &s
 }
 
-// Short returns the short form of the listing: kinds, names, files and the first lines of descriptions.
+// Short returns the short form of the listing: kinds, names, files and the first lines of
+// descriptions.
 func (l *Listing) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *l

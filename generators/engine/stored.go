@@ -27,8 +27,8 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// ServerDir is the folder of the last built server, which engines ask for stored events. It is in the
-// project, so that the server uses the project's data: see project.Source.
+// ServerDir is the folder of the last built server, which engines ask for stored events. It is in
+// the project, so that the server uses the project's data: see project.Source.
 const ServerDir = ".petrock/bin"
 
 // storedTimeout is how long an operation waits for the data.
@@ -93,9 +93,9 @@ func (s *StoredEvents) describe(command string) string {
 // looked reports whether the data was read.
 func (s *StoredEvents) looked() bool { return s != nil && s.Looked }
 
-// lookAtEvents asks the data that the project's server would use for the types of its events, once for each
-// plan. It creates nothing there. It asks the last built server; if there is none, or it fails, build decides
-// whether to build one.
+// lookAtEvents asks the data that the project's server would use for the types of its events, once
+// for each plan. It creates nothing there. It asks the last built server; if there is none, or it
+// fails, build decides whether to build one.
 func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*StoredEvents, error) {
 	if p.stored != nil {
 		return p.stored, nil
@@ -140,8 +140,8 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 	return p.stored, nil
 }
 
-// hasNoStore reports whether the server would use a data folder that has no event log. Only the server knows
-// how to ask a database.
+// hasNoStore reports whether the server would use a data folder that has no event log. Only the
+// server knows how to ask a database.
 func (e *Engine) hasNoStore() bool {
 	dir, _, err := project.LookupSetting(e.project.Name, "data")
 	if err != nil || strings.Contains(dir, "://") {
@@ -157,8 +157,8 @@ func (e *Engine) hasNoStore() bool {
 	return err == nil && len(found) == 0
 }
 
-// askServer calls ask with the last built server. If there is none, or it cannot answer, build makes askServer
-// build one from the source on disk and call ask again.
+// askServer calls ask with the last built server. If there is none, or it cannot answer, build
+// makes askServer build one from the source on disk and call ask again.
 func (e *Engine) askServer(ctx context.Context, build bool, ask func(ctx context.Context, server string) error) error {
 	server := filepath.Join(e.project.Root, filepath.FromSlash(ServerDir), e.project.Name)
 	if runtime.GOOS == "windows" {
@@ -203,8 +203,8 @@ func (e *Engine) runServer(ctx context.Context, server string, args ...string) (
 	return out, nil
 }
 
-// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the commands whose
-// events no type reads any more, and plans to decode those of changed types.
+// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the
+// commands whose events no type reads any more, and plans to decode those of changed types.
 func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *contract.Contract) error {
 	changed, isRecorded := u.changed(recorded)
 	if len(changed) == 0 || u.Saved || u.contractOnly {
@@ -242,8 +242,8 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 	return nil
 }
 
-// changed returns the commands whose types, or functions that map them, a plan adds, changes or removes.
-// isRecorded reports whether the contract on disk has one of them.
+// changed returns the commands whose types, or functions that map them, a plan adds, changes or
+// removes. isRecorded reports whether the contract on disk has one of them.
 func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, isRecorded bool) {
 	all := map[string]bool{}
 	for _, commands := range []map[string]contract.Command{u.was, u.now, recorded.Commands} {
@@ -275,8 +275,8 @@ func (t storedType) isRead(commands map[string]contract.Command, mapped map[stri
 	return isKnown || t.Version < command.Version && hasMap(t.Type)
 }
 
-// decodeStored decodes stored events of changed commands with the planned types, in the program that runs
-// examples, and refuses the plan if one of them cannot be decoded.
+// decodeStored decodes stored events of changed commands with the planned types, in the program
+// that runs examples, and refuses the plan if one of them cannot be decoded.
 func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 	if len(c.decode) == 0 {
 		return nil
@@ -336,8 +336,8 @@ func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, 
 	return all, nil
 }
 
-// decodeWith decodes events with the planned code of a feature. It notes the commands of those that cannot be
-// decoded as broken.
+// decodeWith decodes events with the planned code of a feature. It notes the commands of those that
+// cannot be decoded as broken.
 func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) error {
 	const test = "TestPetrockStoredEvents"
 	planned := maps.Clone(c.texts)
@@ -388,8 +388,8 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 	return nil
 }
 
-// committedContract returns the contract of the last commit, which is empty if no commit has one. known is
-// false without git, and outside of a repository.
+// committedContract returns the contract of the last commit, which is empty if no commit has one.
+// known is false without git, and outside of a repository.
 func (e *Engine) committedContract(ctx context.Context) (committed *contract.Contract, known bool) {
 	git := func(args ...string) ([]byte, error) {
 		env := append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")

@@ -14,8 +14,9 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// store makes the project's server report stored events, such as "posts/create 1 3 24": three events of version
-// 1, the first of which is event 24. A script takes the place of the built server.
+// store makes the project's server report stored events, such as "posts/create 1 3 24": three
+// events of version 1, the first of which is event 24. A script takes the place of the built
+// server.
 func (b *bench) store(events ...string) {
 	b.Helper()
 	if runtime.GOOS == "windows" {
@@ -43,7 +44,8 @@ func (b *bench) serve(script string) {
 	}
 }
 
-// commit makes the project a git repository, and commits all files but those that petrock does not track.
+// commit makes the project a git repository, and commits all files but those that petrock does not
+// track.
 func (b *bench) commit() {
 	b.Helper()
 	b.write(".gitignore", ".petrock/\ndata/\n")
@@ -77,8 +79,8 @@ func (b *bench) addMark() *engine.Result {
 	return made
 }
 
-// A command that the last commit has, or of which events are stored, is not removed without a decision, in
-// whichever way it is removed. Other commands go freely.
+// A command that the last commit has, or of which events are stored, is not removed without a
+// decision, in whichever way it is removed. Other commands go freely.
 func TestRemovedCommands(t *testing.T) {
 	const file, name = "features/posts/mark.go", "posts/mark"
 	ways := map[string]func(b *bench, made *engine.Result, o engine.Options) error{
@@ -156,8 +158,8 @@ func TestRemovedCommands(t *testing.T) {
 	}
 }
 
-// Each decision about the events of a command lets it go, is recorded, passes the project's test, and can be
-// undone.
+// Each decision about the events of a command lets it go, is recorded, passes the project's test,
+// and can be undone.
 func TestDecisionsAboutEvents(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -279,8 +281,8 @@ func TestUndoOfSync(t *testing.T) {
 	}
 }
 
-// A break that is accepted does not hide stored events: those of a skipped command, and those of a version
-// whose type was removed by hand.
+// A break that is accepted does not hide stored events: those of a skipped command, and those of a
+// version whose type was removed by hand.
 func TestAcceptedBreaksOfStoredEvents(t *testing.T) {
 	b := open(t)
 	b.addMark()
@@ -339,8 +341,8 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 	}
 }
 
-// An undo of the version that a hand edit of a type needed restores the edit, which is refused as before, unless the
-// last commit has the type as it was before the edit.
+// An undo of the version that a hand edit of a type needed restores the edit, which is refused as
+// before, unless the last commit has the type as it was before the edit.
 func TestUndoRestoresEditedTypes(t *testing.T) {
 	const file = "features/posts/create.go"
 	b := open(t)
@@ -379,7 +381,8 @@ func TestUndoRestoresEditedTypes(t *testing.T) {
 	}
 }
 
-// The result says why stored events could not be looked at. A server that does not answer is not waited for.
+// The result says why stored events could not be looked at. A server that does not answer is not
+// waited for.
 func TestStoredEventsCannotBeRead(t *testing.T) {
 	b := open(t)
 	b.store()

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Sync derives all derived files again. Packages with errors keep their derived files, and their errors are
-// in the result.
+// Sync derives all derived files again. Packages with errors keep their derived files, and their
+// errors are in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, request{Options: o, action: actionSync}, func(_ *journal.Journal, p *plan) error {
 		return e.planSync(ctx, p)
@@ -30,8 +30,8 @@ func (e *Engine) planSync(ctx context.Context, p *plan) error {
 	return e.derive(ctx, p, e.existingPlaces(), false)
 }
 
-// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and if replay
-// of the event log is deterministic. Check takes no lock and writes nothing.
+// Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and
+// if replay of the event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ type TestResult struct {
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
-// Test runs tests of the project as it is on disk. The tests are the user's own code: they are not confined.
-// Time and output of each package have the limits of examples.
+// Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
+// confined. Time and output of each package have the limits of examples.
 func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	return result, nil
 }
 
-// findPackages returns the folders that patterns name. Without patterns, it returns the folders with tests,
-// except petrock's.
+// findPackages returns the folders that patterns name. Without patterns, it returns the folders
+// with tests, except petrock's.
 func (e *Engine) findPackages(patterns []string) ([]string, error) {
 	if len(patterns) == 0 {
 		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil
@@ -101,8 +101,8 @@ func hasTests(view *typecheck.View, dir string) bool {
 	return slices.ContainsFunc(view.Files(dir), (*typecheck.File).IsTest)
 }
 
-// runTests runs the selected tests of packages with planned files, which are part of view. It also returns the
-// reports of examples.
+// runTests runs the selected tests of packages with planned files, which are part of view. It also
+// returns the reports of examples.
 func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, []*trial.Report, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
@@ -186,12 +186,13 @@ func (r *TestResult) String() string {
 	return failed.Error() + "\n"
 }
 
-// laterTime limits the tests of a plan, all together, once the packages that are tested first have ended.
+// laterTime limits the tests of a plan, all together, once the packages that are tested first have
+// ended.
 const laterTime = time.Minute
 
-// runPlannedTests runs the examples of a plan, and the tests of the packages that it changes and of those that import
-// them, with the planned files. It refuses the plan if an example fails, or a test that passes without the plan.
-// It does nothing for plans that need no tests.
+// runPlannedTests runs the examples of a plan, and the tests of the packages that it changes and of
+// those that import them, with the planned files. It refuses the plan if an example fails, or a
+// test that passes without the plan. It does nothing for plans that need no tests.
 func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	if !c.Test && !c.needsTests() {
 		return nil
@@ -229,7 +230,8 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	return e.refuseNewFailures(ctx, c, dirs)
 }
 
-// needsTests reports whether a plan changes what code does, so that tests decide whether to write it.
+// needsTests reports whether a plan changes what code does, so that tests decide whether to write
+// it.
 func (p *plan) needsTests() bool {
 	return p.trial.Test != "" || p.action == actionChange || p.action == actionDestroy || p.action == actionGenerate && p.bodyFile != ""
 }
@@ -278,8 +280,9 @@ func (e *Engine) testRemedy(c *verified) string {
 	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", c.kind, c.name, edit)
 }
 
-// packagesToTest returns the folders with tests of packages that a plan changes and of those that import them,
-// without petrock's. The first are to be tested first: the package of the component, or all that an edit changes.
+// packagesToTest returns the folders with tests of packages that a plan changes and of those that
+// import them, without petrock's. The first are to be tested first: the package of the component,
+// or all that an edit changes.
 func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 	var changed []string
 	for _, f := range c.files {

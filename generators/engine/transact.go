@@ -22,8 +22,8 @@ type Options struct {
 	Removal Removal  // for Destroy: what happens to stored events
 	Skip    []string // for Sync: removed commands whose events are ignored from now on
 
-	// Saved is for Sync: a file was saved, perhaps unfinished. Commands are not recorded in the contract,
-	// nor is the operation.
+	// Saved is for Sync: a file was saved, perhaps unfinished. Commands are not recorded in the
+	// contract, nor is the operation.
 	Saved bool
 }
 
@@ -51,9 +51,9 @@ type request struct {
 	contractOnly bool       // the contract decides about stored events, without git and data
 }
 
-// transact makes one change to the project under its lock, in four phases: it plans, verifies, applies
-// and records the change. Each phase returns what it decides, and no later phase changes that. A dry run
-// saves the plan instead of applying it.
+// transact makes one change to the project under its lock, in four phases: it plans, verifies,
+// applies and records the change. Each phase returns what it decides, and no later phase changes
+// that. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*journal.Journal, *plan) error) (*Result, error) {
 	j, err := e.begin(ctx, asked)
 	if err != nil {
@@ -147,7 +147,8 @@ func (e *Engine) record(j *journal.Journal, c *verified, applied journal.Operati
 	return nil
 }
 
-// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a dry run.
+// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
+// dry run.
 type recorded struct {
 	operation string // id
 	plan      string // id

@@ -12,14 +12,16 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
-// id means the last operation that is not undone, so that repeated calls go back step by step.
+// Undo reverts an operation: it restores the operation's files, and derives derived files again. An
+// empty id means the last operation that is not undone, so that repeated calls go back step by
+// step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findUndo(history, id) })
 }
 
-// Redo restores what an undo has reverted. The id is that of the undo or of the undone operation. An empty
-// id means the last undo that is not redone; Redo refuses it if another operation followed.
+// Redo restores what an undo has reverted. The id is that of the undo or of the undone operation.
+// An empty id means the last undo that is not redone; Redo refuses it if another operation
+// followed.
 func (e *Engine) Redo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findRedo(history, id) })
 }
@@ -68,7 +70,8 @@ func (r reversal) action() string {
 	return actionUndo
 }
 
-// explain names the later operations that depend on the one to revert: those whose files would not compile.
+// explain names the later operations that depend on the one to revert: those whose files would not
+// compile.
 func (r reversal) explain(refusal *Refusal) {
 	for _, op := range r.later {
 		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
@@ -83,7 +86,8 @@ func (r reversal) explain(refusal *Refusal) {
 	}
 }
 
-// afterRevert says what the next undo and redo would do. The last operation of the history is the revert.
+// afterRevert says what the next undo and redo would do. The last operation of the history is the
+// revert.
 func (e *Engine) afterRevert(history []journal.Operation) []string {
 	next := e.Call("undo") + " has nothing more to undo."
 	if at := lastNotUndone(history); at >= 0 {
@@ -109,8 +113,8 @@ func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
 	return at, nil
 }
 
-// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It passes over
-// sync: the contract would follow the source again.
+// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It
+// passes over sync: the contract would follow the source again.
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	at := len(history) - 1
@@ -162,8 +166,8 @@ func (e *Engine) findOperation(history []journal.Operation, id string) (int, err
 	return at, nil
 }
 
-// checkRevertible refuses an operation that is already reverted. It returns the operation, and the later
-// operations that are not undone.
+// checkRevertible refuses an operation that is already reverted. It returns the operation, and the
+// later operations that are not undone.
 func checkRevertible(history []journal.Operation, at int) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	target = history[at]
@@ -195,7 +199,8 @@ func baseTitle(title string) string {
 	return title
 }
 
-// undoneBy maps each undone operation to the operation that undid it, unless that was itself undone.
+// undoneBy maps each undone operation to the operation that undid it, unless that was itself
+// undone.
 func undoneBy(history []journal.Operation) map[string]string {
 	undone := map[string]string{}
 	for _, op := range slices.Backward(history) {
@@ -206,8 +211,8 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// planRevert plans to restore the files of an operation. It refuses files that were edited, or changed by a
-// later operation.
+// planRevert plans to restore the files of an operation. It refuses files that were edited, or
+// changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
 	p.action, p.undoes = r.action(), r.target.ID
 	p.title = p.action + " " + baseTitle(r.target.Title)

@@ -18,7 +18,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the plan alone.
+// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
+// plan alone.
 type verified struct {
 	plan
 	after       *typecheck.View        // the project with the plan applied
@@ -31,9 +32,9 @@ type verified struct {
 	tests       *TestResult            // the result of the tests; nil if they were not run
 }
 
-// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes replay
-// non-deterministic or stored events unreadable, or fails examples or tests. It ignores errors that the
-// project had before.
+// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes
+// replay non-deterministic or stored events unreadable, or fails examples or tests. It ignores
+// errors that the project had before.
 func (e *Engine) verify(ctx context.Context, p plan) (*verified, error) {
 	if len(p.conflicts) > 0 {
 		return nil, &Refusal{
@@ -110,8 +111,8 @@ func (p *plan) compileRemedy() string {
 	return remedy
 }
 
-// correctable returns what the caller can correct in a plan: the input or the code of an own generator, else
-// source.
+// correctable returns what the caller can correct in a plan: the input or the code of an own
+// generator, else source.
 func (p *plan) correctable(source string) string {
 	if p.generator == "" || p.generator == "version" || slices.Contains(Kinds(), p.generator) {
 		return source
@@ -193,8 +194,8 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 	return refusal
 }
 
-// declares returns the declarations of the file with the caller's body, without function bodies, to show
-// the names that the body can use. It is empty if no diagnostic is about that file.
+// declares returns the declarations of the file with the caller's body, without function bodies, to
+// show the names that the body can use. It is empty if no diagnostic is about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
 	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
 		return ""
@@ -212,8 +213,8 @@ func (p *plan) example(c trial.Case) gen.Example {
 	return gen.Example{Name: c.Name}
 }
 
-// checkPurity checks that replay of features is deterministic. If changed is not nil, it checks only
-// features that depend on packages in these folders, except core.
+// checkPurity checks that replay of features is deterministic. If changed is not nil, it checks
+// only features that depend on packages in these folders, except core.
 func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
 	var dirs, affected []string
 	for _, dir := range changed {
@@ -274,8 +275,8 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	return nil
 }
 
-// unreadPackages returns the packages that exist but are not read: symbolic links and nested modules. If they
-// were treated as missing, their components would be unregistered.
+// unreadPackages returns the packages that exist but are not read: symbolic links and nested
+// modules. If they were treated as missing, their components would be unregistered.
 func (e *Engine) unreadPackages() []*derive.Package {
 	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
 	if e.whyUnread(derive.Features) != "" {
@@ -323,8 +324,8 @@ func (e *Engine) interrupted() []typecheck.Diagnostic {
 	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }
 
-// vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if they find
-// something new.
+// vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if
+// they find something new.
 func (e *Engine) vet(ctx context.Context, c *verified) error {
 	dirs := map[string]bool{}
 	for file, text := range c.texts {

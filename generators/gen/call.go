@@ -6,8 +6,8 @@ import (
 )
 
 // A Call is a call of petrock that a message recommends. Messages are the same for all front ends;
-// each front end writes calls in its own way: String writes a command line, and the dev server writes
-// the call of a tool.
+// each front end writes calls in its own way: String writes a command line, and the dev server
+// writes the call of a tool.
 type Call struct {
 	Command   string     // such as destroy; empty to write only the arguments
 	Arguments []Argument // positional ones first
