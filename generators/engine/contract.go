@@ -201,8 +201,6 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	return nil
 }
 
-func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }
-
 // shippedPackages returns the packages that the server includes after a plan.
 func (p *plan) shippedPackages() []*derive.Package {
 	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
@@ -413,8 +411,6 @@ func (p *plan) checkAccepted(now, before *contract.Contract) error {
 	return nil
 }
 
-func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
-
 // revertContract plans to undo the change that an operation made to the contract. It keeps later
 // changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
@@ -453,3 +449,5 @@ func (e *Engine) instructions(view *typecheck.View) (text string, known bool) {
 	}
 	return "", len(files) > 0
 }
+
+func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"maps"
 	"path"
 	"slices"
@@ -76,11 +75,6 @@ func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, k
 		return err
 	}
 	return e.dropTests(ctx, p, component, j, history)
-}
-
-// Kinds returns petrock's kinds of components. Own generators add others.
-func Kinds() []string {
-	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
 }
 
 // findToDestroy finds the component to destroy, by its client name or Go name, and its place. It
@@ -242,39 +236,6 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 		}
 	}
 	return uses, nil
-}
-
-// docOf returns the doc comment of a declaration, or nil.
-func docOf(node ast.Node) *ast.CommentGroup {
-	switch node := node.(type) {
-	case *ast.FuncDecl:
-		return node.Doc
-	case *ast.GenDecl:
-		return node.Doc
-	}
-	return nil
-}
-
-// startOf returns the position of a declaration with its doc comment.
-func startOf(node ast.Node) token.Pos {
-	if doc := docOf(node); doc != nil {
-		return doc.Pos()
-	}
-	return node.Pos()
-}
-
-// declarationName returns the name of a declaration: a function, a method with its type, or the
-// first of several names.
-func declarationName(decl ast.Decl) string {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		return strings.TrimPrefix(receiverName(decl)+"."+decl.Name.Name, ".")
-	case *ast.GenDecl:
-		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
-			return names[0]
-		}
-	}
-	return "_"
 }
 
 // workerAdvice advises on workers that a plan removes or renames.

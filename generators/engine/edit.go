@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
@@ -239,66 +237,6 @@ func nearestLine(text, old string) int {
 		}
 	}
 	return 0
-}
-
-// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
-func (e *Engine) completeGo(ctx context.Context, p *plan) error {
-	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
-		view := e.before.With(p.texts)
-		if view.File(name) == nil {
-			continue // deleted, not Go, or in testdata
-		}
-		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
-		if err != nil {
-			return err
-		}
-		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
-			return err
-		}
-		p.texts[name] = formatted(name, text)
-	}
-	return nil
-}
-
-// planGoMod completes a planned go.mod and plans go.sum, with go mod tidy. Verify compiles the
-// whole project with them.
-func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
-	text, planned := p.texts["go.mod"]
-	if !planned {
-		e.useModules(p)
-		return nil
-	}
-	parsed, err := modfile.ParseLax("go.mod", text, nil)
-	switch {
-	case text == nil:
-		return &Refusal{Reason: "edit go.mod: a project needs it", Remedy: "Nothing was changed."}
-	case err != nil:
-		return &Refusal{Reason: fmt.Sprintf("edit go.mod: %v", err), Remedy: "Nothing was changed."}
-	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
-		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
-	}
-	goSum, err := e.textOf(p, "go.sum")
-	if err != nil {
-		return err
-	}
-	present := presentParts(e.before.With(p.texts))
-	newMod, newSum, err := e.runTidy(ctx, p, text, goSum, present)
-	if err != nil {
-		return err
-	}
-	if changed := changedModules(text, newMod); len(changed) > 0 {
-		p.notices = append(p.notices, fmt.Sprintf("go mod tidy added modules to go.mod, or removed those that no package needs: %s. Edit go.mod together with the Go code that imports a module.", joinFew(changed)))
-	}
-	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
-	e.useModules(p)
-	return nil
-}
-
-// useModules makes verify use planned module files, and compile the whole project with a planned
-// go.mod.
-func (e *Engine) useModules(p *plan) {
-	p.tidied = p.texts["go.mod"] != nil
-	e.cache.PlanModules(p.texts)
 }
 
 // placesAfter returns the places that have Go files before or after a plan.

@@ -5,16 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/format"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
-	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/journal"
 )
 
@@ -91,31 +88,6 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 	return nil
 }
 
-// formatted returns the text of a file, formatted if it is Go that parses.
-func formatted(file string, text []byte) []byte {
-	if path.Ext(file) == ".go" {
-		if formatted, err := format.Source(text); err == nil {
-			return formatted
-		}
-	}
-	return text
-}
-
-func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
-	view := e.before.With(p.texts)
-	var given []imports.Import
-	for _, i := range file.Imports {
-		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
-	}
-	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
-	if err != nil {
-		return nil, err
-	}
-	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
-	p.missing = append(p.missing, missing...)
-	return text, err
-}
-
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		_, err := e.root.Lstat(file.Path)
@@ -151,10 +123,4 @@ func (e *Engine) checkSample(ctx context.Context, draft gen.Draft) error {
 		Diagnostics: withSource(verdict.New, view),
 		Remedy:      "Nothing was changed. Correct the template and retry.",
 	}
-}
-
-// touched returns the places with files of a plan.
-func (e *Engine) touched(p *plan) []derive.Place {
-	dirs := p.dirs()
-	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }

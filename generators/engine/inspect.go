@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"path"
 	"slices"
@@ -31,43 +28,6 @@ func declarations(name string, text []byte) string {
 		return all
 	}
 	return cutText(outline(name, text, false), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
-}
-
-// outline returns the declarations of a Go file except imports, with or without doc comments and
-// function bodies. It is empty if the file does not parse.
-func outline(name string, text []byte, whole bool) string {
-	fset, mode := token.NewFileSet(), parser.SkipObjectResolution
-	if whole {
-		mode |= parser.ParseComments
-	}
-	file, err := parser.ParseFile(fset, name, text, mode)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	for _, decl := range file.Decls {
-		end, after := decl.End(), ""
-		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !whole {
-			end, after = function.Body.Lbrace, "{ … }"
-		}
-		if group, ok := decl.(*ast.GenDecl); !ok || group.Tok != token.IMPORT {
-			source := text[fset.Position(startOf(decl)).Offset:fset.Position(end).Offset]
-			parts = append(parts, string(source)+after)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// receiverName returns the type of a method's receiver, without type parameters, or "" for a
-// function.
-func receiverName(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return ""
-	}
-	for ident := range nodesOf[*ast.Ident](f.Recv.List[0].Type) {
-		return ident.Name
-	}
-	return ""
 }
 
 // WithoutText returns the inspection without source.

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
@@ -131,50 +129,4 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 		}
 	}
 	return shown, nil
-}
-
-func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
-
-// lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
-func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
-	places := slices.DeleteFunc(e.existingPlaces(), func(place derive.Place) bool {
-		return kind != "" && !slices.Contains(place.Kinds(), kind)
-	})
-	packages, err := e.deriver.Packages(ctx, e.before, places)
-	if err != nil {
-		return c, nil, err
-	}
-	made, err := e.madePackages(ctx)
-	if err != nil {
-		return c, nil, err
-	}
-	var found []derive.Component
-	var names []string
-	var broken *derive.Package
-	for _, pkg := range append(packages, made...) {
-		if len(pkg.Problems) > 0 && kind != "" {
-			broken = pkg
-			continue
-		}
-		for _, c := range pkg.Components {
-			if kind != "" && c.Kind != kind {
-				continue
-			}
-			names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
-			if c.Matches(name) {
-				found, home = append(found, c), pkg
-			}
-		}
-	}
-	switch {
-	case len(found) == 0 && broken != nil:
-		return c, nil, deriveRefusal(broken, e.before)
-	case len(found) == 0:
-		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
-	case len(found) == 1:
-		return found[0], home, nil
-	case found[0].Kind == found[1].Kind:
-		return c, nil, terminal.Usagef("%q is ambiguous: %s or %s", name, found[0].Name, found[1].Name)
-	}
-	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
 }

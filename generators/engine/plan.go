@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"go/format"
 	"io/fs"
 	"maps"
 	"path"
@@ -204,4 +205,54 @@ func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
 		Remedy:      "Fix these errors first. Changes that do not involve this package still work.",
 		cause:       causeBefore,
 	}
+}
+
+// touched returns the places with files of a plan.
+func (e *Engine) touched(p *plan) []derive.Place {
+	dirs := p.dirs()
+	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
+}
+
+func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
+	view := e.before.With(p.texts)
+	var given []imports.Import
+	for _, i := range file.Imports {
+		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
+	}
+	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
+	if err != nil {
+		return nil, err
+	}
+	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
+	p.missing = append(p.missing, missing...)
+	return text, err
+}
+
+// formatted returns the text of a file, formatted if it is Go that parses.
+func formatted(file string, text []byte) []byte {
+	if path.Ext(file) == ".go" {
+		if formatted, err := format.Source(text); err == nil {
+			return formatted
+		}
+	}
+	return text
+}
+
+// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
+func (e *Engine) completeGo(ctx context.Context, p *plan) error {
+	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
+		view := e.before.With(p.texts)
+		if view.File(name) == nil {
+			continue // deleted, not Go, or in testdata
+		}
+		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
+		if err != nil {
+			return err
+		}
+		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
+			return err
+		}
+		p.texts[name] = formatted(name, text)
+	}
+	return nil
 }

@@ -116,11 +116,3 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 }
 
 func asFolder(dir string) string { return "./" + strings.TrimPrefix(dir, ".") }
-
-func joinFew(words []string) string {
-	const maxListed = 8
-	if len(words) > maxListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListed], ", "), len(words)-maxListed)
-	}
-	return strings.Join(words, ", ")
-}

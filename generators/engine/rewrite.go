@@ -7,14 +7,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/tools/go/ast/astutil"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -383,48 +380,4 @@ func (r *rewrite) removeField(v *types.Var) error {
 	}
 	r.replace(file, start, end, "")
 	return nil
-}
-
-// docAt returns the doc comment of a declaration and the position of the declaration. A single type
-// or variable may have its comment above the keyword.
-func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes { // from the innermost to the outermost
-		switch node := node.(type) {
-		case *ast.FuncDecl:
-			return node.Doc, node.Pos()
-		case *ast.Field: // a method of an interface
-			return node.Doc, node.Pos()
-		case *ast.TypeSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.ValueSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.GenDecl:
-			if doc == nil && len(node.Specs) == 1 {
-				return node.Doc, node.Pos()
-			}
-		}
-	}
-	return doc, at
-}
-
-// nodesOf returns the nodes of a type in a syntax tree, in depth-first order.
-func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
-	return func(yield func(N) bool) {
-		for node := range ast.Preorder(root) {
-			if found, ok := node.(N); ok && !yield(found) {
-				return
-			}
-		}
-	}
-}
-
-// unquote returns the value of an expression that is a string literal.
-func unquote(e ast.Node) (string, bool) {
-	literal, _ := e.(*ast.BasicLit)
-	if literal == nil || literal.Kind != token.STRING {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	return text, err == nil
 }

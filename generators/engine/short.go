@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -245,4 +246,28 @@ func (h *History) String() string {
 	}
 	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation")
 	return out.String()
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func joinFew(words []string) string {
+	const maxListed = 8
+	if len(words) > maxListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListed], ", "), len(words)-maxListed)
+	}
+	return strings.Join(words, ", ")
+}
+
+func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
+
+// writeLines writes the entries of a list, one a line.
+func writeLines[T any](out *strings.Builder, prefix string, list []T) {
+	for _, entry := range list {
+		fmt.Fprintf(out, "%s%v\n", prefix, entry)
+	}
 }

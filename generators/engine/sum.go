@@ -149,3 +149,8 @@ func (e *Engine) CompareSum() (Drift, error) {
 	}
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
 }
+
+func isPetrockPath(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Contains(PetrockFolders(), first)
+}

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/petrock/petrock/generators/contract"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -61,8 +59,4 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	result.Refused = append(result.Refused, e.interrupted()...)
 	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0
 	return result, nil
-}
-
-func (e *Engine) existingPlaces() []derive.Place {
-	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -90,11 +91,6 @@ func (e *Engine) findPackages(patterns []string) ([]string, error) {
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), nil
-}
-
-func isPetrockPath(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	return slices.Contains(PetrockFolders(), first)
 }
 
 func hasTests(view *typecheck.View, dir string) bool {
@@ -308,3 +304,56 @@ func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 
 // ownPetrock is the folder of the project's own petrock. Its test compares derived files on disk.
 const ownPetrock = "cmd/petrock"
+
+// newTrial returns the result of examples that passed.
+func (p *plan) newTrial(reports []*trial.Report) *Trial {
+	tried := &Trial{Ran: true, Passed: []string{}}
+	for _, report := range reports {
+		tried.Printed += report.Printed
+		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
+		for _, c := range report.Cases {
+			tried.Passed = append(tried.Passed, p.example(c).Name)
+		}
+	}
+	return tried
+}
+
+// trialRefusal refuses a plan whose examples failed.
+func (p *plan) trialRefusal(report *trial.Report) *Refusal {
+	refusal := &Refusal{Reason: "examples failed:", Printed: cutText(report.Printed, 2000)}
+	source := "the example"
+	if p.trial.Examples == nil {
+		refusal.Reason, source = "the generated test failed:", "the input"
+	}
+	if p.bodyFile != "" {
+		source = "the body or " + source
+	}
+	refusal.Remedy = "Nothing was changed. Correct " + p.correctable(source) + "."
+	for _, c := range report.Cases {
+		if c.Passed {
+			continue
+		}
+		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
+		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
+			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
+		}
+	}
+	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
+		refusal.Remedy += " Later examples were not run."
+	}
+	if len(refusal.Failures) == 0 {
+		refusal.Reason = cmp.Or(report.Ended, "the generated test failed")
+	}
+	return refusal
+}
+
+// example returns the example of a test case. Case names have spaces instead of underscores.
+func (p *plan) example(c trial.Case) gen.Example {
+	for _, e := range p.trial.Examples {
+		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {
+			return e
+		}
+	}
+	return gen.Example{Name: c.Name}
+}

@@ -1,20 +1,16 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
-	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -151,49 +147,6 @@ func (e *Engine) changedFiles(p *plan) ([]journal.Change, error) {
 	return files, nil
 }
 
-// newTrial returns the result of examples that passed.
-func (p *plan) newTrial(reports []*trial.Report) *Trial {
-	tried := &Trial{Ran: true, Passed: []string{}}
-	for _, report := range reports {
-		tried.Printed += report.Printed
-		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
-		for _, c := range report.Cases {
-			tried.Passed = append(tried.Passed, p.example(c).Name)
-		}
-	}
-	return tried
-}
-
-// trialRefusal refuses a plan whose examples failed.
-func (p *plan) trialRefusal(report *trial.Report) *Refusal {
-	refusal := &Refusal{Reason: "examples failed:", Printed: cutText(report.Printed, 2000)}
-	source := "the example"
-	if p.trial.Examples == nil {
-		refusal.Reason, source = "the generated test failed:", "the input"
-	}
-	if p.bodyFile != "" {
-		source = "the body or " + source
-	}
-	refusal.Remedy = "Nothing was changed. Correct " + p.correctable(source) + "."
-	for _, c := range report.Cases {
-		if c.Passed {
-			continue
-		}
-		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
-		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
-		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
-			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
-		}
-	}
-	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
-		refusal.Remedy += " Later examples were not run."
-	}
-	if len(refusal.Failures) == 0 {
-		refusal.Reason = cmp.Or(report.Ended, "the generated test failed")
-	}
-	return refusal
-}
-
 // declares returns the declarations of the file with the caller's body, without function bodies, to
 // show the names that the body can use. It is empty if no diagnostic is about that file.
 func (p *plan) declares(found []typecheck.Diagnostic) string {
@@ -201,16 +154,6 @@ func (p *plan) declares(found []typecheck.Diagnostic) string {
 		return ""
 	}
 	return outline(p.bodyFile, p.texts[p.bodyFile], false)
-}
-
-// example returns the example of a test case. Case names have spaces instead of underscores.
-func (p *plan) example(c trial.Case) gen.Example {
-	for _, e := range p.trial.Examples {
-		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {
-			return e
-		}
-	}
-	return gen.Example{Name: c.Name}
 }
 
 // checkPurity checks that replay of features is deterministic. If changed is not nil, it checks
@@ -258,13 +201,6 @@ func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
 	return refusal.orNil()
 }
 
-// withoutExisting removes from after the diagnostics that before has: same file, same message.
-func withoutExisting(after, before []typecheck.Diagnostic) []typecheck.Diagnostic {
-	return slices.DeleteFunc(after, func(d typecheck.Diagnostic) bool {
-		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
-	})
-}
-
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
 	report, err := e.checkPurity(ctx, view, nil)
 	if err != nil {
@@ -273,48 +209,6 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	r.Impure = report.Impure
 	r.Warnings = append(r.Warnings, report.Warnings...)
 	return nil
-}
-
-// unreadPackages returns the packages that exist but are not read: symbolic links and nested
-// modules. If they were treated as missing, their components would be unregistered.
-func (e *Engine) unreadPackages() []*derive.Package {
-	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
-	if e.whyUnread(derive.Features) != "" {
-		places = append(places, derive.FeaturePlace(derive.Features))
-	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
-		for _, entry := range entries {
-			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
-		}
-	}
-	var found []*derive.Package
-	for _, place := range places {
-		if reason := e.whyUnread(place.Dir); reason != "" {
-			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})
-		}
-	}
-	return found
-}
-
-// whyUnread returns why a folder is not read, or "" if it is.
-func (e *Engine) whyUnread(dir string) string {
-	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
-	}
-	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
-		return fmt.Sprintf("%s is in another module (%s); make it part of this module", dir, mod)
-	}
-	return ""
-}
-
-// otherModule returns the go.mod of the nested module that contains a file, or an empty string.
-func (e *Engine) otherModule(file string) string {
-	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		mod := path.Join(dir, "go.mod")
-		if _, err := e.root.Lstat(mod); err == nil {
-			return mod
-		}
-	}
-	return ""
 }
 
 func (e *Engine) interrupted() []typecheck.Diagnostic {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -14,6 +15,55 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// Kinds returns petrock's kinds of components. Own generators add others.
+func Kinds() []string {
+	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
+}
+
+// lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
+func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+	places := slices.DeleteFunc(e.existingPlaces(), func(place derive.Place) bool {
+		return kind != "" && !slices.Contains(place.Kinds(), kind)
+	})
+	packages, err := e.deriver.Packages(ctx, e.before, places)
+	if err != nil {
+		return c, nil, err
+	}
+	made, err := e.madePackages(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	var found []derive.Component
+	var names []string
+	var broken *derive.Package
+	for _, pkg := range append(packages, made...) {
+		if len(pkg.Problems) > 0 && kind != "" {
+			broken = pkg
+			continue
+		}
+		for _, c := range pkg.Components {
+			if kind != "" && c.Kind != kind {
+				continue
+			}
+			names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
+			if c.Matches(name) {
+				found, home = append(found, c), pkg
+			}
+		}
+	}
+	switch {
+	case len(found) == 0 && broken != nil:
+		return c, nil, deriveRefusal(broken, e.before)
+	case len(found) == 0:
+		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+	case len(found) == 1:
+		return found[0], home, nil
+	case found[0].Kind == found[1].Kind:
+		return c, nil, terminal.Usagef("%q is ambiguous: %s or %s", name, found[0].Name, found[1].Name)
+	}
+	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
+}
 
 // Components of the project's own generators are files that match the generator's directive makes,
 // so they are found in every clone, and also if they were written by hand.
@@ -147,3 +197,51 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 	}
 	return nil
 }
+
+func (e *Engine) existingPlaces() []derive.Place {
+	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
+}
+
+// unreadPackages returns the packages that exist but are not read: symbolic links and nested
+// modules. If they were treated as missing, their components would be unregistered.
+func (e *Engine) unreadPackages() []*derive.Package {
+	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
+	if e.whyUnread(derive.Features) != "" {
+		places = append(places, derive.FeaturePlace(derive.Features))
+	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
+		for _, entry := range entries {
+			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
+		}
+	}
+	var found []*derive.Package
+	for _, place := range places {
+		if reason := e.whyUnread(place.Dir); reason != "" {
+			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})
+		}
+	}
+	return found
+}
+
+// whyUnread returns why a folder is not read, or "" if it is.
+func (e *Engine) whyUnread(dir string) string {
+	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
+	}
+	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
+		return fmt.Sprintf("%s is in another module (%s); make it part of this module", dir, mod)
+	}
+	return ""
+}
+
+// otherModule returns the go.mod of the nested module that contains a file, or an empty string.
+func (e *Engine) otherModule(file string) string {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		mod := path.Join(dir, "go.mod")
+		if _, err := e.root.Lstat(mod); err == nil {
+			return mod
+		}
+	}
+	return ""
+}
+
+func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }
