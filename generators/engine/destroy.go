@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -236,18 +235,4 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 		}
 	}
 	return uses, nil
-}
-
-// workerAdvice advises on workers that a plan removes or renames.
-func (e *Engine) workerAdvice(c *verified) []string {
-	var advice []string
-	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
-		after := c.after.File(file)
-		for _, worker := range derive.Workers(e.before.File(file)) {
-			if after != nil && !slices.Contains(derive.Workers(after), worker) {
-				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))
-			}
-		}
-	}
-	return advice
 }

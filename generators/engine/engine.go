@@ -30,6 +30,7 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
+	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -198,4 +199,16 @@ func (e *Engine) read(ctx context.Context) error {
 
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// openJournal locks the project, and completes or rolls back an interrupted operation.
+func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
+	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
+}
+
+func (e *Engine) interrupted() []typecheck.Diagnostic {
+	if !journal.Interrupted(e.root) {
+		return nil
+	}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }

@@ -20,6 +20,25 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 	return e.generate(ctx, request{Options: o, generator: kind, input: string(input)})
 }
 
+// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no
+// longer be the same.
+func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
+	saved, err := e.readSaved(id)
+	if err != nil {
+		return nil, err
+	}
+	return e.generate(ctx, request{Options: o, generator: saved.Kind, input: saved.Input, applying: saved})
+}
+
+// PlanKind returns the name of the generator that a saved plan runs.
+func (e *Engine) PlanKind(id string) (string, error) {
+	saved, err := e.readSaved(id)
+	if err != nil {
+		return "", err
+	}
+	return saved.Kind, nil
+}
+
 func (e *Engine) generate(ctx context.Context, asked request) (*Result, error) {
 	g, err := e.generator(asked.generator)
 	if err != nil {

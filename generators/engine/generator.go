@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -21,7 +20,6 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // generator returns the generator of a kind.
@@ -239,30 +237,4 @@ func panicPlace() string {
 			return place
 		}
 	}
-}
-
-// A nonUsageError marks an error that is not the caller's fault: a panic, a timeout, a
-// cancellation or a system error.
-type nonUsageError struct{ error }
-
-// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals
-// and system errors stay as they are, and all others are usage errors.
-func generatorError(kind string, err error) error {
-	if other, ok := errors.AsType[nonUsageError](err); ok {
-		return other.error
-	}
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return refusal
-	}
-	if source, ok := errors.AsType[*gen.SourceError](err); ok {
-		return &Refusal{
-			Reason: "invalid " + source.Field + ":",
-			Diagnostics: []typecheck.Diagnostic{{
-				File: source.Field, Line: source.Line, Column: source.Column, Message: source.Message,
-				Lines: typecheck.LinesAround(source.Text, source.Line),
-			}},
-			Remedy: "Nothing was changed. Correct the " + source.Field + " and retry.",
-		}
-	}
-	return terminal.Usagef("%s: %w", kind, err)
 }

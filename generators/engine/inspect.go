@@ -11,8 +11,48 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// An Inspection is the definition and source of one component.
+type Inspection struct {
+	OK           bool                   `json:"ok"`                     // Always true
+	Component    derive.Component       `json:"component"`              // Its definition, as clients see it
+	Declarations string                 `json:"declarations,omitempty"` // Declarations of its file, without function bodies if they are long
+	Source       string                 `json:"source,omitempty"`       // Text of its file
+	TestFile     string                 `json:"testFile,omitempty"`     // Path of its test file, NAME_test.go; empty if it does not exist
+	Test         string                 `json:"test,omitempty"`         // Text of its test file
+	Warnings     []typecheck.Diagnostic `json:"warnings,omitempty"`
+}
+
+// Inspect returns a component by its client name or Go name. The kind may be empty if the name is
+// unique.
+func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
+	if err := e.read(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.checkKind(ctx, kind); err != nil {
+		return nil, err
+	}
+	c, pkg, err := e.lookUp(ctx, derive.Kind(kind), name)
+	if err != nil {
+		return nil, err
+	}
+	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
+	if text, err := e.root.ReadFile(c.File); err == nil {
+		shown.Source, shown.Declarations = string(text), declarations(c.File, text)
+	}
+	if file := e.before.File(testPath(c.File)); file != nil {
+		shown.TestFile, shown.Test = file.Path, string(file.Text)
+	}
+	for _, d := range pkg.Warnings {
+		if d.File == c.File {
+			shown.Warnings = append(shown.Warnings, d)
+		}
+	}
+	return shown, nil
+}
 
 // Sizes of texts for agents.
 const (

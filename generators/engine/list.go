@@ -3,10 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -57,76 +58,46 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	return listing, nil
 }
 
-// A History is the recorded operations in this clone of a project.
-type History struct {
-	OK         bool        `json:"ok"`                  // Always true
-	Operations []Operation `json:"operations"`          // The oldest first; of a page, the newest first
-	Total      int         `json:"total,omitempty"`     // Of a page: number of all operations
-	Offset     int         `json:"offset,omitempty"`    // Of a page: number of operations before it
-	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
+// Page returns the listing with the components of a kind, or of all kinds, from an offset.
+func (l *Listing) Page(kind string, offset, limit int) *Listing {
+	s := *l
+	s.Components = slices.Clone(l.Components)
+	if kind != "" {
+		s.Components = slices.DeleteFunc(s.Components, func(c derive.Component) bool { return string(c.Kind) != kind })
+	}
+	s.Total, s.Offset = len(s.Components), offset
+	s.Components = page(s.Components, offset, limit)
+	return &s
 }
 
-// An Operation is one operation of a history.
-type Operation struct {
-	journal.Operation
-	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
-	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
+// Short returns the short form of the listing: kinds, names, files and the first lines of
+// descriptions.
+func (l *Listing) Short(most int) any {
+	c := &Cutter{Most: most}
+	s := *l
+	s.Parts, s.Components = nil, nil
+	for _, part := range Cut(c, l.Components, "component") {
+		about, _, _ := strings.Cut(part.Description, "\n")
+		s.Components = append(s.Components, derive.Component{Kind: part.Kind, Name: part.Name, Description: about, File: part.File, Line: part.Line, URI: part.URI})
+	}
+	s.Refused = c.Diagnostics(l.Refused, "error")
+	return &s
 }
 
-// History returns the recorded operations in this clone of the project.
-func (e *Engine) History(ctx context.Context) (*History, error) {
-	opened, err := e.openJournal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	operations, err := opened.History()
-	if err != nil {
-		return nil, err
-	}
-	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
-	undone := undoneBy(operations)
-	for _, op := range operations {
-		history.Operations = append(history.Operations, Operation{Operation: op, UndoneBy: undone[op.ID], Files: op.Files})
-	}
-	return history, nil
-}
-
-// An Inspection is the definition and source of one component.
-type Inspection struct {
-	OK           bool                   `json:"ok"`                     // Always true
-	Component    derive.Component       `json:"component"`              // Its definition, as clients see it
-	Declarations string                 `json:"declarations,omitempty"` // Declarations of its file, without function bodies if they are long
-	Source       string                 `json:"source,omitempty"`       // Text of its file
-	TestFile     string                 `json:"testFile,omitempty"`     // Path of its test file, NAME_test.go; empty if it does not exist
-	Test         string                 `json:"test,omitempty"`         // Text of its test file
-	Warnings     []typecheck.Diagnostic `json:"warnings,omitempty"`
-}
-
-// Inspect returns a component by its client name or Go name. The kind may be empty if the name is
-// unique.
-func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
-	if err := e.read(ctx); err != nil {
-		return nil, err
-	}
-	if err := e.checkKind(ctx, kind); err != nil {
-		return nil, err
-	}
-	c, pkg, err := e.lookUp(ctx, derive.Kind(kind), name)
-	if err != nil {
-		return nil, err
-	}
-	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
-	if text, err := e.root.ReadFile(c.File); err == nil {
-		shown.Source, shown.Declarations = string(text), declarations(c.File, text)
-	}
-	if file := e.before.File(testPath(c.File)); file != nil {
-		shown.TestFile, shown.Test = file.Path, string(file.Text)
-	}
-	for _, d := range pkg.Warnings {
-		if d.File == c.File {
-			shown.Warnings = append(shown.Warnings, d)
+// String lists the components, one a line.
+func (l *Listing) String() string {
+	var out strings.Builder
+	for _, c := range l.Components {
+		name := c.Name
+		if c.URI != "" {
+			name += " (" + c.URI + ")"
 		}
+		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, name, c.File, c.Line, c.Description)
 	}
-	return shown, nil
+	writePage(&out, len(l.Components), l.Offset, l.Total, "component")
+	writeLines(&out, "error: ", l.Refused)
+	if l.ToolsList != nil {
+		fmt.Fprintln(&out, l.ToolsList)
+	}
+	return out.String()
 }

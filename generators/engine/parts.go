@@ -293,14 +293,3 @@ func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operat
 	}
 	return nil
 }
-
-// partsAdvice names the parts that are no longer used after a plan.
-func (e *Engine) partsAdvice(c *verified) []string {
-	var next []string
-	for _, part := range parts.All() {
-		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
-			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
-		}
-	}
-	return next
-}

@@ -1,21 +1,63 @@
 package engine
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"go/format"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
+	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// Options configure an operation.
+type Options struct {
+	DryRun bool // plan and verify only
+	Force  bool // also change edited files
+	Keep   bool // keep edited files
+	NoExec bool // type-check only: build and run nothing
+	Test   bool // run the tests of changed packages and their importers before writing
+
+	NoData  bool     // do not look at stored events
+	Accept  []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
+	Removal Removal  // for Destroy: what happens to stored events
+	Skip    []string // for Sync: removed commands whose events are ignored from now on
+
+	// Saved is for Sync: a file was saved, perhaps unfinished. Commands are not recorded in the
+	// contract, nor is the operation.
+	Saved bool
+}
+
+// The actions.
+const (
+	actionGenerate = "generate"
+	actionEdit     = "edit"
+	actionDestroy  = "destroy"
+	actionUndo     = "undo"
+	actionRedo     = "redo"
+	actionSync     = "sync"
+	actionAdd      = "add"
+	actionRemove   = "remove"
+	actionChange   = "change"
+)
+
+// A request is what an operation is asked to do.
+type request struct {
+	Options
+	action       string
+	generator    string     // the generator that is run; empty if none
+	input        string     // its JSON input
+	applying     *savedPlan // the saved plan that must result; nil if any may
+	lenient      bool       // work even if the go command cannot load the project
+	contractOnly bool       // the contract decides about stored events, without git and data
+}
 
 // A plan is one change to the project. User files come from a generator, an edit or the journal,
 // derived files from derive. Only planning sets its fields: a [verified] plan contains a copy.
@@ -113,146 +155,60 @@ func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
 	return text, err
 }
 
-// derive adds derived files to a plan: those of the given places, the wiring and the contract. If
-// strict, it refuses a plan with errors in a place. It also adds the parts that planned files use.
-func (e *Engine) derive(ctx context.Context, p *plan, places []derive.Place, strict bool) error {
-	if err := e.addNeeded(ctx, p); err != nil {
-		return err
+func (p *plan) compileRemedy() string {
+	remedy := "Nothing was changed."
+	if p.bodyFile != "" {
+		remedy += " Correct " + p.correctable("the body") + " and retry."
 	}
-	e.step("deriving")
-	unread := e.unreadPackages()
-	if len(unread) > 0 && strict {
-		return deriveRefusal(unread[0], e.before)
-	}
-	view := e.before.With(p.texts)
-	others := slices.DeleteFunc(derive.Places(view), func(place derive.Place) bool {
-		return !place.Wired || slices.Contains(places, place) || len(view.Files(place.Dir)) == 0
-	})
-	all, err := e.deriver.Packages(ctx, view, slices.Concat(places, others))
-	if err != nil {
-		return err
-	}
-	p.packages, p.others = all[:len(places):len(places)], all[len(places):]
-	derive.CheckNames(p.packages, p.others)
-	for _, pkg := range p.packages {
-		switch {
-		case len(pkg.Problems) > 0 && strict:
-			if err := e.refuseNewProblems(ctx, p, pkg); err != nil {
-				return err
-			}
-			return deriveRefusal(pkg, view)
-		case len(pkg.Problems) == 0 && (pkg.Text != nil || e.before.File(pkg.File) != nil):
-			e.planDerived(p, pkg.File, pkg.Text)
+	var modules []string
+	for _, change := range p.parts {
+		if change.Action != journal.Create {
+			continue
+		}
+		part, _ := parts.Find(change.Name)
+		required, _ := part.Required() // changePart has read them
+		for _, m := range required {
+			modules = append(modules, m.String())
 		}
 	}
-	run, err := e.deriver.GeneratorProgram(e.before.With(p.texts))
-	if err != nil {
-		return err
+	if len(modules) > 0 {
+		remedy += " If modules are not downloaded, connect to the network, run this command, and retry:\n  go mod download " + strings.Join(modules, " ")
 	}
-	if run.Text != nil || e.before.File(run.Path) != nil {
-		e.planDerived(p, run.Path, run.Text)
-	}
-	p.packages = append(p.packages, unread...)
-	if len(unread) > 0 {
-		return nil // do not change the wiring and the contract
-	}
-	promised, err := e.updateContract(ctx, p)
-	if err != nil {
-		return err
-	}
-	wired, err := e.deriver.Wire(e.before.With(p.texts), promised.Skipped())
-	if err != nil {
-		return err
-	}
-	for _, file := range wired {
-		e.planDerived(p, file.Path, file.Text)
-	}
-	return nil
+	return remedy
 }
 
-// planDerived plans a derived file. An existing file with that name must be a derived one.
-func (e *Engine) planDerived(p *plan, file string, text []byte) {
-	existing, err := e.root.ReadFile(file)
-	switch {
-	case err == nil && !typecheck.IsDerived(file, existing):
-		if text != nil {
-			p.conflict("%s ends in _gen.go but has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", file, typecheck.DerivedMark+" …")
-		}
-	case err == nil && text != nil && bytes.Equal(existing, text):
-		delete(p.texts, file)
-	default:
-		p.texts[file], p.recomputed[file] = text, true
+// correctable returns what the caller can correct in a plan: the input or the code of an own
+// generator, else source.
+func (p *plan) correctable(source string) string {
+	if p.generator == "" || p.generator == "version" || slices.Contains(Kinds(), p.generator) {
+		return source
 	}
+	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
-// refuseNewProblems refuses a plan that adds problems to a package.
-func (e *Engine) refuseNewProblems(ctx context.Context, p *plan, pkg *derive.Package) error {
-	before, err := e.deriver.Packages(ctx, e.before, []derive.Place{pkg.Place})
-	if err != nil {
-		return err
-	}
-	refusal := &Refusal{Reason: fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir), Remedy: p.compileRemedy()}
-	fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems)
-	refusal.Diagnostics = withSource(fresh, e.before.With(p.texts))
-	return refusal.orNil()
+// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
+// plan alone.
+type verified struct {
+	plan
+	after       *typecheck.View        // the project with the plan applied
+	files       []journal.Change       // changes on disk, sorted
+	existing    []typecheck.Diagnostic // errors that the project had before
+	impure      []typecheck.Diagnostic // warnings about replay
+	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
+	undecodable []brokenCommand        // commands with stored events that cannot be decoded
+	tried       *Trial                 // the result of the examples; nil without examples
+	tests       *TestResult            // the result of the tests; nil if they were not run
 }
 
-// deriveRefusal refuses to derive from a package with problems.
-func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
-	return &Refusal{
-		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
-		Diagnostics: withSource(pkg.Problems, view),
-		Remedy:      "Fix these errors first. Changes that do not involve this package still work.",
-		cause:       causeBefore,
-	}
+// changes reports whether a file changes on disk.
+func (c *verified) changes(file string) bool {
+	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
 }
 
-// touched returns the places with files of a plan.
-func (e *Engine) touched(p *plan) []derive.Place {
-	dirs := p.dirs()
-	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
-}
-
-func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
-	view := e.before.With(p.texts)
-	var given []imports.Import
-	for _, i := range file.Imports {
-		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
-	}
-	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
-	if err != nil {
-		return nil, err
-	}
-	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
-	p.missing = append(p.missing, missing...)
-	return text, err
-}
-
-// formatted returns the text of a file, formatted if it is Go that parses.
-func formatted(file string, text []byte) []byte {
-	if path.Ext(file) == ".go" {
-		if formatted, err := format.Source(text); err == nil {
-			return formatted
-		}
-	}
-	return text
-}
-
-// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
-func (e *Engine) completeGo(ctx context.Context, p *plan) error {
-	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
-		view := e.before.With(p.texts)
-		if view.File(name) == nil {
-			continue // deleted, not Go, or in testdata
-		}
-		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
-		if err != nil {
-			return err
-		}
-		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
-			return err
-		}
-		p.texts[name] = formatted(name, text)
-	}
-	return nil
+// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
+// dry run.
+type recorded struct {
+	operation string // id
+	plan      string // id
+	recovered string // recovery of an earlier, interrupted operation
 }

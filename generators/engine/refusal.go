@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -169,3 +170,79 @@ func withoutExisting(after, before []typecheck.Diagnostic) []typecheck.Diagnosti
 		return slices.ContainsFunc(before, func(old typecheck.Diagnostic) bool { return old.File == d.File && old.Message == d.Message })
 	})
 }
+
+// deriveRefusal refuses to derive from a package with problems.
+func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
+	return &Refusal{
+		Reason:      fmt.Sprintf("cannot derive from %s:", pkg.Dir),
+		Diagnostics: withSource(pkg.Problems, view),
+		Remedy:      "Fix these errors first. Changes that do not involve this package still work.",
+		cause:       causeBefore,
+	}
+}
+
+// Short returns the short form of the fault.
+func (f *Fault) Short(most int) any {
+	c := &Cutter{Most: most}
+	s := *f
+	s.Message = c.Text(f.Message)
+	if f.Refusal != nil {
+		s.Refusal = f.Refusal.short(c)
+		if f.Message == f.Refusal.Error() || f.Message == f.Refusal.Reason {
+			s.Message = s.Refusal.Reason // the refusal has the rest
+		}
+	}
+	return &s
+}
+
+func (r *Refusal) short(c *Cutter) *Refusal {
+	s := *r
+	s.Reason = c.Text(r.Reason)
+	s.Conflicts = Cut(c, r.Conflicts, "conflict")
+	s.Diagnostics = c.Diagnostics(r.Diagnostics, "error")
+	s.Declares = c.Text(r.Declares)
+	s.Failures = slices.Clone(Cut(c, r.Failures, "failed example"))
+	for i := range s.Failures {
+		s.Failures[i].Message = c.Text(s.Failures[i].Message)
+		if input := s.Failures[i].Input; len(c.Text(string(input))) != len(input) {
+			s.Failures[i].Input = nil
+		}
+		s.Failures[i].Output = nil // the message has it
+	}
+	s.Tests = c.tests(r.Tests)
+	s.Printed = c.Text(r.Printed)
+	s.Files = c.Files(r.Files)
+	if slices.ContainsFunc(r.Files, func(f FileChange) bool { return f.Diff != "" }) {
+		c.leftOut = append(c.leftOut, "diffs")
+	}
+	s.LeftOut = c.LeftOut()
+	return &s
+}
+
+// generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals
+// and system errors stay as they are, and all others are usage errors.
+func generatorError(kind string, err error) error {
+	if other, ok := errors.AsType[nonUsageError](err); ok {
+		return other.error
+	}
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal
+	}
+	if source, ok := errors.AsType[*gen.SourceError](err); ok {
+		return &Refusal{
+			Reason: "invalid " + source.Field + ":",
+			Diagnostics: []typecheck.Diagnostic{{
+				File: source.Field, Line: source.Line, Column: source.Column, Message: source.Message,
+				Lines: typecheck.LinesAround(source.Text, source.Line),
+			}},
+			Remedy: "Nothing was changed. Correct the " + source.Field + " and retry.",
+		}
+	}
+	return terminal.Usagef("%s: %w", kind, err)
+}
+
+// A nonUsageError marks an error that is not the caller's fault: a panic, a timeout, a
+// cancellation or a system error.
+type nonUsageError struct{ error }
+
+const wouldNotCompile = "the change would not compile:"

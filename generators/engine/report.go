@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -99,4 +101,29 @@ func (p *plan) toolsListSize() *Size {
 		}
 	}
 	return newSize(tools)
+}
+
+// workerAdvice advises on workers that a plan removes or renames.
+func (e *Engine) workerAdvice(c *verified) []string {
+	var advice []string
+	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
+		after := c.after.File(file)
+		for _, worker := range derive.Workers(e.before.File(file)) {
+			if after != nil && !slices.Contains(derive.Workers(after), worker) {
+				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))
+			}
+		}
+	}
+	return advice
+}
+
+// partsAdvice names the parts that are no longer used after a plan.
+func (e *Engine) partsAdvice(c *verified) []string {
+	var next []string
+	for _, part := range parts.All() {
+		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
+		}
+	}
+	return next
 }

@@ -214,3 +214,31 @@ func newSize(components []derive.Component) *Size {
 	s.Tokens = (s.Bytes + 3) / 4
 	return &s
 }
+
+// Short returns the short form of the result.
+func (r *Result) Short(most int) any {
+	c := &Cutter{Most: most}
+	s := *r
+	s.ToolsList = nil
+	s.Files = c.Files(r.Files)
+	s.Components = nil
+	s.Parts = slices.Clone(r.Parts)
+	for i := range s.Parts {
+		s.Parts[i].Modules = nil
+	}
+	s.Notices, s.Next = Cut(c, r.Notices, "notice"), Cut(c, r.Next, "next step")
+	s.Diagnostics = c.Diagnostics(r.Diagnostics, "existing error")
+	s.Refused = c.Diagnostics(r.Refused, "error")
+	s.Impure = c.Diagnostics(r.Impure, "impure function")
+	s.Warnings = c.Diagnostics(r.Warnings, "warning")
+	if r.Trial != nil {
+		tried := *r.Trial
+		tried.Passed, tried.Printed = Cut(c, tried.Passed, "passed example"), c.Text(tried.Printed)
+		s.Trial = &tried
+	}
+	if r.Tests != nil {
+		s.Tests = r.Tests.short(c)
+	}
+	s.LeftOut = c.LeftOut()
+	return &s
+}

@@ -14,25 +14,6 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no
-// longer be the same.
-func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
-	saved, err := e.readSaved(id)
-	if err != nil {
-		return nil, err
-	}
-	return e.generate(ctx, request{Options: o, generator: saved.Kind, input: saved.Input, applying: saved})
-}
-
-// PlanKind returns the name of the generator that a saved plan runs.
-func (e *Engine) PlanKind(id string) (string, error) {
-	saved, err := e.readSaved(id)
-	if err != nil {
-		return "", err
-	}
-	return saved.Kind, nil
-}
-
 // A savedPlan is the plan of a dry run.
 type savedPlan struct {
 	Kind  string           `json:"kind"`

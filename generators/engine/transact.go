@@ -9,48 +9,6 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Options configure an operation.
-type Options struct {
-	DryRun bool // plan and verify only
-	Force  bool // also change edited files
-	Keep   bool // keep edited files
-	NoExec bool // type-check only: build and run nothing
-	Test   bool // run the tests of changed packages and their importers before writing
-
-	NoData  bool     // do not look at stored events
-	Accept  []string // for Sync and Edit: commands whose recorded fields are replaced by those of the source
-	Removal Removal  // for Destroy: what happens to stored events
-	Skip    []string // for Sync: removed commands whose events are ignored from now on
-
-	// Saved is for Sync: a file was saved, perhaps unfinished. Commands are not recorded in the
-	// contract, nor is the operation.
-	Saved bool
-}
-
-// The actions.
-const (
-	actionGenerate = "generate"
-	actionEdit     = "edit"
-	actionDestroy  = "destroy"
-	actionUndo     = "undo"
-	actionRedo     = "redo"
-	actionSync     = "sync"
-	actionAdd      = "add"
-	actionRemove   = "remove"
-	actionChange   = "change"
-)
-
-// A request is what an operation is asked to do.
-type request struct {
-	Options
-	action       string
-	generator    string     // the generator that is run; empty if none
-	input        string     // its JSON input
-	applying     *savedPlan // the saved plan that must result; nil if any may
-	lenient      bool       // work even if the go command cannot load the project
-	contractOnly bool       // the contract decides about stored events, without git and data
-}
-
 // transact makes one change to the project under its lock, in four phases: it plans, verifies,
 // applies and records the change. Each phase returns what it decides, and no later phase changes
 // that. A dry run saves the plan instead of applying it.
@@ -100,11 +58,6 @@ func (e *Engine) begin(ctx context.Context, asked request) (*journal.Journal, er
 	return j, nil
 }
 
-// openJournal locks the project, and completes or rolls back an interrupted operation.
-func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
-	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
-}
-
 // nothingChanged returns the error of a phase that writes nothing, which may be a cancellation.
 func nothingChanged(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -145,12 +98,4 @@ func (e *Engine) record(j *journal.Journal, c *verified, applied journal.Operati
 		e.root.Remove(planFile(c.applying.id))
 	}
 	return nil
-}
-
-// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
-// dry run.
-type recorded struct {
-	operation string // id
-	plan      string // id
-	recovered string // recovery of an earlier, interrupted operation
 }

@@ -185,32 +185,6 @@ func checkRevertible(history []journal.Operation, at int) (target journal.Operat
 	return target, later, nil
 }
 
-// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
-func isUndo(history []journal.Operation, op journal.Operation) bool {
-	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
-	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
-}
-
-// baseTitle returns the title of an operation, or of the one that it undoes or redoes.
-func baseTitle(title string) string {
-	for strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ") {
-		title = title[len(actionUndo)+1:] // both have four letters
-	}
-	return title
-}
-
-// undoneBy maps each undone operation to the operation that undid it, unless that was itself
-// undone.
-func undoneBy(history []journal.Operation) map[string]string {
-	undone := map[string]string{}
-	for _, op := range slices.Backward(history) {
-		if op.Undoes != "" && undone[op.ID] == "" && undone[op.Undoes] == "" {
-			undone[op.Undoes] = op.ID
-		}
-	}
-	return undone
-}
-
 // planRevert plans to restore the files of an operation. It refuses files that were edited, or
 // changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {

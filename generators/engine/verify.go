@@ -6,27 +6,11 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
-// plan alone.
-type verified struct {
-	plan
-	after       *typecheck.View        // the project with the plan applied
-	files       []journal.Change       // changes on disk, sorted
-	existing    []typecheck.Diagnostic // errors that the project had before
-	impure      []typecheck.Diagnostic // warnings about replay
-	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
-	undecodable []brokenCommand        // commands with stored events that cannot be decoded
-	tried       *Trial                 // the result of the examples; nil without examples
-	tests       *TestResult            // the result of the tests; nil if they were not run
-}
 
 // verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes
 // replay non-deterministic or stored events unreadable, or fails examples or tests. It ignores
@@ -58,11 +42,6 @@ func (e *Engine) verify(ctx context.Context, p plan) (*verified, error) {
 	return c, nil
 }
 
-// changes reports whether a file changes on disk.
-func (c *verified) changes(file string) bool {
-	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
-}
-
 // verifyTypes type-checks the changed packages and those that import them.
 func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
 	verdict, err := e.checker.Verify(ctx, e.before, c.after)
@@ -81,39 +60,6 @@ func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
 		Declares:    c.declares(verdict.New),
 		Remedy:      c.compileRemedy(),
 	}
-}
-
-const wouldNotCompile = "the change would not compile:"
-
-func (p *plan) compileRemedy() string {
-	remedy := "Nothing was changed."
-	if p.bodyFile != "" {
-		remedy += " Correct " + p.correctable("the body") + " and retry."
-	}
-	var modules []string
-	for _, change := range p.parts {
-		if change.Action != journal.Create {
-			continue
-		}
-		part, _ := parts.Find(change.Name)
-		required, _ := part.Required() // changePart has read them
-		for _, m := range required {
-			modules = append(modules, m.String())
-		}
-	}
-	if len(modules) > 0 {
-		remedy += " If modules are not downloaded, connect to the network, run this command, and retry:\n  go mod download " + strings.Join(modules, " ")
-	}
-	return remedy
-}
-
-// correctable returns what the caller can correct in a plan: the input or the code of an own
-// generator, else source.
-func (p *plan) correctable(source string) string {
-	if p.generator == "" || p.generator == "version" || slices.Contains(Kinds(), p.generator) {
-		return source
-	}
-	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
@@ -209,13 +155,6 @@ func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.Vi
 	r.Impure = report.Impure
 	r.Warnings = append(r.Warnings, report.Warnings...)
 	return nil
-}
-
-func (e *Engine) interrupted() []typecheck.Diagnostic {
-	if !journal.Interrupted(e.root) {
-		return nil
-	}
-	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }
 
 // vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if
