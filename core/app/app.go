@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Options configure an [App]. The zero value is valid.
@@ -83,6 +85,7 @@ type App struct {
 	maps     map[string]*typeMap              // by the type of the events that they read
 	states   map[reflect.Type]*feature        // by the Go type of their state
 	process  string                           // name of this process, for leases
+	outputs  strictjson.OutputEncoder         // of commands and queries
 	opened   atomic.Bool                      // startup has replayed the log
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown

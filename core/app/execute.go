@@ -462,7 +462,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		Cause:   p.cause,
 	}
 	changed = true
-	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))
+	result, err := a.outputs.Encode(p.command.apply(state, r.Event))
 	if err != nil {
 		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}

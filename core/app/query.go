@@ -57,7 +57,7 @@ func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	return strictjson.MarshalOutput(out)
+	return a.outputs.Encode(out)
 }
 
 // lockCurrent locks the states for reading, after applying everything that was committed before.
