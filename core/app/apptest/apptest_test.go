@@ -272,3 +272,6 @@ func TestActors(t *testing.T) {
 		t.Errorf("the actors are %s, want %v", got, apptest.Actor+" ada worker:sums/double worker:sums/double")
 	}
 }
+
+// The example passes.
+func TestExample(t *testing.T) { testSign(t) }

@@ -159,7 +159,7 @@ func (s suite) documentNames(all iter.Seq2[app.Document, error]) (names []string
 	return names
 }
 
-// Documents are read in pages, also while a Write changes them.
+// Documents are read in pages, even while a Write changes them.
 func (s suite) manyDocuments() {
 	const n = 3000
 	s.write(s.first, func(tx app.Tx) error {
