@@ -307,7 +307,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	c.Description = describe(decl.Doc, name)
 	f.applyDirectives(&c, directives(decl.Doc))
 	if c.Description == "" {
-		f.warn(decl.Name.Pos(), undocumented, name, f.place.Kind)
+		f.warn(decl.Name.Pos(), undescribed, name, f.place.Kind)
 	}
 	if err := f.checkName(c.Name); err != nil {
 		f.problem(decl.Name.Pos(), "%v", err)
@@ -322,7 +322,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 
 const (
 	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
-	undocumented       = "%s has no doc comment; models need it to choose the %s"
+	undescribed        = "%s has no description, and models choose a %s by it; write one in its doc comment: // %[1]s …"
 )
 
 func (f *finder) checkName(name string) error {

@@ -242,7 +242,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 
 // generatorProject returns the project as a generator sees it. Its functions call the engine with do.
 func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) gen.Project {
-	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}}
+	p := gen.Project{Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{}, Initialisms: e.project.Initialisms}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
