@@ -53,8 +53,8 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	about := cmp.Or(gen.DocSentence(n.description), "is a worker of "+n.feature+". Its exported fields are saved.")
 	state := structure{name: n.goName, prefix: n.goName, about: about, fields: fields, logged: true}
 	state.write(file)
-	for _, t := range triggers {
-		n.writeMethod(file, t)
+	for i, t := range triggers {
+		n.writeMethod(file, t, i == 0)
 	}
 	test, err := n.workerTest(triggers)
 	return n.draft(file, test, err)
@@ -106,8 +106,8 @@ func (n component) parseCommand(text string) (trigger, error) {
 	return t, nil
 }
 
-// writeMethod adds the method of a trigger, such as OnCreate.
-func (n component) writeMethod(file gen.GoFile, t trigger) {
+// writeMethod adds the method of a trigger, such as OnCreate. The first one says what it can call.
+func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {
 		writeDoc(file, "Every", "does the work of "+n.label()+" at an interval. An error makes it run again later.", []string{"every " + t.label})
@@ -120,9 +120,12 @@ func (n component) writeMethod(file gen.GoFile, t trigger) {
 		}
 		params += ", c " + command + ", e " + file.Ref(n.project.Import("core/app"), "Event")
 	}
-	body := "return nil // app.Do(ctx, …) executes a command, app.Ask(ctx, …) runs a query"
-	if n.isWritten() {
+	body := "return nil"
+	switch {
+	case n.isWritten():
 		body = n.body.text
+	case isFirst:
+		body += " // app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query"
 	}
 	file.Text("func (w *"+n.goName+") "+t.method+"("+params+") error {\n"+body+"\n}", "context")
 }

@@ -38,7 +38,7 @@ func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessag
 
 // generate runs a generator. If applying is not nil, it writes exactly that saved plan or fails.
 func (e *Engine) generate(ctx context.Context, g gen.Generator, input json.RawMessage, o Options, applying *savedPlan) (*Result, error) {
-	s, err := schema.Compile(string(g.InputSchema))
+	s, err := schema.Compile(g.InputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
 	}

@@ -168,7 +168,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 			if !c.Retired || c.IsGone() || !strings.Contains(text, "//petrock:retired\ntype Mark struct{}") || strings.Contains(text, "Check") || strings.Contains(text, `"context"`) {
 				b.Errorf("recorded %+v, the file is\n%s", c, text)
 			}
-			if derived := b.read("features/posts/posts_gen.go"); !strings.Contains(derived, `app.RetiredOf[Mark]("mark", 1)`) || strings.Contains(derived, "posts_mark") {
+			if derived := b.read("features/posts/posts_gen.go"); !strings.Contains(derived, `app.RetiredTypeOf[Mark]("mark", 1)`) || strings.Contains(derived, "posts_mark") {
 				b.Errorf("derived:\n%s", derived)
 			}
 		}},
