@@ -160,6 +160,8 @@ type finder struct {
 	pkg   *types.Package
 	found *Package
 
+	structs []*types.Named // struct types in schemas
+
 	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
 }
 
