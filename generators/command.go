@@ -131,7 +131,7 @@ type QueryInput struct {
 	Output      []string `json:"output,omitempty"`                  // As for a tool. Default: result:string
 	Description string   `json:"description,omitempty"`             // Such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
-	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command
+	Examples    []Step   `json:"examples,omitempty"`                // As for a command
 }
 
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.

@@ -187,7 +187,7 @@ type Implementation struct {
 // A TextImplementation is an Implementation of a component that returns text.
 type TextImplementation struct {
 	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); else as for a tool
-	Examples []Step `json:"examples,omitempty"`                // Test cases, as for a tool
+	Examples []Step `json:"examples,omitempty"`                // As for a tool
 }
 
 func (n component) isWritten() bool { return n.body != nil }

@@ -21,7 +21,7 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at
+	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, besides id, seq, created_at and updated_at
 	CRUD   bool     `json:"crud,omitempty"`   // Also create commands create, update, delete and queries get, list
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
