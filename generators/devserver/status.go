@@ -27,13 +27,15 @@ type ProjectStatusOutput struct {
 	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
 	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date; sync, or over MCP build, updates them
+	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date
 	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
 	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
 	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
+
+	remedy string // for stale files (default: that of the command line)
 }
 
 // Short returns the short form of the status: problems, and the names of components.
@@ -117,6 +119,7 @@ func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.
 	}
 	defer done()
 	status, err := Status(ctx, o.engine, false)
+	status.remedy = "call build"
 	return Answer(WithDetail(ctx, in.Detail), status, err)
 }
 
@@ -213,7 +216,7 @@ func (s ProjectStatusOutput) String() string {
 		}
 	}
 	if len(s.Stale) > 0 {
-		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(s.Stale, ", "))
+		fmt.Fprintf(&text, "stale: %s; %s\n", strings.Join(s.Stale, ", "), cmp.Or(s.remedy, "run petrock sync"))
 	}
 	if s.LeftOut != "" {
 		fmt.Fprintln(&text, s.LeftOut)
