@@ -97,7 +97,7 @@ type Handler struct {
 	log       *slog.Logger
 	o         Options
 	stateless Session   // for requests without a session
-	buffers   sync.Pool // of *[]byte, for responses
+	scratch   sync.Pool // of *scratch
 	closing   atomic.Bool
 
 	origins    *originPolicy
@@ -140,7 +140,7 @@ func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, 
 		log:          log,
 		o:            o,
 		stateless:    open(nil),
-		buffers:      sync.Pool{New: func() any { return new([]byte) }},
+		scratch:      sync.Pool{New: newScratch},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
 		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
