@@ -77,7 +77,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("the total is %d", n)
 		}
 		const want = "execute items/count: the server is read-only: the disk is on fire"
-		if _, err := app.Execute(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
+		if _, err := app.DoRaw(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 		if err := reader.Snapshot(t.Context()); err == nil {
@@ -137,7 +137,7 @@ func TestCheckAmendment(t *testing.T) {
 		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "event 2"},
 		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "event 1"},
 	} {
-		err := app.CheckAmendment(t.Context(), m.Share(), test.am, app.Options{}, test.feature)
+		err := app.NewAdmin(m.Share(), app.Options{}, test.feature).TryAmend(t.Context(), test.am.Edit())
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: it says %v, want %q", test.am, err, test.says)
 		}
@@ -154,10 +154,10 @@ func TestStuckSaysWhy(t *testing.T) {
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{1})
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := app.Execute(t.Context(), old, Count{1})
+	_, err := app.DoRaw(t.Context(), old, Count{1})
 	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 ") {
 		t.Errorf("got error %v", err)
 	}

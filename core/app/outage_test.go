@@ -93,8 +93,8 @@ func (b *broken) Write(ctx context.Context, f func(app.Tx) error) error {
 	})
 }
 
-// A failure of the store, with or without calls, is one line of the log when it begins and one when it
-// ends, although workers and callers go on. Health has the reason meanwhile.
+// A failure of the store, with or without calls, is one line of the log when it begins and one when
+// it ends, although workers and callers go on. Health has the reason meanwhile.
 func TestOutage(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -133,7 +133,7 @@ func TestOutage(t *testing.T) {
 					}
 					_, err := app.Do(ctx, Add{Name: fmt.Sprint("item ", i)})
 					checkMasked(t, err, errors.Is(test.writes, app.ErrOutcomeUnknown) && test.reads == nil)
-					if _, err = app.Ask(ctx, Total{}); test.reads != nil {
+					if _, err = app.Query(ctx, Total{}); test.reads != nil {
 						checkMasked(t, err, false)
 					}
 				}

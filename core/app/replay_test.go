@@ -20,13 +20,14 @@ type Tally struct {
 func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
-// newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
+// newer is the feature items of another build: count is called tally, add is of version 2, break is
+// removed.
 func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
-		Commands: []app.Command{app.CommandOf[Tally]("tally", 1), app.CommandOf[Add]("add", 2)},
-		Queries:  []app.Query{app.QueryOf[Total]("total")},
+		Commands: []app.CommandType{app.CommandTypeOf[Tally]("tally", 1), app.CommandTypeOf[Add]("add", 2)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Total]("total")},
 		Map:      maps,
 	}
 }
@@ -90,15 +91,15 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A process of an older build refuses commands and answers queries as of the last event that it can read,
-// until the event of the newer build is amended.
+// A process of an older build refuses commands and answers queries as of the last event that it can
+// read, until the event of the newer build is amended.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{10})
 	for range 3 {
-		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
+		if _, err := app.DoRaw(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
 			t.Errorf("a command: %v", err)
 		}
 		if n := total(t, old); n != 1 {
@@ -113,7 +114,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 		{Seq: 2, Type: "items/count", Data: json.RawMessage(`{"by":10}`), Reason: "the same"},
 		{Seq: 3, Skip: true, Reason: "never mind"},
 	} {
-		if err := app.Amend(t.Context(), m.Share(), am); err != nil {
+		if err := amend(t.Context(), m.Share(), am); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,12 +128,12 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	if n := total(t, fresh); n != 1011 {
 		t.Errorf("then the total is %d", n)
 	}
-	am, err := app.FindAmendment(t.Context(), m, 3)
+	am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 3)
 	if err != nil || am == nil || am.Reason != "never mind" || am.Time.IsZero() {
 		t.Errorf("%+v, %v", am, err)
 	}
 	for _, am := range []app.Amendment{{Seq: 99, Skip: true, Reason: "x"}, {Seq: 1, Skip: true}, {Skip: true, Reason: "x"}} {
-		if err := app.Amend(t.Context(), m.Share(), am); err == nil {
+		if err := amend(t.Context(), m.Share(), am); err == nil {
 			t.Errorf("%+v was recorded", am)
 		}
 	}
@@ -148,7 +149,7 @@ func TestPanicAtReplay(t *testing.T) {
 	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
 	}
-	changed.Commands = append(changed.Commands[:2:2], app.CommandOf[Break]("break", 2))
+	changed.Commands = append(changed.Commands[:2:2], app.CommandTypeOf[Break]("break", 2))
 	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
 	}
@@ -156,7 +157,7 @@ func TestPanicAtReplay(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
 		t.Fatalf("got error %v", err)
 	}
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := total(t, open(t, m.Share(), changed)); n != 1 {
@@ -206,7 +207,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 	var told []int64
 	o.Progress = func(done int64) { told = append(told, done) }
 	slow := items()
-	slow.Commands[1] = app.CommandOf[slowCount]("count", 1)
+	slow.Commands[1] = app.CommandTypeOf[slowCount]("count", 1)
 	if _, err := app.Open(t.Context(), m.Share(), o, slow); err != nil {
 		t.Fatal(err)
 	}
@@ -233,9 +234,9 @@ func TestFeaturesAreChecked(t *testing.T) {
 	none := items()
 	none.Name = ""
 	twice := items()
-	twice.Commands = append(twice.Commands, app.CommandOf[Tally]("add", 1))
+	twice.Commands = append(twice.Commands, app.CommandTypeOf[Tally]("add", 1))
 	zero := items()
-	zero.Commands[0] = app.CommandOf[Add]("add", 0)
+	zero.Commands[0] = app.CommandTypeOf[Add]("add", 0)
 	follows := items()
 	follows.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
 		app.On(func(*odd, context.Context, Tally, app.Event) error { return nil }))}

@@ -34,7 +34,10 @@ func writeBackup(t testing.TB, s app.Store, path string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), file, v, "tally"); return err }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error {
+		_, err := app.NewAdmin(nil, app.Options{Program: "tally"}).WriteBackup(t.Context(), file, v)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +84,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		to := openPath(t, filepath.Join(dir, fmt.Sprint("restored", i), "log.db"))
-		digest, err := app.Copy(t.Context(), to, b, app.Options{}, tally())
+		digest, err := app.NewAdmin(to, app.Options{}, tally()).Copy(t.Context(), b)
 		if err != nil || digest.Events < answered.Seq {
 			t.Errorf("after event %d was answered, a backup has %d events; %v", answered.Seq, digest.Events, err)
 		}
@@ -110,7 +113,7 @@ func restoreChild(ctx context.Context, _ *app.App) error {
 		return err
 	}
 	fmt.Println("begin")
-	_, err = app.Copy(ctx, s, b, app.Options{}, tally())
+	_, err = app.NewAdmin(s, app.Options{}, tally()).Copy(ctx, b)
 	return errors.Join(err, s.Close())
 }
 
@@ -125,7 +128,7 @@ func TestKilledRestore(t *testing.T) {
 	}
 	big := string(bytes.Repeat([]byte("note "), 5000)) // so that the copy needs several chunks
 	for range 300 {
-		if _, err := app.Execute(t.Context(), a, Note{Name: big}); err != nil {
+		if _, err := app.DoRaw(t.Context(), a, Note{Name: big}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +179,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 	}
 	secret := []byte("top secret note")
 	for range 3 {
-		if _, err := app.Execute(app.WithKey(t.Context(), fmt.Sprint(string(secret), rand.Int())), a, Note{Name: string(secret), By: 1000}); err != nil {
+		if _, err := app.DoRaw(app.WithKey(t.Context(), fmt.Sprint(string(secret), rand.Int())), a, Note{Name: string(secret), By: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +190,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 				w.line(t)
 			}
 		}
-		if err := app.Erase(t.Context(), s, seq+1, ""); err != nil {
+		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), app.Erasure{First: seq + 1, Last: seq + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

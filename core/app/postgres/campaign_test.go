@@ -53,8 +53,8 @@ func entriesFeature() app.Feature {
 	return app.Feature{
 		Name:     "entries",
 		State:    app.StateOf(func() *entries { return &entries{Count: map[string]int{}} }),
-		Commands: []app.Command{app.CommandOf[Entry]("entry", 1)},
-		Queries:  []app.Query{app.QueryOf[Counted]("counted")},
+		Commands: []app.CommandType{app.CommandTypeOf[Entry]("entry", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Counted]("counted")},
 		Workers:  []app.Worker{app.WorkerOf("echo", func(context.Context) (*echo, error) { return &echo{}, nil }, app.On((*echo).OnEntry))},
 	}
 }
@@ -110,7 +110,7 @@ func (r *pair) add(s *Store, kind, text string, keyed bool) (string, error) {
 	if keyed {
 		ctx = app.WithKey(ctx, name)
 	}
-	_, err := app.Execute(ctx, r.appOf[s], Entry{name, text})
+	_, err := app.DoRaw(ctx, r.appOf[s], Entry{name, text})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -148,7 +148,7 @@ func (r *pair) work(s *Store) error {
 		return err
 	}
 	for begin := time.Now(); time.Since(begin) < 2*recovery; time.Sleep(5 * time.Millisecond) {
-		n, err := app.Ask(app.With(r.Context(), r.appOf[r.two]), Counted{"echo of " + ping})
+		n, err := app.Query(app.With(r.Context(), r.appOf[r.two]), Counted{"echo of " + ping})
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ var operations = []struct {
 	{"a command", 3, func(r *pair) error { _, err := r.add(r.one, "entry", "", false); return err }},
 	{"a command with a key", 2, func(r *pair) error { _, err := r.add(r.one, "entry", "", true); return err }},
 	{"a query", 2, func(r *pair) error {
-		_, err := app.Ask(app.With(r.Context(), r.appOf[r.one]), Counted{"x"})
+		_, err := app.Query(app.With(r.Context(), r.appOf[r.one]), Counted{"x"})
 		return err
 	}},
 	{"a command of 10 MB", 1, func(r *pair) error {
@@ -218,8 +218,8 @@ func (r *pair) after(fault string, err error) {
 	r.must(r.two, fault)
 }
 
-// cutEach does an operation once for each message between the first server and the database, and cuts
-// the connection at that message. If there are more than limit messages, it chooses some.
+// cutEach does an operation once for each message between the first server and the database, and
+// cuts the connection at that message. If there are more than limit messages, it chooses some.
 func (r *pair) cutEach(name string, do func(*pair) error, keeps bool, lost string, lose *atomic.Int64, limit int, random *rand.Rand) {
 	r.Helper()
 	const many = 1 << 40
@@ -240,8 +240,9 @@ func (r *pair) cutEach(name string, do func(*pair) error, keeps bool, lost strin
 	}
 }
 
-// terminateEach does an operation once for each connection of the first server, which the database ends
-// before. The second server writes meanwhile. If sees is set, the first server notices that it has.
+// terminateEach does an operation once for each connection of the first server, which the database
+// ends before. The second server writes meanwhile. If sees is set, the first server notices that it
+// has.
 func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 	r.Helper()
 	for i := 0; ; i++ {
@@ -266,7 +267,7 @@ func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 		r.must(r.two, "terminated")
 		r.must(r.two, "terminated")
 		if sees {
-			if _, err := app.Ask(app.With(r.Context(), r.appOf[r.one]), Counted{"x"}); err != nil {
+			if _, err := app.Query(app.With(r.Context(), r.appOf[r.one]), Counted{"x"}); err != nil {
 				r.Error(err)
 			}
 		}
@@ -274,7 +275,8 @@ func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 	}
 }
 
-// check fails the test unless the log has each acknowledged entry once, and the others at most once.
+// check fails the test unless the log has each acknowledged entry once, and the others at most
+// once.
 func (r *pair) check() {
 	r.Helper()
 	count := map[string]int{}
@@ -298,9 +300,9 @@ func (r *pair) check() {
 	r.Logf("%d faults; %d commands were acknowledged, %d failed", r.faults, len(r.answered), len(r.unanswered))
 }
 
-// Connections of a server end one by one, at each message of a command, a query, a snapshot, a lease
-// and a step of a worker. After each, both servers of the log execute commands, and each acknowledged
-// command is in the log once.
+// Connections of a server end one by one, at each message of a command, a query, a snapshot, a
+// lease and a step of a worker. After each, both servers of the log execute commands, and each
+// acknowledged command is in the log once.
 func TestEachConnectionEnds(t *testing.T) {
 	for i, operation := range operations {
 		t.Run(operation.name, func(t *testing.T) {
@@ -324,8 +326,8 @@ func TestEachConnectionEnds(t *testing.T) {
 	}
 }
 
-// A copy of a log, as by restore and log copy, is interrupted at each message, while two servers use the
-// empty log. It is there completely or not at all, and the servers go on.
+// A copy of a log, as by restore and log copy, is interrupted at each message, while two servers
+// use the empty log. It is there completely or not at all, and the servers go on.
 func TestCopyIsInterrupted(t *testing.T) {
 	server(t)
 	limit := 1
@@ -372,7 +374,7 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.p.losesAnswer.Store(int64(random.IntN(8)) + 1)
 		to := app.NewMemory()
 		err := source.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), to, v, app.Options{}, entriesFeature())
+			_, err := app.NewAdmin(to, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 			return err
 		})
 		r.p.losesAnswer.Store(0)
@@ -385,15 +387,15 @@ func TestCopyIsInterrupted(t *testing.T) {
 	r.check()
 }
 
-// interruptCopy copies a backup to the log of two servers while the nth message is lost, and returns the
-// number of messages.
+// interruptCopy copies a backup to the log of two servers while the nth message is lost, and
+// returns the number of messages.
 func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*proxy) *atomic.Int64, n int64) int64 {
 	r := newPair(t)
 	copier := open(t, r.p.address)
 	time.Sleep(20 * time.Millisecond) // until the servers are idle
 	lose(r.p).Store(n)
 	err := backup.View(t.Context(), func(v app.View) error {
-		_, err := app.Copy(t.Context(), copier, v, app.Options{}, entriesFeature())
+		_, err := app.NewAdmin(copier, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 		return err
 	})
 	left := lose(r.p).Swap(0)
