@@ -36,8 +36,7 @@ type exchange struct {
 	sessionReleased sync.Once
 
 	mu       sync.Mutex
-	answered bool
-	complete bool // the answer has been written
+	answered bool // the answer has been written, or added to the stream
 	stream   *stream
 	reader   *reader
 	written  chan struct{} // closed when writeStream has returned
@@ -191,6 +190,7 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
+// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -205,9 +205,13 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
+// Respond implements [jsonrpc.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.answered {
+		return
+	}
 	e.answered = true // Send refuses further messages
 	if s := e.scratch; s != nil {
 		s.stop()
@@ -223,7 +227,6 @@ func (e *exchange) Respond(msg []byte, err error) {
 	default:
 		e.writeAnswer(msg, err)
 	}
-	e.complete = true
 }
 
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
@@ -242,16 +245,6 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 		e.held += int64(len(msg))
 	}
 	e.h.write(e.w, e.setStatusHeaders(err), msg)
-}
-
-// respondAccepted ends the response to a message that needs no answer.
-func (e *exchange) respondAccepted() {
-	e.mu.Lock()
-	answered := e.answered
-	e.mu.Unlock()
-	if !answered {
-		e.Respond(nil, nil)
-	}
 }
 
 // waitWritten waits until the response has been written, and returns the scratch.
@@ -298,7 +291,7 @@ func (e *exchange) releaseMemory() {
 func (e *exchange) completeResponse() {
 	e.waitWritten()
 	switch {
-	case e.returned || !e.complete:
+	case e.returned || !e.answered:
 	case e.stream != nil:
 		hangUp(e.w, e.r)
 	default:

@@ -276,12 +276,16 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.callQuota.inUse() { // responses are still being written
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
-		}
+	written := h.callQuota.whenUnused() // the responses
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
 	}
-	return nil
+	select {
+	case <-written:
+		return nil
+	default:
+		return context.Cause(ctx)
+	}
 }
