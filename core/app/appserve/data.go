@@ -53,7 +53,7 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
+		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint()))
 	case err != nil:
 		return nil, fmt.Errorf("find the data: %w; %s", err, d.dirHint())
 	case !info.Mode().IsRegular():
@@ -95,11 +95,13 @@ func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (
 	return store, nil
 }
 
-// A noDataError matches [fs.ErrNotExist].
+// A noDataError means that there is no event log yet. It matches [fs.ErrNotExist], and has an exit
+// code of its own.
 type noDataError string
 
 func (e noDataError) Error() string        { return string(e) }
 func (e noDataError) Is(target error) bool { return target == fs.ErrNotExist }
+func (e noDataError) ExitStatus() int      { return terminal.ExitNoData }
 
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
 // in the project, or the user's data folder. It need not exist. It can be the URL of a database
