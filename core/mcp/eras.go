@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -25,8 +26,8 @@ type Cache struct {
 // wrapStateless adds the members that results have in the stateless era: the result type, the
 // serverInfo and, if the method is cached, the cache lifetime.
 func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
-	if r, ok := result.(checkedResult); ok && len(r.Meta) == 0 {
-		return statelessResult{r, s}, nil
+	if answer, ok := result.(*toolAnswer); ok {
+		return answer, nil // it adds them itself
 	}
 	raw, err := encode(result)
 	if err != nil {
@@ -67,25 +68,6 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	}
 	out = strictjson.AppendMember(append(out, ','), "_meta", meta)
 	return json.RawMessage(append(out, '}')), nil
-}
-
-// A statelessResult is the result of a tool in the stateless era. It is encoded in one pass.
-type statelessResult struct {
-	checkedResult
-	server *Server
-}
-
-func (r statelessResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"resultType":"complete"`...)
-	open := len(dst)
-	dst, err := r.checkedResult.AppendJSON(dst)
-	if err != nil {
-		return dst, err
-	}
-	dst[open] = ','
-	dst = append(dst[:len(dst)-1], `,"_meta":{"`+MetaServerInfo+`":`...)
-	dst = append(dst, r.server.resultInfo...)
-	return append(dst, "}}"...), nil
 }
 
 // encode encodes v as JSON. It is faster than strictjson.Marshal for an Appender.
@@ -246,7 +228,7 @@ func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error)
 // checkStateless reads the _meta of a request, and returns an error if the request is refused.
 func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, known bool) error {
 	if err := call.readStateless(sp); err != nil {
-		return &StatelessError{Err: err, Malformed: true}
+		return &transport.StatelessError{Err: err, Malformed: true}
 	}
 	name := short(call.Method)
 	switch {
@@ -269,18 +251,21 @@ func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, know
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
-		if err := c.responder.CheckRequest(c, version); err != nil {
+		if err := c.responder.CheckRequest(c.forTransport(version)); err != nil {
 			return err
 		}
 	}
 	if sp.version == nil {
+		if c.responder != nil && !slices.Contains(Revisions(), Revision(c.responder.Origin().Version)) {
+			return unsupportedError(c.responder.Origin().Version)
+		}
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; to start a session, send initialize", MetaVersion, MetaCapabilities)
 	}
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(sp.version))
 	}
 	if Revision(version) != Latest {
-		return UnsupportedError(version)
+		return unsupportedError(version)
 	}
 	if sp.capabilities == nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
@@ -303,8 +288,23 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	return nil
 }
 
-// UnsupportedError returns the error for a request that names an unsupported revision.
-func UnsupportedError(version string) error {
+// forTransport returns the request as a transport sees it. version is the revision that it names.
+func (c *Call) forTransport(version string) transport.Request {
+	r := transport.Request{
+		Version:   version,
+		Method:    c.Method,
+		Target:    c.Target,
+		HasTarget: strictjson.First(c.target) == '"',
+		Arguments: c.arguments,
+	}
+	if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
+		r.Headers = t.headerArguments
+	}
+	return r
+}
+
+// unsupportedError returns the error for a request that names an unsupported revision.
+func unsupportedError(version string) error {
 	data, _ := strictjson.Marshal(struct { // strings always encode
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
@@ -318,7 +318,7 @@ func UnsupportedError(version string) error {
 
 // statelessError converts err to an error with the codes of the stateless era.
 func statelessError(err error) error {
-	if _, ok := errors.AsType[*StatelessError](err); ok {
+	if _, ok := errors.AsType[*transport.StatelessError](err); ok {
 		return err
 	}
 	if errors.Is(err, ResourceNotFound) {
@@ -329,7 +329,7 @@ func statelessError(err error) error {
 		renamed.Code = jsonrpc.InvalidParams
 		err = &renamed
 	}
-	return &StatelessError{Err: err}
+	return &transport.StatelessError{Err: err}
 }
 
 type discoverResult struct {

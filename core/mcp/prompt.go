@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
@@ -88,7 +89,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 type prompt struct {
 	Prompt
 	descriptionCache
-	pace    jsonrpc.Pace
+	pace    pace.Pace
 	names   []string // of the arguments
 	input   *textInput
 	handler PromptHandler
@@ -144,9 +145,8 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	began := found.pace.Begin(c.req)
+	c.req.ReleaseUnlessQuick(&found.pace)
 	result, err := found.handler(ctx, p.Arguments)
-	found.pace.End(c.req, began)
 	if result == nil {
 		result = &PromptResult{}
 	}

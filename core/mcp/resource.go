@@ -10,6 +10,7 @@ import (
 	"reflect"
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -126,14 +127,14 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 type resource struct {
 	Resource
 	descriptionCache
-	pace    jsonrpc.Pace
+	pace    pace.Pace
 	handler ResourceHandler
 }
 
 type template struct {
 	ResourceTemplate
 	descriptionCache
-	pace    jsonrpc.Pace
+	pace    pace.Pace
 	uri     *uriTemplate
 	input   *textInput
 	handler ResourceHandler
@@ -205,7 +206,7 @@ type readable struct {
 	variables map[string]string // of the template; nil for a resource
 	mimeType  string            // default of the contents
 	cache     Cache
-	pace      *jsonrpc.Pace
+	pace      *pace.Pace
 }
 
 func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
@@ -217,9 +218,8 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 		return nil, err
 	}
 	c.cache = found.cache
-	began := found.pace.Begin(c.req)
+	c.req.ReleaseUnlessQuick(found.pace)
 	contents, err := found.handler(ctx, *p.URI, found.variables)
-	found.pace.End(c.req, began)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(*p.URI)
 	}

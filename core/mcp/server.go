@@ -232,7 +232,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
-	o.Handle, o.Ordered, o.OnShutdown, o.Logger = session.handle, s.ordered, session.end, s.o.Logger
+	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
+	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
 	session.changes = sessionChanges(session)

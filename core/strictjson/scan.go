@@ -35,8 +35,22 @@ func Array(data []byte, element func(value []byte) error) error {
 	return split(data, '[', "an array", func(_, value []byte) error { return element(value) })
 }
 
+// Ends are the positions where the first members of an object end, relative to its start. 0 means
+// that the position is not known.
+type Ends [4]int
+
+// ObjectEnds is [Object]. It also sets ends to those of the value that member is called with, if it is
+// an object. With them, [MembersAt] finds the members of the value without a second pass.
+func ObjectEnds(data []byte, ends *Ends, member func(key, value []byte) error) error {
+	return splitEnds(data, '{', "an object", ends, member)
+}
+
 func split(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
-	s := scanner{data: data}
+	return splitEnds(data, first, kind, nil, visit)
+}
+
+func splitEnds(data []byte, first byte, kind string, ends *Ends, visit func(key, value []byte) error) error {
+	s := scanner{data: data, ends: ends}
 	i := s.space(0)
 	if s.at(i) != first {
 		return s.finish(s.expected(i, kind))
@@ -62,6 +76,7 @@ const failed = -1
 type scanner struct {
 	data  []byte
 	depth int
+	ends  *Ends // of the value in the outermost object; may be nil
 	err   error
 	dup   *Error
 
@@ -121,13 +136,17 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		return failed
 	}
 	s.depth++
-	isObject, closing := s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
+	origin, isObject, closing := i, s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
 	if i = s.space(i + 1); s.at(i) == closing {
 		s.depth--
 		return i + 1
 	}
 	seen := keySet{base: s.nKeys}
-	for {
+	var ends *Ends
+	if s.ends != nil && s.depth == 2 {
+		ends, *s.ends = s.ends, Ends{}
+	}
+	for n := 0; ; n++ {
 		var key []byte
 		if isObject {
 			if key, i = s.key(i, &seen); i == failed {
@@ -137,6 +156,9 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		start := i
 		if i = s.value(start); i == failed {
 			return failed
+		}
+		if ends != nil && n < len(ends) {
+			ends[n] = i - origin
 		}
 		if visit != nil {
 			if s.err = visit(key, s.data[start:i]); s.err != nil {
@@ -347,12 +369,25 @@ func (s *scanner) addKey(set *keySet, key []byte) bool {
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
 // panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
+	return MembersAt(data, &Ends{}, member)
+}
+
+// MembersAt is [Members] for an object whose ends [ObjectEnds] has found. It does not look into the
+// values.
+func MembersAt(data []byte, ends *Ends, member func(key, value []byte) error) error {
 	i := skipSpace(data, 0)
 	if data[i] != '{' {
 		return typeMismatch("an object", data)
 	}
+	n := 0
 	_, err := walk(data, i, func(key []byte, at int) (int, error) {
-		end := skip(data, at)
+		end := 0
+		if n < len(ends) {
+			end = ends[n]
+		}
+		if n++; end == 0 {
+			end = skip(data, at)
+		}
 		return end, member(key, data[at:end])
 	})
 	return err
