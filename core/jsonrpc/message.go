@@ -33,10 +33,10 @@ func (m *message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 type envelope struct {
 	version, id, method, params, result, err []byte
 
-	ends, paramEnds strictjson.Ends // of the members of the last value, and of params
+	paramEnds strictjson.Ends
 }
 
-func (e *envelope) member(key, value []byte) error {
+func (e *envelope) member(key, value []byte, ends strictjson.Ends) error {
 	switch string(key) {
 	case "jsonrpc":
 		e.version = value
@@ -45,7 +45,7 @@ func (e *envelope) member(key, value []byte) error {
 	case "method":
 		e.method = value
 	case "params":
-		e.params, e.paramEnds = value, e.ends
+		e.params, e.paramEnds = value, ends
 	case "result":
 		e.result = value
 	case "error":
@@ -63,7 +63,7 @@ func parse(raw []byte) (message, *MessageError) {
 		return message{}, &MessageError{Err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
-	if err := strictjson.ObjectEnds(raw, &e.ends, e.member); err != nil {
+	if err := strictjson.ObjectEnds(raw, e.member); err != nil {
 		var s envelopeScanner
 		s.feed(raw)
 		f := s.fault()

@@ -39,18 +39,19 @@ func Array(data []byte, element func(value []byte) error) error {
 // that the position is not known.
 type Ends [4]int
 
-// ObjectEnds is [Object]. It also sets ends to those of the value that member is called with, if it is
-// an object. With them, [MembersAt] finds the members of the value without a second pass.
-func ObjectEnds(data []byte, ends *Ends, member func(key, value []byte) error) error {
-	return splitEnds(data, '{', "an object", ends, member)
+// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With them,
+// [MembersAt] finds the members of the value without a second pass.
+func ObjectEnds(data []byte, member func(key, value []byte, ends Ends) error) error {
+	s := scanner{data: data, wantsEnds: true}
+	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })
 }
 
 func split(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
-	return splitEnds(data, first, kind, nil, visit)
+	s := scanner{data: data}
+	return s.split(first, kind, visit)
 }
 
-func splitEnds(data []byte, first byte, kind string, ends *Ends, visit func(key, value []byte) error) error {
-	s := scanner{data: data, ends: ends}
+func (s *scanner) split(first byte, kind string, visit func(key, value []byte) error) error {
 	i := s.space(0)
 	if s.at(i) != first {
 		return s.finish(s.expected(i, kind))
@@ -76,9 +77,11 @@ const failed = -1
 type scanner struct {
 	data  []byte
 	depth int
-	ends  *Ends // of the value in the outermost object; may be nil
 	err   error
 	dup   *Error
+
+	wantsEnds bool
+	ends      Ends // of the last value in the outermost object
 
 	// keys has the keys of the objects that are being parsed, those of the innermost object last. It is
 	// allocated on the goroutine's stack. Further keys are hashed.
@@ -142,9 +145,9 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		return i + 1
 	}
 	seen := keySet{base: s.nKeys}
-	var ends *Ends
-	if s.ends != nil && s.depth == 2 {
-		ends, *s.ends = s.ends, Ends{}
+	keepsEnds := s.wantsEnds && s.depth == 2
+	if keepsEnds {
+		s.ends = Ends{}
 	}
 	for n := 0; ; n++ {
 		var key []byte
@@ -157,8 +160,8 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		if i = s.value(start); i == failed {
 			return failed
 		}
-		if ends != nil && n < len(ends) {
-			ends[n] = i - origin
+		if keepsEnds && n < len(s.ends) {
+			s.ends[n] = i - origin
 		}
 		if visit != nil {
 			if s.err = visit(key, s.data[start:i]); s.err != nil {
