@@ -131,8 +131,6 @@ type Conn struct {
 	busy     context.Context // ends when running is 0 while draining
 	setIdle  context.CancelFunc
 
-	pendingPool sync.Pool // of *pending
-
 	mu       sync.Mutex
 	single   *Request            // the only request in flight, which saves a map entry
 	inflight map[string]*Request // the others, by the key of the id

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,16 +33,22 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
 	}
 	const complete = `"complete"`
-	var meta, rest []byte
+	meta := Meta{}
+	var rest []byte
 	kind := []byte(complete)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
 			kind = value
 		case "_meta":
-			meta = value
+			if strictjson.First(value) == '{' {
+				return strictjson.Members(value, func(key, value []byte) error {
+					meta[string(key)] = json.RawMessage(value)
+					return nil
+				})
+			}
 		default:
-			rest = strictjson.AppendMember(rest, string(key), value)
+			rest = strictjson.AppendMember(append(rest, ','), string(key), value)
 		}
 		return nil
 	})
@@ -52,22 +57,14 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	}
 	out := append([]byte(`{"resultType":`), kind...)
 	if m.cached && string(kind) == complete {
-		out = append(out, `,"ttlMs":`...)
-		out = strconv.AppendInt(out, max(c.cache.TTL, 0).Milliseconds(), 10)
 		scope := "private"
 		if c.cache.Public {
 			scope = "public"
 		}
-		out = strictjson.AppendMember(append(out, ','), "cacheScope", strictjson.AppendString(nil, scope))
+		out = fmt.Appendf(out, `,"ttlMs":%d,"cacheScope":"%s"`, max(c.cache.TTL, 0).Milliseconds(), scope)
 	}
-	if rest != nil {
-		out = append(append(out, ','), rest...)
-	}
-	if meta, err = s.addServerInfo(meta); err != nil {
-		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
-	}
-	out = strictjson.AppendMember(append(out, ','), "_meta", meta)
-	return json.RawMessage(append(out, '}')), nil
+	out, err = appendMeta(append(out, rest...), meta, s.resultInfo)
+	return json.RawMessage(append(out, '}')), err
 }
 
 // encode encodes v as JSON. It is faster than strictjson.Marshal for an Appender.
@@ -76,26 +73,6 @@ func encode(v any) (json.RawMessage, error) {
 		return a.AppendJSON(nil)
 	}
 	return strictjson.Marshal(v)
-}
-
-// addServerInfo adds the serverInfo to the _meta of a result, unless it has one.
-func (s *Server) addServerInfo(meta []byte) ([]byte, error) {
-	members := []byte{}
-	hasInfo := false
-	if meta != nil && meta[0] != 'n' {
-		err := strictjson.Object(meta, func(key, value []byte) error {
-			hasInfo = hasInfo || string(key) == MetaServerInfo
-			members = strictjson.AppendMember(members, string(key), value)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if !hasInfo {
-		members = strictjson.AppendMember(members, MetaServerInfo, s.resultInfo)
-	}
-	return append(append([]byte{'{'}, members...), '}'), nil
 }
 
 func (s *Session) handshakeRequest(call *Call) (any, error) {
