@@ -170,7 +170,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		pointer := reflect.New(f.in)
 		pointer.Elem().Set(defaults)
 		in := pointer.Interface()
-		if err := decoder.Decode(arguments, in); err != nil {
+		if err := decoder.DecodeChecked(arguments, pointer); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
 		output, err := f.call(ctx, in)

@@ -40,7 +40,12 @@ func (d *Decoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
-	_, err := d.value(data, skipSpace(data, 0), p.Elem())
+	return d.DecodeChecked(data, p)
+}
+
+// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other input.
+func (d *Decoder) DecodeChecked(data []byte, pointer reflect.Value) error {
+	_, err := d.value(data, skipSpace(data, 0), pointer.Elem())
 	return err
 }
 
