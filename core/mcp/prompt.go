@@ -288,7 +288,7 @@ func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, erro
 		return nil, err
 	}
 	for i, p := range s.Properties() {
-		if !p.IsString {
+		if !p.IsText() {
 			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -64,7 +65,7 @@ func promptList() list {
 	return newList("prompts/list", "prompts", func(p mcp.Prompt) component {
 		c := component{name: p.Name, description: p.Description}
 		for _, a := range p.Arguments { // their values are texts
-			c.input.properties = append(c.input.properties, &Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required})
+			c.input.properties = append(c.input.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
 		}
 		return c
 	})

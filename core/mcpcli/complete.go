@@ -96,9 +96,9 @@ func (in *input) suggest(given []string, prefix string) []string {
 }
 
 func (p *Property) suggestValues() []string {
-	values := p.enum
+	values := p.Enum
 	if p.IsList() && p.Items != nil {
-		values = p.Items.enum
+		values = p.Items.Enum
 	}
 	if values == nil && slices.Contains(p.Kinds, "boolean") {
 		values = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}

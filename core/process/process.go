@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,8 +52,8 @@ func Start(c Command) (*Process, error) {
 	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
 	if len(c.Env) > 0 {
 		p.cmd.Env = os.Environ()
-		for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-			p.cmd.Env = append(p.cmd.Env, name+"="+c.Env[name])
+		for name, value := range c.Env {
+			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
 	}
 	p.cmd.WaitDelay = orphanDelay

@@ -41,25 +41,20 @@ func isInvisible(r rune) bool {
 
 // escape replaces invisible characters with JSON escapes. If there are none, it returns text itself.
 func escape(text []byte) []byte {
-	var out []byte
-	done := 0
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if isInvisible(r) {
-			out = append(out, text[done:i]...)
-			if r1, r2 := utf16.EncodeRune(r); r1 != unicode.ReplacementChar {
-				out = fmt.Appendf(out, `\u%04x\u%04x`, r1, r2)
-			} else {
-				out = fmt.Appendf(out, `\u%04x`, r)
-			}
-			done = i + size
-		}
-		i += size
-	}
-	if done == 0 {
+	if !bytes.ContainsFunc(text, isInvisible) {
 		return text
 	}
-	return append(out, text[done:]...)
+	var out []byte
+	for _, r := range string(text) {
+		if !isInvisible(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // maxIndented is the maximum size of JSON that is indented, because indenting deep JSON can make it much

@@ -20,59 +20,31 @@ type Schema struct{ root *node }
 // Compile compiles a schema document. Its error has a line for each invalid part of the document, such
 // as "properties.age.minimum: must be a number, got a string".
 func Compile(document json.RawMessage) (*Schema, error) {
-	if err := strictjson.Check(document); err != nil {
-		return nil, fmt.Errorf("parse schema: %w", err)
-	}
-	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
-	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
-	root := c.compile(c.document)
-	c.resolveAll()
-	for _, n := range c.nodes {
-		c.checkDepth(n)
-	}
-	if err := errors.Join(c.errs...); err != nil {
+	root, err := compile(document)
+	if err != nil {
 		return nil, err
 	}
 	return &Schema{root}, nil
 }
 
+// compile is [Compile]. If only parts of the document are invalid, it returns the root as well.
+func compile(document json.RawMessage) (root *node, err error) {
+	if err := strictjson.Check(document); err != nil {
+		return nil, fmt.Errorf("parse schema: %w", err)
+	}
+	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
+	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
+	root = c.compile(c.document)
+	c.resolveAll()
+	for _, n := range c.nodes {
+		c.checkDepth(n)
+	}
+	return root, errors.Join(c.errs...)
+}
+
 // RootIsObject reports whether "type" of the root is "object".
 func (s *Schema) RootIsObject() bool {
 	return s.root.types == objectKind && kindOf(s.root.part.child("type").raw) == stringKind
-}
-
-// A Property is a property of the root of a schema.
-type Property struct {
-	Name        string
-	Description string
-	Required    bool
-	IsString    bool     // the type is string, or string or null
-	Choices     []string // the strings of its enum, in order
-}
-
-// Properties returns the properties of the root, in the order of the document.
-func (s *Schema) Properties() []Property {
-	rules := s.root.object
-	if rules == nil {
-		return nil
-	}
-	var all []Property
-	for _, name := range rules.propertyOrder {
-		n := rules.properties[name]
-		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsString: n.types&^nullKind == stringKind}
-		if description := n.part.child("description"); description != nil {
-			p.Description, _ = strictjson.Unquote(description.raw)
-		}
-		if enum := n.part.child("enum"); enum != nil {
-			for _, value := range enum.children {
-				if choice, ok := strictjson.Unquote(value.raw); ok {
-					p.Choices = append(p.Choices, choice)
-				}
-			}
-		}
-		all = append(all, p)
-	}
-	return all
 }
 
 // Validate validates one JSON value. Its error has a line for each problem, such as
@@ -128,6 +100,15 @@ func (p *part) child(name string) *part {
 		}
 	}
 	return nil
+}
+
+// items returns the items of an array, or nil.
+func (p *part) items() []json.RawMessage {
+	var all []json.RawMessage
+	for _, item := range p.children {
+		all = append(all, item.raw)
+	}
+	return all
 }
 
 // A compiler compiles one document into nodes. It collects all errors.

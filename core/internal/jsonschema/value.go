@@ -45,19 +45,28 @@ func (k kinds) includes(kind kinds, raw []byte) bool {
 	return k&kind != 0 || kind == numberKind && k&integerKind != 0 && isInteger(raw)
 }
 
-func (k kinds) names() []string {
-	var names []string
-	for i, name := range []string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"} {
+// kindNames has the name of each kind, in the order of the constants, and in messages.
+var kindNames, kindPhrases = []string{"string", "number", "integer", "boolean", "array", "object", "null"},
+	[]string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"}
+
+// list returns the names of the kinds.
+func (k kinds) list() []string { return k.choose(kindNames) }
+
+// phrases returns the kinds for a message.
+func (k kinds) phrases() []string { return k.choose(kindPhrases) }
+
+func (k kinds) choose(names []string) []string {
+	var chosen []string
+	for i, name := range names {
 		if k&(1<<i) != 0 {
-			names = append(names, name)
+			chosen = append(chosen, name)
 		}
 	}
-	return names
+	return chosen
 }
 
 // types compiles the type keyword, a name or a list of names.
 func (c *compiler) types(p *part) kinds {
-	names := []string{"string", "number", "integer", "boolean", "array", "object", "null"} // in the order of the constants
 	types := []*part{p}
 	if kindOf(p.raw) == arrayKind {
 		types = c.items(p, 1)
@@ -65,10 +74,10 @@ func (c *compiler) types(p *part) kinds {
 	var set kinds
 	for _, one := range types {
 		name, _ := strictjson.Unquote(one.raw)
-		if i := slices.Index(names, name); i >= 0 {
+		if i := slices.Index(kindNames, name); i >= 0 {
 			set |= 1 << i
 		} else {
-			c.addError(one, "must be "+strings.Join(names[:6], ", ")+" or null, got "+excerpt(one.raw))
+			c.addError(one, "must be "+strings.Join(kindNames[:6], ", ")+" or null, got "+excerpt(one.raw))
 		}
 	}
 	return set

@@ -38,7 +38,7 @@ func ParseTag(tag reflect.StructTag) (Tag, error) { return jsonschema.ParseTag(t
 func IsStandardType(name string) bool { return jsonschema.IsStandardType(name) }
 
 // Properties returns the properties of the root of a schema document, in order.
-func Properties(document json.RawMessage) ([]Property, error) {
+func Properties(document json.RawMessage) ([]*Property, error) {
 	compiled, err := jsonschema.Compile(document)
 	if err != nil {
 		return nil, err
