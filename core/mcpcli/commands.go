@@ -91,7 +91,8 @@ func (c component) usage() string {
 	return strings.TrimSpace(text + " " + c.input.arguments())
 }
 
-// entries returns the entries of a list, as the server sends them, without tools that must not be called.
+// entries returns the entries of a list, as the server sends them, without tools that must not be
+// called.
 func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error) {
 	s.progress.Begin("listing " + l.field)
 	defer s.progress.End()
@@ -153,7 +154,8 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 	})
 }
 
-// needsAnswer reports whether a tool failed because it can only ask clients that declare elicitation.
+// needsAnswer reports whether a tool failed because it can only ask clients that declare
+// elicitation.
 func needsAnswer(err error) bool {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || e.Code != mcp.MissingCapability {

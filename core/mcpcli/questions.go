@@ -43,7 +43,8 @@ func (a *Asker) printf(format string, args ...any) {
 
 const maxMessage = 10 << 10 // bytes of a server's message that are shown
 
-// Line asks a question, and returns the line that the user types, or defaultAnswer for an empty line.
+// Line asks a question, and returns the line that the user types, or defaultAnswer for an empty
+// line.
 func (a *Asker) Line(ctx context.Context, question, defaultAnswer string) (string, error) {
 	if defaultAnswer != "" {
 		question += " [" + defaultAnswer + "]"

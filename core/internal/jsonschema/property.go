@@ -43,8 +43,8 @@ func texts(values []json.RawMessage) []string {
 	return all
 }
 
-// ReadProperties returns the properties of the root, in the order of the document. The document may be
-// that of another server: of an invalid one, ReadProperties returns what it can read.
+// ReadProperties returns the properties of the root, in the order of the document. The document may
+// be that of another server: of an invalid one, ReadProperties returns what it can read.
 func ReadProperties(document json.RawMessage) []*Property {
 	root, err := compile(document)
 	if root == nil {

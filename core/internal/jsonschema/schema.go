@@ -17,8 +17,8 @@ import (
 // A Schema is a compiled schema document. It is safe for concurrent use.
 type Schema struct{ root *node }
 
-// Compile compiles a schema document. Its error has a line for each invalid part of the document, such
-// as "properties.age.minimum: must be a number, got a string".
+// Compile compiles a schema document. Its error has a line for each invalid part of the document,
+// such as "properties.age.minimum: must be a number, got a string".
 func Compile(document json.RawMessage) (*Schema, error) {
 	root, err := compile(document)
 	if err != nil {
@@ -383,8 +383,8 @@ func (c *compiler) resolve(ref *part) (target *node, problem string) {
 	return c.compile(p), ""
 }
 
-// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if they
-// are too many, or if n refers to itself.
+// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if
+// they are too many, or if n refers to itself.
 func (c *compiler) checkDepth(n *node) int {
 	const visiting = -1
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A validation validates a value against a schema or one of its alternatives. It holds no pointers to
-// locations, which would move them to the heap.
+// A validation validates a value against a schema or one of its alternatives. It holds no pointers
+// to locations, which would move them to the heap.
 type validation struct {
 	quiet    bool // stop at the first problem, without a message
 	failed   bool
@@ -65,7 +65,8 @@ func (v *validation) fail(at *location, message func() string) {
 	})
 }
 
-// problemLine returns the line of a problem. A name or a pattern in the schema may contain a line break.
+// problemLine returns the line of a problem. A name or a pattern in the schema may contain a line
+// break.
 func problemLine(path strictjson.Path, message string) string {
 	if path != "" {
 		message = string(path) + ": " + message
@@ -140,8 +141,8 @@ func (n *node) sameValueNodes() []*node {
 	return slices.DeleteFunc(all, func(other *node) bool { return other == nil })
 }
 
-// check validates raw, a valid JSON value without surrounding space. For a value of the wrong kind it
-// reports only that.
+// check validates raw, a valid JSON value without surrounding space. For a value of the wrong kind
+// it reports only that.
 func (v *validation) check(n *node, raw []byte, at *location) {
 	if !v.spend(len(raw)) {
 		return
@@ -208,8 +209,9 @@ func (v *validation) checkCombined(n *node, raw []byte, at *location) {
 	}
 }
 
-// failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for all
-// branches, it reports the expected kinds, and otherwise the first problem of the closest branch.
+// failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for
+// all branches, it reports the expected kinds, and otherwise the first problem of the closest
+// branch.
 func (v *validation) failAlternatives(branches []*node, raw []byte, at *location) {
 	v.failed = true
 	if v.quiet {
@@ -247,8 +249,8 @@ const (
 	maxShown    = 60 // bytes of a value or key in a message
 )
 
-// A location is a part of the validated value, linked to its parent. nil is the whole value. Locations
-// stay on the stack; only problems need a path.
+// A location is a part of the validated value, linked to its parent. nil is the whole value.
+// Locations stay on the stack; only problems need a path.
 type location struct {
 	parent *location
 	key    []byte // if index is negative

@@ -236,8 +236,8 @@ func isInteger(raw []byte) bool {
 const maxDivisor = 18
 
 // isMultiple reports whether d is an integer multiple of divisor, which is positive and has at most
-// maxDivisor digits. Both are an integer without a trailing 0 times a power of ten. Therefore the power
-// of d must be at least that of divisor, and the remainder must be 0.
+// maxDivisor digits. Both are an integer without a trailing 0 times a power of ten. Therefore the
+// power of d must be at least that of divisor, and the remainder must be 0.
 func isMultiple(d, divisor decimal.Number) bool {
 	n, _ := strconv.ParseUint(string(divisor.Digits), 10, 64)
 	var remainder uint64
