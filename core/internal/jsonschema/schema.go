@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -64,51 +67,6 @@ func (s *Schema) Validate(data json.RawMessage) error {
 		return nil
 	}
 	return errors.New(strings.Join(v.problems, "\n"))
-}
-
-// A part is a value in a schema document.
-type part struct {
-	name     string // key, or index in an array
-	raw      []byte // without surrounding space
-	path     strictjson.Path
-	children []*part // members of an object, or items of an array
-	node     *node   // set if the part is compiled as a schema
-}
-
-func newPart(name string, raw []byte, path strictjson.Path) *part {
-	p := &part{name: name, raw: raw, path: path}
-	switch kindOf(raw) {
-	case objectKind:
-		_ = strictjson.Members(raw, func(key, value []byte) error {
-			p.children = append(p.children, newPart(string(key), value, path.Key(string(key))))
-			return nil
-		})
-	case arrayKind:
-		_ = strictjson.Elements(raw, func(item []byte) error {
-			i := len(p.children)
-			p.children = append(p.children, newPart(strconv.Itoa(i), item, path.Index(i)))
-			return nil
-		})
-	}
-	return p
-}
-
-func (p *part) child(name string) *part {
-	for _, child := range p.children {
-		if child.name == name {
-			return child
-		}
-	}
-	return nil
-}
-
-// items returns the items of an array, or nil.
-func (p *part) items() []json.RawMessage {
-	var all []json.RawMessage
-	for _, item := range p.children {
-		all = append(all, item.raw)
-	}
-	return all
 }
 
 // A compiler compiles one document into nodes. It collects all errors.
@@ -327,6 +285,62 @@ func (c *compiler) stringKeyword(n *node, p *part) {
 		}
 	case "format":
 		ensure(&n.text).format, _ = c.text(p)
+	}
+}
+
+// types compiles the type keyword, a name or a list of names.
+func (c *compiler) types(p *part) kinds {
+	types := []*part{p}
+	if kindOf(p.raw) == arrayKind {
+		types = c.items(p, 1)
+	}
+	var set kinds
+	for _, one := range types {
+		name, _ := strictjson.Unquote(one.raw)
+		if i := slices.Index(kindNames, name); i >= 0 {
+			set |= 1 << i
+		} else {
+			c.addError(one, "must be "+strings.Join(kindNames[:6], ", ")+" or null, got "+excerpt(one.raw))
+		}
+	}
+	return set
+}
+
+func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		c.addError(p, "invalid pattern: "+err.Error()+
+			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes")
+	}
+	return re
+}
+
+// addLimit adds l to n, with the number of the keyword p.
+func (c *compiler) addLimit(n *node, p *part, l limit) {
+	if !c.requireKind(numberKind, p) {
+		return
+	}
+	l.text, l.number = excerpt(p.raw), decimal.Parse(nil, p.raw)
+	if l.multiple && l.number.Sign <= 0 {
+		c.addError(p, "must be more than 0, got "+l.text)
+	}
+	if digits := len(l.number.Digits); l.multiple && digits > maxDivisor {
+		c.addError(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
+	}
+	n.number = append(n.number, l)
+}
+
+// setBound compiles a keyword such as minItems or maxItems.
+func (c *compiler) setBound(b *bounds, p *part) {
+	f, _ := strconv.ParseFloat(string(p.raw), 64)
+	if c.requireKind(integerKind, p) && f < 0 {
+		c.addError(p, "must be at least 0, got "+excerpt(p.raw))
+	}
+	n := int(min(f, math.MaxInt32))
+	if strings.HasPrefix(p.name, "min") {
+		b.min = &n
+	} else {
+		b.max = &n
 	}
 }
 

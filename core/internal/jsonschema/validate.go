@@ -1,14 +1,18 @@
 package jsonschema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -455,15 +459,6 @@ type textRules struct {
 	format  string
 }
 
-func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		c.addError(p, "invalid pattern: "+err.Error()+
-			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes")
-	}
-	return re
-}
-
 func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 	text, _ := strictjson.Unquote(raw)
 	v.checkBounds(r.length, utf8.RuneCountInString(text), at, "character", "characters", nil)
@@ -482,4 +477,90 @@ func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 			})
 		}
 	}
+}
+
+func (v *validation) checkNumber(limits []limit, raw []byte, at *location) {
+	var buf [32]byte
+	d := decimal.Parse(buf[:0], raw)
+	for i := range limits {
+		if l := &limits[i]; !l.allows(d) {
+			v.fail(at, func() string { return "must be " + l.relation + " " + l.text + ", got " + excerpt(raw) })
+		}
+	}
+}
+
+// checkBounds reports a count outside its bounds. one and many are the singular and plural of the
+// counted things. If contains is not nil, only items that match it are counted.
+func (v *validation) checkBounds(b bounds, n int, at *location, one, many string, contains *node) {
+	side, limit := "at least", b.min
+	if b.max != nil && n > *b.max {
+		side, limit = "at most", b.max
+	} else if b.min == nil || n >= *b.min {
+		return
+	}
+	v.fail(at, func() string {
+		matching := ""
+		if contains != nil {
+			matching = " matching " + excerpt(contains.part.raw)
+		}
+		return fmt.Sprintf("must have %s %s%s, got %d", side, count(*limit, one, many), matching, n)
+	})
+}
+
+type literals struct {
+	forms map[string]bool // by canonical form
+	texts []string
+}
+
+func newLiterals(values []*part) *literals {
+	l := &literals{forms: make(map[string]bool)}
+	v := validation{work: math.MaxInt}
+	for _, one := range values {
+		l.forms[string(v.canonical(nil, one.raw))] = true
+		l.texts = append(l.texts, excerpt(one.raw))
+	}
+	return l
+}
+
+// canonical appends the canonical form of a value. Equal values have the same form, such as 1.0 and
+// 1e0, or objects with their members in another order.
+func (v *validation) canonical(dst, raw []byte) []byte {
+	var forms [][]byte
+	switch kindOf(raw) {
+	case numberKind:
+		var buf [32]byte
+		d := decimal.Parse(buf[:0], raw)
+		if d.Sign < 0 {
+			dst = append(dst, '-')
+		}
+		return strconv.AppendInt(append(append(dst, d.Digits...), 'e'), int64(d.Exponent), 10)
+	case stringKind:
+		text, _ := strictjson.Unquote(raw)
+		return appendWithLength(dst, text)
+	case arrayKind:
+		_ = strictjson.Elements(raw, func(item []byte) error {
+			forms = append(forms, v.canonical(nil, item))
+			return v.stopIfDone()
+		})
+	case objectKind:
+		_ = strictjson.Members(raw, func(key, value []byte) error {
+			forms = append(forms, v.canonical(appendWithLength(nil, string(key)), value))
+			return v.stopIfDone()
+		})
+		slices.SortFunc(forms, bytes.Compare)
+	default:
+		return append(dst, raw...)
+	}
+	v.spend(len(raw))
+	dst = append(dst, raw[0])
+	for _, form := range forms {
+		dst = append(append(dst, form...), ',')
+	}
+	return append(dst, raw[len(raw)-1])
+}
+
+// appendWithLength appends the text after its length, so that the result is unambiguous.
+func appendWithLength(dst []byte, text string) []byte {
+	dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
+	return append(append(dst, ':'), text...)
 }
