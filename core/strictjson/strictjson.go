@@ -17,7 +17,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -118,24 +117,6 @@ func Append(dst []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// MarshalOutput is [Marshal], but encodes v as [] if it is a nil slice and as {} if it is a nil
-// map.
-func MarshalOutput(v any) (json.RawMessage, error) {
-	text, err := Marshal(v)
-	if err != nil || string(text) != "null" {
-		return text, err
-	}
-	t := reflect.TypeOf(v)
-	switch {
-	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
-	case t.Kind() == reflect.Map:
-		return []byte("{}"), nil
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return []byte("[]"), nil
-	}
-	return text, nil
 }
 
 // Unquote decodes raw, a JSON string with its quotes. It reports false if raw is not a string. An

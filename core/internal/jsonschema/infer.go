@@ -345,9 +345,9 @@ func (in *inference) elementSchema(t Type) (draft, error) {
 	return keywords, err
 }
 
-// isNilable reports whether encoding/json may encode a value of the type as null.
+// isNilable reports whether [strictjson.OutputEncoder] may encode a value of the type as null.
 func isNilable(t Type) bool {
-	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // isPointer reports whether a type is an undeclared pointer.
