@@ -252,7 +252,8 @@ func TestHTTPListen(t *testing.T) {
 	}
 }
 
-// A client that does not read does not block the tool, and the number of waiting events stays small.
+// A client that does not read does not block the tool, and the number of waiting events stays
+// small.
 func TestHTTPSlowReader(t *testing.T) {
 	server, _ := newStreamingServer(t)
 	s := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
@@ -393,8 +394,8 @@ func TestHTTPEnded(t *testing.T) {
 	}
 }
 
-// At the end of the grace period, the streams of cancelled calls, of sessions and of subscriptions end
-// with their last chunk.
+// At the end of the grace period, the streams of cancelled calls, of sessions and of subscriptions
+// end with their last chunk.
 func TestStreamsEnd(t *testing.T) {
 	s := newTestSite(t, newServer(mcp.Options{}), mcphttp.Options{}) // for its client
 	for range 20 {
