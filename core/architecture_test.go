@@ -58,7 +58,7 @@ var mayImport = []struct {
 	{"generators/live", []string{"core/jsonrpc", "core/process", "core/project", "core/strictjson"}},
 	{"generators/launch", []string{"generators/handover", "generators/live", "core/jsonrpc", "core/project", "core/terminal"}},
 	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/derive", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/launch", "generators/live", "generators/parts", "generators/trial", "core/..."}},
+	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/launch", "generators/live", "generators/parts", "generators/trial", "core/..."}},
 	{"generators/petrock", []string{"generators/cli"}},
 	{"generators/...", []string{"generators/...", "core/..."}},
 

@@ -260,7 +260,7 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
+		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint()))
 	case err != nil:
 		return nil, fmt.Errorf("find the data: %w; %s", err, d.dirHint())
 	case !info.Mode().IsRegular():
@@ -304,11 +304,13 @@ func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (
 	return store, nil
 }
 
-// A noDataError matches [fs.ErrNotExist].
+// A noDataError says that there is no event log yet. It matches [fs.ErrNotExist], and has an exit code
+// of its own.
 type noDataError string
 
 func (e noDataError) Error() string        { return string(e) }
 func (e noDataError) Is(target error) bool { return target == fs.ErrNotExist }
+func (e noDataError) ExitStatus() int      { return terminal.ExitNoData }
 
 // redacted returns a folder, or a URL without its password.
 func redacted(data string) string {
