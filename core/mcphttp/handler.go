@@ -94,9 +94,9 @@ type Options struct {
 
 	SameOrigin bool // refuse the pages of other ports of this machine too, unless Origins has them
 
-	// Client identifies the client of a request, for ClientShare (default: the identity of the
-	// caller, or else the remote address, which is the same for all clients of a Unix socket).
-	// Behind a proxy, use [ForwardedClient].
+	// Client identifies the client of a request whose caller is not authenticated, for ClientShare
+	// (default: the remote address, which is the same for all clients of a Unix socket). Behind a
+	// proxy, use [ForwardedClient].
 	Client func(r *http.Request) string
 }
 
@@ -174,7 +174,7 @@ func (o Options) WithDefaults() Options {
 	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
 	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
 	if o.Client == nil {
-		o.Client = directClient
+		o.Client = remoteHost
 	}
 	if o.Started == nil {
 		o.Started = func() bool { return true }
@@ -195,16 +195,20 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	return fallback
 }
 
-// directClient identifies a client by the identity of the caller, or by the remote address.
-func directClient(r *http.Request) string {
-	if id := auth.From(r.Context()); id != nil {
-		return id.Principal()
-	}
+func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
 	return host
+}
+
+// client identifies the client of a request, for quotas.
+func (h *Handler) client(r *http.Request) string {
+	if id := auth.From(r.Context()); id != nil {
+		return id.Principal()
+	}
+	return h.o.Client(r)
 }
 
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
@@ -243,7 +247,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, h.o.Client(r), status, e.Message)
+	logRefusal(h.log, r, h.client(r), status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 

@@ -17,7 +17,7 @@ import (
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
+	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
 	defer e.releaseMemory()
 	if !e.read() {
 		return

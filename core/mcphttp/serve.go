@@ -279,13 +279,9 @@ func IsLocal(addr net.Addr) bool {
 	return isUnix || loopbackIP(addr) != nil
 }
 
-// ForwardedClient identifies the clients of a server behind a proxy, for [Options].Client. It
-// returns the identity of the caller, or else the last address in X-Forwarded-For, which the proxy
-// appended. Clients can forge the addresses before it.
+// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
+// appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
-	if id := auth.From(r.Context()); id != nil {
-		return id.Principal()
-	}
 	lines := r.Header["X-Forwarded-For"]
 	if len(lines) == 0 {
 		return ""

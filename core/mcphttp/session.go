@@ -214,7 +214,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Accept must include text/event-stream: GET returns a stream"))
 		return
 	}
-	client := h.o.Client(r)
+	client := h.client(r)
 	if err := h.streamQuota.take(client, 1); err != nil {
 		h.refuseLimit(w, r, jsonrpc.ID{}, err)
 		return
