@@ -253,7 +253,7 @@ func (e *Engine) restoreFiles(j *journal.Journal, p *plan, r reversal) (edited [
 		}
 		if journal.Hash(now) != record.After && !p.Force {
 			wrote, err := j.Contents(record.After)
-			if err != nil {
+			if err != nil && !p.Keep {
 				return nil, err
 			}
 			edited = append(edited, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
