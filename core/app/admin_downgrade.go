@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,24 +11,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that cannot read an
-// event.
-const fallbackPrefix = "fallback/"
-
-// fallback returns the fallback of an event. The numbers of events must not decrease.
-func (r *AmendmentReader) fallback(seq int64) (p Payload, ok bool, err error) {
-	document, err := r.fallbacks.of(seq)
-	if err == nil && document != nil {
-		err = json.Unmarshal(document, &p)
-	}
-	if err != nil {
-		return p, false, fmt.Errorf("read the fallback of event %d: %w", seq, err)
-	}
-	return p, document != nil, nil
-}
-
-// A Downgrade stores the events of a command above a version, as that version, for builds that know
-// no later version. Other builds ignore it.
+// A Downgrade configures [Admin.Downgrade], which stores the events of a command above a version,
+// as that version, for builds that know no later version. Other builds ignore it.
 type Downgrade struct {
 	Type     string           // such as posts/create
 	To       int              // the version
@@ -52,31 +35,31 @@ type DowngradeReport struct {
 // maxFallbacks is the number of fallbacks that are stored in one transaction.
 const maxFallbacks = 1000
 
-// Run converts the events, verifies that each result can be read as the version, and stores it. It can be
-// repeated: it stores what is missing. Processes of older builds that are stuck continue when it has
-// finished. An [App] of this process must not use the Store.
-func (d Downgrade) Run(ctx context.Context, s Store, o Options, features ...Feature) (report DowngradeReport, err error) {
+// Downgrade converts the events, verifies that each result can be read as the version, and stores
+// it. It can be repeated: it stores what is missing. Processes of older builds that are stuck
+// continue when it has finished.
+func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeReport, err error) {
 	report = DowngradeReport{Type: d.Type, To: d.To}
-	a, err := newApp(s, o.toReplay(), features...)
+	known, err := newApp(a.store, a.o.toReplay(), a.features...)
 	if err != nil {
 		return report, err
 	}
-	t := a.types[d.Type]
+	t := known.types[d.Type]
 	switch {
 	case t == nil:
 		return report, fmt.Errorf("%s is not a command of this build", d.Type)
 	case t.upgrades[d.To].kind == nil:
 		return report, fmt.Errorf("%s has no version %d below its version %d", d.Type, d.To, t.version)
 	}
-	index, err := readAmendments(storeReader{ctx, s})
+	index, err := readAmendments(storeReader{ctx, a.store})
 	if err != nil {
 		return report, err
 	}
-	w := &fallbackWriter{ctx: ctx, s: s, d: d, index: index}
-	reader := newAmendmentReader(storeReader{ctx, s}, index, false)
+	w := &fallbackWriter{ctx: ctx, s: a.store, d: d, index: index}
+	reader := newAmendmentReader(storeReader{ctx, a.store}, index, false)
 	defer reader.Close()
 	next := time.Now().Add(time.Second)
-	for r, err := range s.Records(ctx, 0) {
+	for r, err := range a.store.Records(ctx, 0) {
 		if err != nil {
 			return report, fmt.Errorf("read the log: %w", err)
 		}

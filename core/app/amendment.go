@@ -1,10 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -21,6 +19,10 @@ const (
 	amendmentPrefix = "amendment/"            // of the names of documents with an amendmentRow
 	indexDocument   = "amended"               // the document with the amendmentIndex
 	oldAmendments   = "amendments"            // the document with all amendments, of older builds
+
+	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that
+	// cannot read an event.
+	fallbackPrefix = "fallback/"
 )
 
 // An Amendment changes how an event is read. The event itself stays in the log.
@@ -30,7 +32,7 @@ type Amendment struct {
 	Type    string          `json:"type,omitempty"`    // such as posts/create
 	Version int             `json:"version,omitempty"` // 0 means 1
 	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
-	Reason  string          `json:"reason"`            // required, except by [Erase]
+	Reason  string          `json:"reason"`            // required, except by [Admin.Erase]
 	Time    time.Time       `json:"time"`              // zero means now
 
 	Erased bool   `json:"erased,omitempty"` // the event was erased; Skip is set too
@@ -58,9 +60,9 @@ func (row amendmentRow) put(tx Tx) error {
 // rowName returns the name of the document of an event. Names sort like the numbers of events.
 func rowName(prefix string, seq int64) string { return fmt.Sprintf("%s%019d", prefix, seq) }
 
-// Amended is the data of an event of type app/amended, which tells of one or more amendments that were
-// recorded together. The fields of [Amendment] are those that the amendments have in common; Seq is the
-// first event, and Data is empty.
+// Amended is the data of an event of type app/amended, which tells of one or more amendments that
+// were recorded together. The fields of [Amendment] are those that the amendments have in common;
+// Seq is the first event, and Data is empty.
 type Amended struct {
 	Amendment
 	Last   int64    `json:"last,omitempty"`   // the last event, if there are several
@@ -191,7 +193,8 @@ func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
 	}
 }
 
-// Migrate converts the documents of a log of an older build. Stores call it once.
+// Migrate converts the documents of a log of an older build. It is for authors of stores: call it
+// in the transaction that changes the tables of an older build.
 func Migrate(tx Tx) error {
 	old, err := tx.Get(oldAmendments)
 	if err != nil || old == nil {
@@ -213,8 +216,8 @@ func Migrate(tx Tx) error {
 	return tx.Put(oldAmendments, nil)
 }
 
-// convertAmendments returns the documents that replace the document with all amendments. last is the
-// last event of the log.
+// convertAmendments returns the documents that replace the document with all amendments. last is
+// the last event of the log.
 func convertAmendments(old []byte, last int64) ([]Document, error) {
 	all := map[int64]Amendment{}
 	if err := json.Unmarshal(old, &all); err != nil {
@@ -284,18 +287,11 @@ func (r *rowReader) close() {
 	}
 }
 
-// An AmendmentReader reads the amendments and fallbacks of events in the order of the log. It does not
-// keep them in memory.
+// An AmendmentReader reads the amendments and fallbacks of events in the order of the log. It does
+// not keep them in memory.
 type AmendmentReader struct {
 	last                  int64 // the last amended event
 	amendments, fallbacks rowReader
-}
-
-// ReadAmendments returns a reader of the amendments of a store. The caller closes it.
-func ReadAmendments(ctx context.Context, s Store) (*AmendmentReader, error) {
-	v := storeReader{ctx, s}
-	index, err := readAmendments(v)
-	return newAmendmentReader(v, index, false), err
 }
 
 // newAmendmentReader returns a reader for all events, or for one event.
@@ -304,7 +300,8 @@ func newAmendmentReader(v View, index amendmentIndex, isOne bool) *AmendmentRead
 		rowReader{from: v, prefix: amendmentPrefix, isOne: isOne}, rowReader{from: v, prefix: fallbackPrefix, isOne: isOne}}
 }
 
-// Of returns the amendment of an event; nil if it has none. The numbers of events must not decrease.
+// Of returns the amendment of an event; nil if it has none. The numbers of events must not
+// decrease.
 func (r *AmendmentReader) Of(seq int64) (*Amendment, error) {
 	if seq > r.last {
 		return nil, nil
@@ -323,210 +320,26 @@ func (r *AmendmentReader) Of(seq int64) (*Amendment, error) {
 	return &am, nil
 }
 
+// fallback returns the fallback of an event. The numbers of events must not decrease.
+func (r *AmendmentReader) fallback(seq int64) (p Payload, ok bool, err error) {
+	document, err := r.fallbacks.of(seq)
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &p)
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("read the fallback of event %d: %w", seq, err)
+	}
+	return p, document != nil, nil
+}
+
 // Close releases the reader.
 func (r *AmendmentReader) Close() {
 	r.amendments.close()
 	r.fallbacks.close()
 }
 
-// FindAmendment returns the amendment of an event; nil if it has none.
-func FindAmendment(ctx context.Context, s Store, seq int64) (*Amendment, error) {
-	return newAmendmentReader(storeReader{ctx, s}, amendmentIndex{Last: seq}, true).Of(seq)
-}
-
-// An Edit amends events.
-type Edit struct {
-	First, Last int64     // the events that are looked at; 0 means those of the log
-	Reason      string    // required
-	Fields      []string  // see [Amended]
-	Time        time.Time // zero means now
-
-	// Amend returns the amendment of an event, and whether the edit includes the event. before is its
-	// present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It must
-	// always return the same.
-	Amend func(r Record, before *Amendment) (am Amendment, ok bool, err error)
-}
-
-// ErrNoEvents means that an edit or an erasure includes no event.
-var ErrNoEvents = errors.New("no event matches")
-
-// amend returns the complete amendment of an event. Events of the log itself and erased ones are not
-// included.
-func (e *Edit) amend(r Record, before *Amendment) (am Amendment, ok bool, err error) {
-	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
-		return am, false, nil
-	}
-	if am, ok, err = e.Amend(r, before); err != nil {
-		return am, false, fmt.Errorf("amend event %d: %w", r.Seq, err)
-	}
-	am.Seq, am.Reason, am.Time, am.Erased, am.By = r.Seq, e.Reason, e.Time, false, ""
-	if am.Skip {
-		am.Type, am.Version, am.Data = "", 0, nil
-		return am, ok, nil
-	}
-	am.Version = max(am.Version, 1)
-	if am.Data == nil {
-		am.Data = r.Data
-	}
-	return am, ok, nil
-}
-
-// isOwn reports whether a type is one of the log's own.
-func isOwn(eventType string) bool { return strings.HasPrefix(eventType, ownFeature+"/") }
-
-// Each calls f with each event that the edit includes, with its present and its new amendment.
-func (e Edit) Each(v View, f func(r Record, before *Amendment, am Amendment) error) error {
-	index, err := readAmendments(v)
-	if err != nil {
-		return err
-	}
-	reader := newAmendmentReader(v, index, false)
-	defer reader.Close()
-	for r, err := range v.Records(max(e.First, 1) - 1) {
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		if e.Last > 0 && r.Seq > e.Last {
-			break
-		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return err
-		}
-		am, ok, err := e.amend(r, before)
-		if err == nil && ok {
-			err = f(r, before, am)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Write records the amendments in one transaction, with one event in the log that tells of them, so that
-// running processes rebuild their states. An [App] of this process must not use the Store. The actor is
-// that of [WithActor].
-func (e Edit) Write(ctx context.Context, s Store) (set Amended, err error) {
-	if e.Reason == "" {
-		return set, errors.New("a reason is required")
-	}
-	if e.Time.IsZero() {
-		e.Time = time.Now()
-	}
-	e.Time = storable(e.Time)
-	return set, s.Write(ctx, func(tx Tx) error {
-		set = Amended{Fields: e.Fields}
-		index, err := readAmendments(tx)
-		if err != nil {
-			return err
-		}
-		hasFallbacks, err := hasDocuments(tx, fallbackPrefix)
-		if err != nil {
-			return err
-		}
-		err = e.Each(tx, func(r Record, _ *Amendment, am Amendment) error {
-			set.add(am)
-			if hasFallbacks { // of the amendment before
-				if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
-					return err
-				}
-			}
-			return amendmentRow{am, r.Type, r.Version}.put(tx)
-		})
-		if err == nil && set.Events() == 0 {
-			err = ErrNoEvents
-		}
-		if err != nil {
-			return err
-		}
-		return set.append(ctx, tx, index)
-	})
-}
-
-func hasDocuments(v View, prefix string) (bool, error) {
-	for _, err := range v.Documents(prefix, "") {
-		return err == nil, err
-	}
-	return false, nil
-}
-
-// Check tries an edit without recording it. It returns an error if replay would get stuck at an amended
-// event, or earlier than without the edit.
-func (e Edit) Check(ctx context.Context, s Store, o Options, features ...Feature) error {
-	without, err := findStuck(ctx, s, o, nil, features)
-	if err != nil {
-		return err
-	}
-	with, err := findStuck(ctx, s, o, &e, features)
-	if err != nil || with == nil {
-		return err
-	}
-	before, err := FindAmendment(ctx, s, with.Record.Seq)
-	if err != nil {
-		return err
-	}
-	_, isAmended, err := e.amend(with.Record, before)
-	switch {
-	case err != nil:
-		return err
-	case without != nil && with.Record.Seq >= without.Record.Seq && !isAmended:
-		return nil
-	}
-	with.Amended = nil
-	return fmt.Errorf("with this amendment, %w", with)
-}
-
-// findStuck returns the error at which replay with an edit gets stuck; nil if replay succeeds.
-func findStuck(ctx context.Context, s Store, o Options, e *Edit, features []Feature) (*StuckError, error) {
-	a, err := newApp(s, o.toReplay(), features...)
-	if err != nil {
-		return nil, err
-	}
-	a.edit = e
-	err = a.open(ctx)
-	if stuck, ok := errors.AsType[*StuckError](err); ok {
-		return stuck, nil
-	}
-	return nil, err
-}
-
-// editOf returns the edit that amends one event.
-func editOf(am Amendment) Edit {
-	return Edit{First: am.Seq, Last: am.Seq, Reason: am.Reason, Time: am.Time,
-		Amend: func(Record, *Amendment) (Amendment, bool, error) { return am, true, nil }}
-}
-
-// Amend records an amendment of one event. See [Edit.Write].
-func Amend(ctx context.Context, s Store, am Amendment) error {
-	err := ErrNoEvents
-	if am.Seq > 0 {
-		_, err = editOf(am).Write(ctx, s)
-	}
-	if errors.Is(err, ErrNoEvents) {
-		r, findErr := Find(ctx, s, am.Seq)
-		switch {
-		case findErr != nil:
-			return findErr
-		case r.Type == amendedType:
-			return fmt.Errorf("event %d is an amendment", am.Seq)
-		}
-		return fmt.Errorf("event %d was erased", am.Seq)
-	}
-	return err
-}
-
-// CheckAmendment tries an amendment of one event without recording it. See [Edit.Check].
-func CheckAmendment(ctx context.Context, s Store, am Amendment, o Options, features ...Feature) error {
-	if _, err := Find(ctx, s, am.Seq); err != nil {
-		return err
-	}
-	am.Time = cmp.Or(am.Time, time.Now())
-	return editOf(am).Check(ctx, s, o, features...)
-}
-
-// checkAmended returns errAmended if the states were built without the amendments that an event tells
-// of. Fallbacks matter only to features that are stuck.
+// checkAmended returns errAmended if the states were built without the amendments that an event
+// tells of. Fallbacks matter only to features that are stuck.
 func (a *App) checkAmended(d *decodedEvent) error {
 	if d.Seq <= a.amendments.Record {
 		return nil
@@ -538,3 +351,6 @@ func (a *App) checkAmended(d *decodedEvent) error {
 	}
 	return errAmended
 }
+
+// isOwn reports whether a type is one of the log's own.
+func isOwn(eventType string) bool { return strings.HasPrefix(eventType, ownFeature+"/") }
