@@ -14,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
@@ -402,9 +403,9 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := migration{edit: gen.Edit{ReadFirst: ch.in.ReadFirst}}
+	isNeeded := func(c contract.Change) bool { return needsVersion(c, ch.in.ReadFirst) }
 	switch {
-	case !known || !m.differs(recorded.Versions[recorded.Version], now.Stored()):
+	case !known || !slices.ContainsFunc(recorded.Versions[recorded.Version].Changes(now.Stored()), isNeeded):
 		if ch.in.ReadFirst {
 			return terminal.Usagef("change command %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Name)
 		}

@@ -145,7 +145,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 	added := map[*types.Named]string{}
 	for _, f := range edit.set {
 		old := cmp.Or(oldNames[f.in+f.Name], f.in+f.Name)
-		v := jsonField(edit.t, old)
+		v := derive.FieldAt(edit.t, old)
 		home := ch.structAt(edit.t, f.in)
 		switch {
 		case home == nil:
@@ -173,7 +173,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		}
 	}
 	for _, name := range edit.remove {
-		v := jsonField(edit.t, name)
+		v := derive.FieldAt(edit.t, name)
 		if v == nil {
 			return fmt.Errorf("remove %s: %s has no such field; it has %s", name, edit.t.Obj().Name(), fieldNames(edit.t))
 		}
@@ -202,7 +202,7 @@ func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if in == "" {
 		return t
 	}
-	v := jsonField(t, strings.TrimSuffix(in, "."))
+	v := derive.FieldAt(t, strings.TrimSuffix(in, "."))
 	if v == nil {
 		return nil
 	}

@@ -464,7 +464,7 @@ func (ch *changer) isOutput(literal *ast.BasicLit) bool {
 		return false
 	}
 	for name := range members {
-		if jsonField(ch.outputEdit.t, name) == nil {
+		if derive.FieldAt(ch.outputEdit.t, name) == nil {
 			return false
 		}
 	}

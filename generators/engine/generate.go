@@ -264,7 +264,15 @@ func (e *Engine) generatorProject(ctx context.Context, do func(func()) error) ge
 	p.VersionCall = func(command string) string { return e.versionCall(command, "") }
 	p.Migrate = func(command string, edit gen.Edit) (migration *gen.Migration, err error) {
 		ended := do(func() { migration, err = e.migrate(ctx, command, edit) })
-		return migration, cmp.Or(ended, err)
+		if err = cmp.Or(ended, err); err != nil {
+			return nil, err
+		}
+		changes := migration.Changes
+		migration.Changes = func() (files []gen.File, err error) {
+			ended := do(func() { files, err = changes() })
+			return files, cmp.Or(ended, err)
+		}
+		return migration, nil
 	}
 	p.OldVersion = func(command string) (found *gen.OldVersion, err error) {
 		ended := do(func() { found, err = e.oldVersion(ctx, command) })
