@@ -120,7 +120,15 @@ func (v *generatorView) project(ctx context.Context) gen.Project {
 		return features
 	}
 	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
-		return query(v, func(e *Engine) (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		m, err := query(v, func(e *Engine) (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		if err != nil {
+			return nil, err
+		}
+		changes := m.Changes
+		m.Changes = func() ([]gen.File, error) {
+			return query(v, func(*Engine) ([]gen.File, error) { return changes() })
+		}
+		return m, nil
 	}
 	p.OldVersion = func(command string) (*gen.OldVersion, error) {
 		return query(v, func(e *Engine) (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
