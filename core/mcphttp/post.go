@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // post serves a message of a client. Its response is the answer or, if the message needs none, empty.
@@ -162,7 +164,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), m.Fault())
 	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
 		h.serveStateless(e, m)
-	case m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
+	case m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
 		h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
 		h.serveInitialize(e, m)
@@ -195,6 +197,11 @@ func singleValue(values []string) (string, bool) {
 		return values[0], true
 	}
 	return "", false
+}
+
+// namesRevision reports whether the _meta of params names a revision.
+func namesRevision(params json.RawMessage) bool {
+	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
 }
 
 // serveStateless serves a message of a revision without sessions.
@@ -254,10 +261,10 @@ func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	defer e.releaseSession()
 	e.isBatch = m.IsBatch()
 	if e.isBatch {
-		e.startTimer()
+		e.borrowScratch()
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
-	e.respondAccepted()
+	e.Respond(nil, nil)                                   // unless the message has been answered
 }
 
 func errNoSession() *jsonrpc.Error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators"
-	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
 )
 
@@ -166,23 +165,16 @@ func addOwnGenerators(ctx context.Context, root *cobra.Command, env Env) {
 		return // the command reports it
 	}
 	defer e.Close()
-	listing, err := e.List(ctx)
-	if err != nil {
-		printNotice(env, "cannot read the project's own generators: %v", err)
+	own, problems, err := e.OwnGenerators(ctx)
+	if err != nil || len(problems) > 0 {
+		printNotice(env, "cannot read the project's own generators: %v", cmp.Or(err, fmt.Errorf("%v", problems)))
 		return
 	}
-	for _, refused := range listing.Refused {
-		if strings.HasPrefix(refused.File, derive.OwnGenerators+"/") {
-			printNotice(env, "cannot read the project's own generators: %v", refused)
-		}
-	}
-	for _, own := range listing.Components {
-		if own.Kind == derive.Generator {
-			cmd := newGenerator(env, gen.Generator{Name: own.Name, Description: own.Description, InputSchema: own.Input})
-			cmd.Annotations = map[string]string{needsOwn: ""}
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return unknownGenerator(cmd, own.Name, env) }
-			generate.AddCommand(handsOver(env, cmd)...)
-		}
+	for _, g := range own {
+		cmd := newGenerator(env, g)
+		cmd.Annotations = map[string]string{needsOwn: ""}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return unknownGenerator(cmd, g.Name, env) }
+		generate.AddCommand(handsOver(env, cmd)...)
 	}
 }
 

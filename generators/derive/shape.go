@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/schema/inference"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -116,7 +115,7 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 	if s.hasDefaults && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools support; set them in the function", name.Name)
 	}
-	switch headers, err := mcp.HeaderArguments(c.Input); {
+	switch headers, err := transport.HeaderArguments(c.Input); {
 	case err != nil:
 		f.problem(name.Pos(), "the input of %s: %v", name.Name, err)
 	case len(headers) > 0 && !c.Kind.IsTool():
@@ -124,9 +123,6 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 	}
 	if c.Kind == Resource || c.Kind == Prompt {
 		f.checkStringFields(c, name, t)
-	}
-	if !c.Internal {
-		f.warnUndocumented(t)
 	}
 	return true
 }
@@ -164,15 +160,6 @@ func (f *finder) checkStringFields(c *Component, name *ast.Ident, t types.Type) 
 func isText(t any) bool {
 	list, ok := t.([]any)
 	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
-}
-
-func (f *finder) warnUndocumented(t types.Type) {
-	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
-		tag, err := inference.ParseTag(m.Tag)
-		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && FieldText(field) == "" {
-			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
-		}
-	}
 }
 
 func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {
