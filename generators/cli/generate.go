@@ -123,7 +123,8 @@ func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, i
 	if !missing {
 		return input, nil
 	}
-	text, err := asker.Line(ctx, fmt.Sprintf("What does the %s do, for models? %s Empty for no description", g.Name, example), "")
+	example = strings.TrimSuffix(strings.Replace(example, "Such", "such", 1), ".")
+	text, err := asker.Line(ctx, fmt.Sprintf("Description for models, %s (empty for none)", example), "")
 	switch {
 	case ctx.Err() != nil:
 		return nil, mcpcli.ErrInterrupted
