@@ -151,7 +151,6 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	if len(n.undescribed) > 0 {
 		draft.Next = append(draft.Next, n.describeFields())
 	}
-	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
 	if n.feature == "" || n.project.Packages[n.dir] != "" {
 		return draft, nil
 	}

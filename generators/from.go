@@ -309,7 +309,7 @@ func (w *wrapper) next() []string {
 	if len(w.steps) == 0 {
 		next = append(next, fmt.Sprintf("Write the test of %s in %s.", w.wire, w.testPath()))
 	}
-	return append(next, fmt.Sprintf("go test ./%s", w.dir))
+	return next
 }
 
 // typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is taken.

@@ -86,7 +86,7 @@ func (e Example) check(t testing.TB, call, got string, err error, same func(got,
 	t.Helper()
 	want, isText := e.Output.(string)
 	if e.Output != nil && !isText {
-		encoded, err := strictjson.MarshalOutput(e.Output)
+		encoded, err := new(strictjson.OutputEncoder).Encode(e.Output)
 		if err != nil {
 			t.Fatalf("encode the output of example %q: %v", e.Name, err)
 		}

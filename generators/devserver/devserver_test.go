@@ -61,7 +61,7 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.3.0-dev).\nAll packages and tests compile.\nstale: contract.json; run petrock sync (over MCP: build)\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.3.0-dev).\nAll packages and tests compile.\nstale: contract.json; run petrock sync\n") {
 		t.Errorf("text:\n%s", text)
 	}
 	if !sound.PetrockCode.Pristine {

@@ -26,7 +26,7 @@ type Template struct{ Path, Text string }
 var (
 	testFunction  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	packageClause = regexp.MustCompile(`(?m)^package \w`)
-	plainPattern  = regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`)
+	pathPattern   = regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`)
 )
 
 // FromTemplates returns the draft of a component whose files are created from templates. in is the input of
@@ -60,7 +60,6 @@ func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, er
 		test := testFunction.FindSubmatch(file.Text)
 		if test != nil && draft.Trial.Test == "" && strings.HasSuffix(file.Path, "_test.go") && dir == path.Dir(draft.Files[0].Path) {
 			draft.Trial.Test = string(test[1])
-			draft.Next = append(draft.Next, "go test ./"+dir)
 		}
 	}
 	return draft, nil
@@ -131,7 +130,7 @@ func CheckPattern(pattern string) error {
 		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
 	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
 		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
-	case !plainPattern.MatchString(pattern):
+	case !pathPattern.MatchString(pattern):
 		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
 	}
 	return nil

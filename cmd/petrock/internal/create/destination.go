@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // A destination is the folder of a new project. It is not safe for concurrent use.
@@ -25,7 +25,7 @@ type destination struct {
 	made     bool          // this process created hidden
 	inside   bool          // hidden is in dest, which exists and is empty
 	parents  []string      // folders above dest that were created, deepest first
-	lock     *journal.Lock // on hidden
+	lock     *filelock.Lock // on hidden
 	finished bool          // openDestination finished the move of an earlier run
 	moved    bool          // dest holds the project
 	keep     bool          // Close must keep hidden: it has files that could not be moved
@@ -232,17 +232,17 @@ func (p *destination) claim() error {
 			return err
 		}
 		p.made = p.made || err == nil
-		var lock *journal.Lock
+		var lock *filelock.Lock
 		if err = checkHidden(p.hidden); err == nil {
-			lock, err = journal.TryLock(filepath.Join(p.hidden, lockName))
+			lock, err = filelock.TryLock(filepath.Join(p.hidden, lockName))
 		}
 		switch {
 		case err == nil:
 			p.lock = lock
 			return nil
-		case try == tries && errors.Is(err, journal.ErrLocked):
+		case try == tries && errors.Is(err, filelock.ErrLocked):
 			return fmt.Errorf("another petrock process is creating %s; wait for it, or choose another folder", p.dest)
-		case try == tries || !errors.Is(err, journal.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
+		case try == tries || !errors.Is(err, filelock.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -261,7 +261,7 @@ func sweep(dir, except string) {
 		if hidden == except || !ours.MatchString(entry.Name()) || checkHidden(hidden) != nil {
 			continue
 		}
-		lock, err := journal.TryLock(filepath.Join(hidden, lockName))
+		lock, err := filelock.TryLock(filepath.Join(hidden, lockName))
 		if err != nil {
 			continue
 		}

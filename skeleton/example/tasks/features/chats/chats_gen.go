@@ -18,10 +18,10 @@ const (
 	outputSchemaAnswer = schemaQuestion
 
 	inputSchemaGet  = `{"type":"object","properties":{"chat_id":{"type":"string","description":"Id of the conversation, from ask_question"}},"required":["chat_id"],"additionalProperties":false}`
-	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":["array","null"],"items":` + schemaQuestion + `,"description":"Oldest first"}},"required":["chat_id","questions"],"additionalProperties":false}`
+	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":"array","items":` + schemaQuestion + `,"description":"Oldest first"}},"required":["chat_id","questions"],"additionalProperties":false}`
 
 	inputSchemaList  = `{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Maximum number of questions to return","default":20}},"additionalProperties":false}`
-	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":` + schemaQuestion + `,"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
+	outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":` + schemaQuestion + `,"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
 )
 
 // Feature returns the state, commands, queries, workers and tools of chats.

@@ -20,7 +20,7 @@ const (
 	outputSchemaCreate = schemaTask
 
 	inputSchemaList  = `{"type":"object","properties":{"status":{"type":"string","enum":["queued","taken","done","failed"],"description":"Return only tasks with this status"},"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Maximum number of tasks to return","default":20},"after":{"type":"integer","minimum":0,"description":"Value of next from the previous page; omit it for the first page"}},"additionalProperties":false}`
-	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":` + schemaTask + `,"description":"Tasks of this page"},"next":{"type":"integer","description":"Pass it as after to get the next page; absent on the last page"}},"required":["items"],"additionalProperties":false}`
+	outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":` + schemaTask + `,"description":"Tasks of this page"},"next":{"type":"integer","description":"Pass it as after to get the next page; absent on the last page"}},"required":["items"],"additionalProperties":false}`
 
 	inputSchemaReport  = `{"type":"object","properties":{"id":{"type":"string","description":"Id of the task"},"lease":{"type":"string","description":"Lease of the task, from get_next_task"},"result":{"type":"string","minLength":1,"maxLength":20000,"description":"What was done and found, or why the task failed"},"failed":{"type":"boolean","description":"True if the task could not be done"}},"required":["id","lease","result"],"additionalProperties":false}`
 	outputSchemaReport = schemaTask
