@@ -36,9 +36,9 @@ type step struct {
 }
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result set up
-// the test. callable reports that the component runs without a body.
-func (n *component) setImplementation(in Implementation, callable bool) error {
-	if in.Body == "" && len(in.Examples) > 0 && !callable {
+// the test.
+func (n *component) setImplementation(in Implementation) error {
+	if in.Body == "" && len(in.Examples) > 0 && !n.wraps {
 		return errors.New("examples without body; send the statements of the function as body too")
 	}
 	if in.Body != "" {
@@ -188,11 +188,7 @@ func (n component) listedTest() gen.GoFile {
 // sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
 func (n component) sampleInput(fields []gen.Field) *jen.Statement {
 	for _, f := range fields {
-		t := f.Type
-		for t.Elem != nil {
-			t = *t.Elem
-		}
-		if t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
+		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
 			return nil
 		}
 	}
