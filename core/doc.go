@@ -1,9 +1,13 @@
 // Package core holds the packages that a server runs on. It has no code of its own.
 //
+//   - internal/decimal: exact decimal numbers
+//   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
 //   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
-//   - schema: JSON Schema: values, validation, schemas of Go types
-//   - stdfd: move standard descriptors, before package os is initialized
+//   - internal/jsonschema: the implementation of schema
+//   - schema: JSON Schema: validation, schemas of Go types
+//   - schema/inference: plumbing: schemas of types in source code
+//   - stdfd: keep standard input and output for the protocol
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
@@ -16,7 +20,6 @@
 //   - client/clienthttp: the MCP client, for servers over HTTP
 //   - mcptest: a client for tests
 //   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
-//   - serve/stdout: reserve standard output for the protocol while a program starts
 //   - serve: the command line of a server
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app: event-sourced features: commands, queries, workers, the event log
@@ -27,6 +30,7 @@
 //   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
+// Plumbing is for petrock's own generators and commands; servers do not need it.
 // A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app
 // and the packages below app are parts: a project has them once it uses them.
 package core

@@ -149,24 +149,19 @@ func (u *upgrade) draft() (gen.Draft, error) {
 	}
 	where, follows := u.fileOf(u.Dir, u.OldType("")).path, "older builds cannot read the new events"
 	if u.edit.ReadFirst {
-		follows = fmt.Sprintf("input and new events keep the version in //petrock:writes, which older builds can read. When this build runs everywhere, remove that line from the comment of %s, update the derived files (petrock sync, over MCP build), and deploy again", u.Type)
+		follows = fmt.Sprintf("input and new events keep the version in //petrock:writes, which older builds can read. When this build runs everywhere, remove that line from the comment of %s, update the derived files (%s), and deploy again", u.Type, u.p.Call("sync"))
 	}
 	draft := gen.Draft{
 		Kind: "version", Name: u.EventType, Changes: u.Changes, Warnings: u.Warnings,
 		Trial: gen.Trial{Test: "Test" + u.OldType("")},
 		Next:  []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; %s.", u.Number, u.OldType(""), where, follows)},
 	}
-	var dirs []string
 	for _, v := range u.Versions {
 		draft.NewVersionsOf = append(draft.NewVersionsOf, v.EventType)
-		if dir := "./" + v.Dir; !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
 	}
 	if others := draft.NewVersionsOf[1:]; len(others) > 0 {
 		draft.Next = append(draft.Next, fmt.Sprintf("These contain the same type and have a new version too: %s.", strings.Join(others, ", ")))
 	}
-	draft.Next = append(draft.Next, "go test "+strings.Join(dirs, " "))
 	var sources []source
 	for _, file := range u.files {
 		sources = append(sources, source{file.path, file.GoFile})
@@ -306,7 +301,7 @@ func (u *upgrade) refusal() error {
 		return fmt.Errorf("%sResolve each of these, or set %s to the statements of %s", text, u.p.Option("body"), u.signature(u.Structs[0]))
 	case foreign >= 0:
 		other := u.undecided[foreign].of.Of.EventType
-		return fmt.Errorf("%sFields of %s changed that %s does not have; first run %s", text, other, u.EventType, u.p.VersionCall(other))
+		return fmt.Errorf("%sFields of %s changed that %s does not have; first run %s", text, other, u.EventType, u.p.Call("generate", "kind", "version", "name", other))
 	case len(structs) > 1:
 		var names []string
 		for _, o := range structs {

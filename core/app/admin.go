@@ -7,27 +7,29 @@ import (
 	"time"
 )
 
-// An Admin inspects and repairs an event log. Use it in command-line tools and scripts, not in servers:
-// it needs no running [App], and works on a log that stops the server at startup. The commands of
-// package appserve (log, workers, replay, backup, restore) are made with it.
+// An Admin inspects and repairs an event log. Use it in command-line tools and scripts, not in
+// servers: it needs no running [App], and works on a log that stops the server at startup. The
+// commands of package appserve (log, workers, replay, backup, restore) are made with it.
 //
-// Servers of other processes can keep running: they notice changes and rebuild their states. In the same
-// process, an App must not use the Store at the same time.
+// Servers of other processes can keep running: they notice changes and rebuild their states. In the
+// same process, an App must not use the Store at the same time.
 //
-//   - An event cannot be applied, or was a mistake: [Admin.Amend] skips it or reads it as another command.
-//     [Admin.TryAmend] tries that first.
+//   - An event cannot be applied, or was a mistake: [Admin.Amend] skips it or reads it as another
+//     command. [Admin.TryAmend] tries that first.
 //   - The content of events must go, for example personal data: [Admin.Erase].
 //   - An older build must read events of a newer one: [Admin.Downgrade].
-//   - A worker has set events aside, or cannot read its saved fields: [Admin.Retry], [Admin.ResetWorker].
-//   - The log must move, or be verified: [Admin.WriteBackup], [Admin.Copy], [Admin.Digest], [Admin.Replay].
+//   - A worker has set events aside, or cannot read its saved fields: [Admin.Retry] and
+//     [Admin.ResetWorker].
+//   - The log must be moved or verified: [Admin.WriteBackup], [Admin.Copy], [Admin.Digest] and
+//     [Admin.Replay].
 type Admin struct {
 	store    Store
 	o        Options
 	features []Feature
 }
 
-// NewAdmin returns an Admin of a log. It does not read the log. The options and features are those of the
-// server, for methods that replay or decode events.
+// NewAdmin returns an Admin of a log. It does not read the log. The options and features are those
+// of the server, for methods that replay or decode events.
 func NewAdmin(store Store, o Options, features ...Feature) *Admin {
 	return &Admin{store, o, features}
 }
@@ -59,14 +61,14 @@ func (a *Admin) WorkerNames() (names []string) {
 	return names
 }
 
-// Workers returns the status of all workers that ever ran on the log. Positions can lag for workers that
-// ignore most events.
+// Workers returns the status of all workers that ever ran on the log. Positions can lag for workers
+// that ignore most events.
 func (a *Admin) Workers(ctx context.Context) ([]WorkerStatus, error) {
 	return readWorkers(ctx, a.store)
 }
 
-// Retry asks a worker to retry an event that it has set aside. The process that runs the worker picks
-// up the request.
+// Retry asks a worker to retry an event that it has set aside. The process that runs the worker
+// picks up the request.
 func (a *Admin) Retry(ctx context.Context, worker string, seq int64) error {
 	return a.store.Write(ctx, func(tx Tx) error {
 		aside, err := tx.Get(asideDocument(worker, seq))

@@ -15,9 +15,9 @@ type Edit struct {
 	Fields      []string  // see [Amended]
 	Time        time.Time // zero means now
 
-	// Amend returns the amendment of an event, and whether the edit includes the event. before is its
-	// present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It must
-	// always return the same.
+	// Amend returns the amendment of an event, and whether the edit includes the event. before is
+	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
+	// must always return the same.
 	Amend func(r Record, before *Amendment) (am Amendment, ok bool, err error)
 }
 
@@ -30,7 +30,8 @@ func (am Amendment) Edit() Edit {
 // ErrNoEvents means that an edit or an erasure includes no event.
 var ErrNoEvents = errors.New("no event matches")
 
-// PreviewAmend calls f with each event that an edit includes, with its present and its new amendment.
+// PreviewAmend calls f with each event that an edit includes, with its present and its new
+// amendment.
 func (a *Admin) PreviewAmend(ctx context.Context, e Edit, f func(r Record, before *Amendment, am Amendment) error) error {
 	return a.store.View(ctx, func(v View) error { return e.each(v, f) })
 }
@@ -75,9 +76,9 @@ func (a *Admin) findStuck(ctx context.Context, e *Edit) (*StuckError, error) {
 	return nil, err
 }
 
-// Amend records the amendments of an edit in one transaction, with one event in the log that tells of
-// them, so that running processes rebuild their states. The actor is that of [WithActor]. The error is
-// [ErrNoEvents] if the edit includes no event.
+// Amend records the amendments of an edit in one transaction, with one event in the log that tells
+// of them, so that running processes rebuild their states. The actor is that of [WithActor]. The
+// error is [ErrNoEvents] if the edit includes no event.
 func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
 	if e.Reason == "" {
 		return set, errors.New("a reason is required")
@@ -117,36 +118,44 @@ func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
 
 // each calls f with each event of a view that the edit includes.
 func (e *Edit) each(v View, f func(r Record, before *Amendment, am Amendment) error) error {
+	return eachEvent(v, e.First, e.Last, func(r Record, before *Amendment) error {
+		am, ok, err := e.amend(r, before)
+		if err != nil || !ok {
+			return err
+		}
+		return f(r, before, am)
+	})
+}
+
+// eachEvent calls f with the events from first to last, and their amendments; nil for an event
+// without one. 0 means the first or last event of the log.
+func eachEvent(v View, first, last int64, f func(r Record, before *Amendment) error) error {
 	index, err := readAmendments(v)
 	if err != nil {
 		return err
 	}
 	reader := newAmendmentReader(v, index, false)
 	defer reader.Close()
-	for r, err := range v.Records(max(e.First, 1) - 1) {
+	for r, err := range v.Records(max(first, 1) - 1) {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
-		if e.Last > 0 && r.Seq > e.Last {
+		if last > 0 && r.Seq > last {
 			break
 		}
 		before, err := reader.Of(r.Seq)
 		if err != nil {
 			return err
 		}
-		am, ok, err := e.amend(r, before)
-		if err == nil && ok {
-			err = f(r, before, am)
-		}
-		if err != nil {
+		if err := f(r, before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// amend returns the complete amendment of an event. Events of the log itself and erased ones are not
-// included.
+// amend returns the complete amendment of an event. Events of the log itself and erased ones are
+// not included.
 func (e *Edit) amend(r Record, before *Amendment) (am Amendment, ok bool, err error) {
 	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
 		return am, false, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Downgrade configures [Admin.Downgrade], which stores the events of a command above a version, as that version, for builds that know
-// no later version. Other builds ignore it.
+// A Downgrade configures [Admin.Downgrade], which stores the events of a command above a version,
+// as that version, for builds that know no later version. Other builds ignore it.
 type Downgrade struct {
 	Type     string           // such as posts/create
 	To       int              // the version
@@ -35,9 +35,9 @@ type DowngradeReport struct {
 // maxFallbacks is the number of fallbacks that are stored in one transaction.
 const maxFallbacks = 1000
 
-// Downgrade converts the events, verifies that each result can be read as the version, and stores it. It
-// can be repeated: it stores what is missing. Processes of older builds that are stuck continue when it
-// has finished.
+// Downgrade converts the events, verifies that each result can be read as the version, and stores
+// it. It can be repeated: it stores what is missing. Processes of older builds that are stuck
+// continue when it has finished.
 func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeReport, err error) {
 	report = DowngradeReport{Type: d.Type, To: d.To}
 	known, err := newApp(a.store, a.o.toReplay(), a.features...)

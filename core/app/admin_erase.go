@@ -13,59 +13,46 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// erasedType is the type of an erased event. Its data is an [ErasedEvent].
+// erasedType is the type of an erased event. Its data is an erasedEvent.
 const erasedType = ownFeature + "/erased"
 
 // scrubDocument exists from the start of an erasure until the files are rewritten.
 const scrubDocument = "scrub"
 
-// An ErasedEvent is what is left of an event that was erased.
-type ErasedEvent struct {
+// An erasedEvent is what is left of an event that was erased.
+type erasedEvent struct {
 	Type    string `json:"type"`
 	Version int    `json:"version"`
 }
 
-// An Erasure selects events, for [Admin.PreviewErase] and [Admin.Erase]. Erasing removes the content of events for good: their data, idempotency keys, results, actors and
-// causes, their amendments and fallbacks, the errors of workers about them, and all snapshots. Their
-// numbers, ids, times and types stay. Replay and workers skip them.
+// An Erasure selects events, for [Admin.PreviewErase] and [Admin.Erase]. Erasing removes the
+// content of events for good: their data, idempotency keys, results, actors and causes, their
+// amendments and fallbacks, the errors of workers about them, and all snapshots. Their numbers,
+// ids, times and types stay. Replay and workers skip them.
 type Erasure struct {
 	First, Last int64              // the events that are looked at; 0 means those of the log
 	Reason      string             // for the log; may be empty
 	Progress    func(erased int64) // called after each batch; may be nil
 
-	// Match selects events; nil selects all. The second argument is the amendment of the event; nil if
-	// it has none.
+	// Match selects events; nil selects all. The second argument is the amendment of the event; nil
+	// if it has none.
 	Match func(Record, *Amendment) bool
 }
 
 // PreviewErase calls f with each event that an erasure includes.
 func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(Record)) error {
-	reader, err := a.Amendments(ctx)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
-	for r, err := range a.store.Records(ctx, max(e.First, 1)-1) {
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		if e.Last > 0 && r.Seq > e.Last {
-			break
-		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return err
-		}
+	return eachEvent(storeReader{ctx, a.store}, e.First, e.Last, func(r Record, before *Amendment) error {
 		if e.matches(r, before) {
 			f(r)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// Erase erases the events of an erasure. First it makes all processes skip them, in one transaction; the log records
-// that, with its actor, so that running processes rebuild their states. Then it removes the content in
-// batches, and calls [Store.Scrub] once. If it fails or is interrupted, run it again.
+// Erase erases the events of an erasure. First it makes all processes skip them, in one
+// transaction; the log records that, with its actor, so that running processes rebuild their
+// states. Then it removes the content in batches, and calls [Store.Scrub] once. If it fails or is
+// interrupted, run it again.
 //
 // It returns the number of erased events, and [ErrNoEvents] if it is 0.
 func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
@@ -99,8 +86,8 @@ func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	return done, nil
 }
 
-// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their content
-// may be in the files.
+// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their
+// content may be in the files.
 func (a *Admin) Scrub(ctx context.Context) error {
 	if err := a.store.Scrub(ctx); err != nil {
 		return fmt.Errorf("the events are erased from the log, but their content may still be in the files; run it again: %w", err)
@@ -115,8 +102,8 @@ func (e Erasure) matches(r Record, before *Amendment) bool {
 	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
 }
 
-// begin makes all processes skip the events, and removes what is stored about them. It returns their
-// numbers. Those that an interrupted erasure has begun with are included.
+// begin makes all processes skip the events, and removes what is stored about them. It returns
+// their numbers. Those that an interrupted erasure has begun with are included.
 func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 	index, err := readAmendments(tx)
 	if err != nil {
@@ -130,66 +117,59 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first := max(e.First, 1)
+	first := e.First
 	if interrupted != nil {
 		first = 1
 	}
-	reader := newAmendmentReader(tx, index, false)
-	defer reader.Close()
 	var set Amended
 	var about []Record // earlier events of type app/amended
 	now := storable(time.Now())
-	for r, err := range tx.Records(first - 1) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Type == amendedType {
-			if concerns(r, erased) {
-				about = append(about, r)
-			}
-			continue
-		}
-		before, err := reader.Of(r.Seq)
-		if err != nil {
-			return nil, err
-		}
+	err = eachEvent(tx, first, 0, func(r Record, before *Amendment) error {
 		isBegun := before != nil && before.Erased && !isOwn(r.Type)
-		if !isBegun && !e.matches(r, before) {
-			continue
+		switch {
+		case r.Type == amendedType && concerns(r, erased):
+			about = append(about, r)
+			return nil
+		case !isBegun && !e.matches(r, before):
+			return nil
 		}
 		erased = append(erased, r.Seq)
 		if hasFallbacks {
 			if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if isBegun {
-			continue
+			return nil
 		}
 		am := Amendment{Seq: r.Seq, Skip: true, Erased: true, By: Actor(ctx), Reason: e.Reason, Time: now}
 		set.add(am)
-		if err := (amendmentRow{Amendment: am, OfType: erasedType, OfVersion: 1}).put(tx); err != nil {
-			return nil, err
-		}
-	}
-	if len(erased) == 0 {
-		return nil, nil
-	}
-	for _, r := range about {
-		if err := stripAmended(tx, r); err != nil {
-			return nil, err
-		}
-	}
-	if err := eraseDocuments(tx, erased); err != nil {
+		return amendmentRow{Amendment: am, OfType: erasedType, OfVersion: 1}.put(tx)
+	})
+	if err != nil || len(erased) == 0 {
 		return nil, err
 	}
-	if err := tx.Put(scrubDocument, []byte("true")); err != nil {
+	if err := removeTraces(tx, erased, about); err != nil {
 		return nil, err
 	}
 	if set.Seq == 0 {
 		return erased, nil
 	}
 	return erased, set.append(ctx, tx, index)
+}
+
+// removeTraces removes what is stored about events. about are the events of type app/amended that
+// tell of them.
+func removeTraces(tx Tx, erased []int64, about []Record) error {
+	for _, r := range about {
+		if err := stripAmended(tx, r); err != nil {
+			return err
+		}
+	}
+	if err := eraseDocuments(tx, erased); err != nil {
+		return err
+	}
+	return tx.Put(scrubDocument, []byte("true"))
 }
 
 // concerns reports whether an event of type app/amended tells of one of the events.
@@ -202,8 +182,8 @@ func concerns(r Record, erased []int64) bool {
 	return !set.Erased && (found || at < len(erased) && erased[at] <= set.Last)
 }
 
-// stripAmended removes the reason, and the content that older builds have recorded, from an event of type
-// app/amended.
+// stripAmended removes the reason, and the content that older builds have recorded, from an event
+// of type app/amended.
 func stripAmended(tx Tx, r Record) error {
 	var set Amended
 	if err := json.Unmarshal(r.Data, &set); err != nil {
@@ -232,7 +212,7 @@ func removeContent(tx Tx, erased []int64) error {
 		if _, found := slices.BinarySearch(erased, r.Seq); !found || r.Type == erasedType {
 			continue
 		}
-		data, err := strictjson.Marshal(ErasedEvent{r.Type, r.Version})
+		data, err := strictjson.Marshal(erasedEvent{r.Type, r.Version})
 		if err != nil {
 			return err
 		}

@@ -32,28 +32,28 @@ const (
 
 // Replay opens an app without using snapshots. It compares the snapshot of each feature that the
 // same code has taken with the state after replay.
-func (ad *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
-	o := ad.o
+func (a *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
+	o := a.o
 	o.NoSnapshot = true
-	s := &limitedStore{Store: ad.store}
-	a, err := newApp(s, o, ad.features...)
+	s := &limitedStore{Store: a.store}
+	replayed, err := newApp(s, o, a.features...)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.amendments, err = readAmendments(storeReader{ctx, ad.store}); err != nil {
+	if replayed.amendments, err = readAmendments(storeReader{ctx, a.store}); err != nil {
 		return nil, nil, err
 	}
-	checks, heads := make([]SnapshotCheck, len(a.features)), map[int]snapshotHead{}
-	for i, f := range a.features {
-		checks[i] = a.findSnapshot(ctx, f, func(head snapshotHead) { heads[i] = head })
+	checks, heads := make([]SnapshotCheck, len(replayed.features)), map[int]snapshotHead{}
+	for i, f := range replayed.features {
+		checks[i] = replayed.findSnapshot(ctx, f, func(head snapshotHead) { heads[i] = head })
 	}
 	bySeq := slices.SortedFunc(maps.Keys(heads), func(i, j int) int { return cmp.Compare(heads[i].Seq, heads[j].Seq) })
 	for _, i := range bySeq {
 		s.limit = heads[i].Seq
-		if err := a.catchUp(ctx); err != nil {
+		if err := replayed.catchUp(ctx); err != nil {
 			return nil, nil, err
 		}
-		err := a.compareSnapshot(ctx, a.features[i], heads[i])
+		err := replayed.compareSnapshot(ctx, replayed.features[i], heads[i])
 		switch {
 		case err == nil:
 			checks[i].Result = SnapshotMatches
@@ -64,13 +64,14 @@ func (ad *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
 		}
 	}
 	s.limit = 0
-	if err := a.open(ctx); err != nil {
+	if err := replayed.open(ctx); err != nil {
 		return nil, nil, err
 	}
-	return a, checks, nil
+	return replayed, checks, nil
 }
 
-// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is complete.
+// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is
+// complete.
 func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotHead)) SnapshotCheck {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint(f) == "" {

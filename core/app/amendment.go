@@ -20,8 +20,8 @@ const (
 	indexDocument   = "amended"               // the document with the amendmentIndex
 	oldAmendments   = "amendments"            // the document with all amendments, of older builds
 
-	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that cannot
-	// read an event.
+	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that
+	// cannot read an event.
 	fallbackPrefix = "fallback/"
 )
 
@@ -60,9 +60,9 @@ func (row amendmentRow) put(tx Tx) error {
 // rowName returns the name of the document of an event. Names sort like the numbers of events.
 func rowName(prefix string, seq int64) string { return fmt.Sprintf("%s%019d", prefix, seq) }
 
-// Amended is the data of an event of type app/amended, which tells of one or more amendments that were
-// recorded together. The fields of [Amendment] are those that the amendments have in common; Seq is the
-// first event, and Data is empty.
+// Amended is the data of an event of type app/amended, which tells of one or more amendments that
+// were recorded together. The fields of [Amendment] are those that the amendments have in common;
+// Seq is the first event, and Data is empty.
 type Amended struct {
 	Amendment
 	Last   int64    `json:"last,omitempty"`   // the last event, if there are several
@@ -193,7 +193,8 @@ func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
 	}
 }
 
-// Migrate converts the documents of a log of an older build. Stores call it once.
+// Migrate converts the documents of a log of an older build. It is for authors of stores: call it
+// in the transaction that changes the tables of an older build.
 func Migrate(tx Tx) error {
 	old, err := tx.Get(oldAmendments)
 	if err != nil || old == nil {
@@ -215,8 +216,8 @@ func Migrate(tx Tx) error {
 	return tx.Put(oldAmendments, nil)
 }
 
-// convertAmendments returns the documents that replace the document with all amendments. last is the
-// last event of the log.
+// convertAmendments returns the documents that replace the document with all amendments. last is
+// the last event of the log.
 func convertAmendments(old []byte, last int64) ([]Document, error) {
 	all := map[int64]Amendment{}
 	if err := json.Unmarshal(old, &all); err != nil {
@@ -286,8 +287,8 @@ func (r *rowReader) close() {
 	}
 }
 
-// An AmendmentReader reads the amendments and fallbacks of events in the order of the log. It does not
-// keep them in memory.
+// An AmendmentReader reads the amendments and fallbacks of events in the order of the log. It does
+// not keep them in memory.
 type AmendmentReader struct {
 	last                  int64 // the last amended event
 	amendments, fallbacks rowReader
@@ -299,7 +300,8 @@ func newAmendmentReader(v View, index amendmentIndex, isOne bool) *AmendmentRead
 		rowReader{from: v, prefix: amendmentPrefix, isOne: isOne}, rowReader{from: v, prefix: fallbackPrefix, isOne: isOne}}
 }
 
-// Of returns the amendment of an event; nil if it has none. The numbers of events must not decrease.
+// Of returns the amendment of an event; nil if it has none. The numbers of events must not
+// decrease.
 func (r *AmendmentReader) Of(seq int64) (*Amendment, error) {
 	if seq > r.last {
 		return nil, nil
@@ -336,8 +338,8 @@ func (r *AmendmentReader) Close() {
 	r.fallbacks.close()
 }
 
-// checkAmended returns errAmended if the states were built without the amendments that an event tells
-// of. Fallbacks matter only to features that are stuck.
+// checkAmended returns errAmended if the states were built without the amendments that an event
+// tells of. Fallbacks matter only to features that are stuck.
 func (a *App) checkAmended(d *decodedEvent) error {
 	if d.Seq <= a.amendments.Record {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 type requestKey struct{}
 
-// Events record the request, or the worker and the event that it handled. Erasing an event removes its
-// cause, and a backup has the causes.
+// Events record the request, or the worker and the event that it handled. Erasing an event removes
+// its cause, and a backup has the causes.
 func TestCause(t *testing.T) {
 	m := app.NewMemory()
 	feature := items()

@@ -24,7 +24,8 @@ func downgrade(t *testing.T, m *app.Memory, d app.Downgrade, f app.Feature) (app
 	return app.NewAdmin(m.Share(), quiet(), f).Downgrade(t.Context(), d)
 }
 
-// After a downgrade, processes of an older build continue, and new ones start. The newer build ignores it.
+// After a downgrade, processes of an older build continue, and new ones start. The newer build
+// ignores it.
 func TestDowngrade(t *testing.T) {
 	m := app.NewMemory()
 	older, fresh := open(t, m.Share()), open(t, m.Share(), summingBack())

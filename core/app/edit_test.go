@@ -81,7 +81,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// An edit is tried as a whole: skipping an event that a later one needs is possible if both are skipped.
+// An edit is tried as a whole: skipping an event that a later one needs is possible if both are
+// skipped.
 func TestEditIsTried(t *testing.T) {
 	m := app.NewMemory()
 	feature := builds()[0]

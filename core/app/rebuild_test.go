@@ -93,7 +93,8 @@ func tags() app.Feature {
 	}
 }
 
-// A command that is retried, because a later one in its batch broke the states, is logged unchanged.
+// A command that is retried, because a later one in its batch broke the states, is logged
+// unchanged.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

@@ -169,65 +169,24 @@ func (a *App) applyEach(from View) error {
 	return nil
 }
 
-// maxBatchBytes is the size at which a batch of records ends.
-const maxBatchBytes = 1 << 20
-
 // replay applies records in batches. A second goroutine reads and decodes them.
 func (a *App) replay(from View) error {
-	const maxBatch = 256
-	bytes := 0
-	batches := make(chan []decodedEvent, 8)
-	free := make(chan []decodedEvent, 8)
-	stop := make(chan struct{})
-	var failed error
-	go func() {
-		defer close(batches)
-		reader := newAmendmentReader(from, a.amendments, false)
-		defer reader.Close()
-		batch := make([]decodedEvent, 0, maxBatch)
-		send := func() bool {
-			select {
-			case batches <- batch:
-			case <-stop:
-				return false
-			}
-			select {
-			case batch = <-free:
-			default:
-				batch = make([]decodedEvent, 0, maxBatch)
-			}
-			bytes = 0
-			return true
-		}
-		for r, err := range from.Records(a.replayStart()) {
-			if err != nil {
-				failed = fmt.Errorf("read the log: %w", err)
-				break
-			}
-			batch = append(batch, decodedEvent{Record: r})
-			if failed = a.decode(reader, &batch[len(batch)-1]); failed != nil {
-				batch = batch[:len(batch)-1]
-				break
-			}
-			bytes += len(r.Data)
-			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
-				return
-			}
-		}
-		if len(batch) > 0 {
-			send()
-		}
-	}()
+	d := &batchDecoder{
+		batches: make(chan []decodedEvent, 8),
+		free:    make(chan []decodedEvent, 8),
+		stop:    make(chan struct{}),
+	}
+	go d.run(a, from)
 	const minEvents = 10_000 // for a reliable time
 	begin, start := time.Now(), a.seq
 	next := begin.Add(time.Second)
 	var err error
-	for batch := range batches {
+	for batch := range d.batches {
 		if err != nil {
 			continue // drain
 		}
 		if err = a.apply(batch); err != nil {
-			close(stop)
+			close(d.stop)
 			continue
 		}
 		if now := time.Now(); now.After(next) {
@@ -235,17 +194,78 @@ func (a *App) replay(from View) error {
 			a.reportProgress(a.seq - start)
 		}
 		select {
-		case free <- batch[:0]:
+		case d.free <- batch[:0]:
 		default:
 		}
 	}
 	if err == nil {
-		err = failed
+		err = d.err
 	}
 	if n := a.seq - start; err == nil && n >= minEvents {
 		a.eventCost = time.Since(begin) / time.Duration(n)
 	}
 	return err
+}
+
+// A batchDecoder reads and decodes events in batches.
+type batchDecoder struct {
+	batches chan []decodedEvent // closed at the end
+	free    chan []decodedEvent // batches that were applied, to be used again
+	stop    chan struct{}       // closed to stop early
+	err     error               // why reading has ended early; valid after batches is closed
+}
+
+// A batch ends at this number of events, or this size of their data.
+const (
+	maxBatchEvents = 256
+	maxBatchBytes  = 1 << 20
+)
+
+func (d *batchDecoder) run(a *App, from View) {
+	defer close(d.batches)
+	reader := newAmendmentReader(from, a.amendments, false)
+	defer reader.Close()
+	batch, bytes := make([]decodedEvent, 0, maxBatchEvents), 0
+	for r, err := range from.Records(a.replayStart()) {
+		if err != nil {
+			d.err = fmt.Errorf("read the log: %w", err)
+			break
+		}
+		batch = append(batch, decodedEvent{Record: r})
+		if d.err = a.decode(reader, &batch[len(batch)-1]); d.err != nil {
+			batch = batch[:len(batch)-1]
+			break
+		}
+		if bytes += len(r.Data); len(batch) == maxBatchEvents || bytes > maxBatchBytes {
+			if !d.send(batch) {
+				return
+			}
+			batch, bytes = d.next(), 0
+		}
+	}
+	if len(batch) > 0 {
+		d.send(batch)
+	}
+}
+
+// send sends a batch, and reports whether to go on.
+func (d *batchDecoder) send(batch []decodedEvent) bool {
+	select {
+	case d.batches <- batch:
+		return true
+	case <-d.stop:
+		return false
+	}
+}
+
+// next returns an empty batch.
+func (d *batchDecoder) next() []decodedEvent {
+	select {
+	case batch := <-d.free:
+		return batch
+	default:
+		return make([]decodedEvent, 0, maxBatchEvents)
+	}
 }
 
 func (a *App) reportProgress(done int64) {
@@ -256,8 +276,8 @@ func (a *App) reportProgress(done int64) {
 	a.o.Logger.Info("replaying the log", "events", done)
 }
 
-// apply applies decoded events. For an event that cannot be applied it returns an error at startup; in
-// a running process it stops only the event's feature.
+// apply applies decoded events. For an event that cannot be applied it returns an error at startup;
+// in a running process it stops only the event's feature.
 func (a *App) apply(batch []decodedEvent) error {
 	for len(batch) > 0 {
 		done, err := a.applyUntilPanic(batch)

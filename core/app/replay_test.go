@@ -20,7 +20,8 @@ type Tally struct {
 func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
-// newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
+// newer is the feature items of another build: count is called tally, add is of version 2, break is
+// removed.
 func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
@@ -90,8 +91,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A process of an older build refuses commands and answers queries as of the last event that it can read,
-// until the event of the newer build is amended.
+// A process of an older build refuses commands and answers queries as of the last event that it can
+// read, until the event of the newer build is amended.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))

@@ -154,7 +154,8 @@ func documents(t *testing.T, m *app.Memory) []string {
 	return names
 }
 
-// rewrite changes a document, in which the first line is the checksum. A sealed one has the right one.
+// rewrite changes a document, in which the first line is the checksum. A sealed one has the right
+// one.
 func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(string) string) {
 	t.Helper()
 	err := m.Share().Write(t.Context(), func(tx app.Tx) error {
@@ -347,8 +348,8 @@ func (w *watched) Write(ctx context.Context, f func(app.Tx) error) error {
 	return w.Memory.Write(ctx, f)
 }
 
-// Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the previous
-// one stays, and the next one removes what was written.
+// Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the
+// previous one stays, and the next one removes what was written.
 func TestSnapshotInterrupted(t *testing.T) {
 	m := app.NewMemory()
 	s := &watched{Memory: m.Share()}
@@ -430,8 +431,8 @@ func TestSnapshotInterrupted(t *testing.T) {
 	}
 }
 
-// Servers take snapshots that are due before they are ready and when they have served, and only those
-// that need little time while they serve.
+// Servers take snapshots that are due before they are ready and when they have served, and only
+// those that need little time while they serve.
 func TestSnapshotsWhenDue(t *testing.T) {
 	for _, test := range []struct {
 		name          string

@@ -16,10 +16,12 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON is
-// short is one line. Any other is a line "(" with its number of parts, the parts, and a line ")":
+// A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON
+// is short is one line. Any other is a line "(" with its number of parts, the parts, and a line
+// ")":
 //
 //   - for each field of a struct, in order, a line {"KEY":VALUE}, or a line "KEY" and a long value;
 //   - for the entries of a map, sorted, lines {"KEY":VALUE,…}, or a line "KEY" and a long value;
@@ -85,7 +87,7 @@ func (t stateTypes) findSplit(of reflect.Type) split {
 		return max(fixed, t.splitOf(of.Elem()))
 	case reflect.Struct:
 		s := fixed
-		for _, f := range strictjson.Fields(of, true) {
+		for _, f := range jsonfield.Encoded(of) {
 			if f.Indirect {
 				return whole // the field is absent if the embedded pointer is nil
 			}
@@ -102,7 +104,7 @@ func (t stateTypes) fieldsOf(of reflect.Type) []streamField {
 		return found
 	}
 	var all []streamField
-	for _, f := range strictjson.Fields(of, true) {
+	for _, f := range jsonfield.Encoded(of) {
 		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		tag := reflect.StructTag("json:" + strconv.Quote(f.Key+","+options))
 		all = append(all, streamField{f.Key, f.Index, reflect.StructOf([]reflect.StructField{{Name: "F", Type: f.Type, Tag: tag}})})
@@ -401,8 +403,8 @@ func (b *batch) decode(d *strictjson.Decoder) {
 	b.done <- d.Decode(b.line, b.into.Interface())
 }
 
-// batches decodes lines that start with a bracket into values of type t, and calls add with each, in
-// order. It returns the line after them.
+// batches decodes lines that start with a bracket into values of type t, and calls add with each,
+// in order. It returns the line after them.
 func (r *stateReader) batches(t reflect.Type, bracket byte, add func(parts reflect.Value) error) (line []byte, err error) {
 	ahead := runtime.GOMAXPROCS(0) + 1
 	var pending, free []*batch

@@ -64,8 +64,9 @@ func builds() []app.Feature {
 	return []app.Feature{f, g}
 }
 
-// A running process that cannot apply an event refuses the commands of its feature. It answers queries as of
-// the event before, and marks them as stale, unless Apply panicked. An amendment lets the feature continue.
+// A running process that cannot apply an event refuses the commands of its feature. It answers
+// queries as of the event before, and marks them as stale, unless Apply panicked. An amendment lets
+// the feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string
@@ -237,8 +238,8 @@ func tagging(world *outside) []app.Feature {
 	return both
 }
 
-// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is set
-// aside.
+// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is
+// set aside.
 func TestWorkersWaitForAStuckFeature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}

@@ -1,6 +1,7 @@
 // Package mcpcli has the commands that call an MCP server from a terminal: tools, call, resources, read,
 // prompts and prompt. A server uses them to call itself, and petrock uses them to call any server: a
-// [Target] chooses the server.
+// [Target] chooses the server. It is plumbing for package serve and petrock's own commands; use it
+// directly to add these commands to a cobra command line of your own.
 //
 // [Finish] completes any command line: it adds help, completion and version, and makes commands refuse
 // unknown arguments.
@@ -178,7 +179,7 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 				return err
 			}
 		}
-		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
+		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: &terminal.Progress{Out: c.Err, Quiet: c.flags.Verbose}}
 		if s.printer.dir = c.out; !filepath.IsAbs(c.out) {
 			s.printer.dir = filepath.Join(c.Dir, c.out)
 		}

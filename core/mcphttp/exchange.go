@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,6 +66,10 @@ func (e *exchange) startStream() {
 	}
 }
 
+// errAnswered is returned for a message to the client of a call that has been answered.
+var errAnswered = errors.New("the call has been answered")
+
+// Send implements [jsonrpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -329,22 +332,3 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 // maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
 // response, net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
-
-func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	if err := h.takeSession(e.client); err != nil {
-		h.refuseLimit(e.w, e.r, m.ID(), err)
-		return
-	}
-	s := h.newSession(e.r, e.client)
-	if !h.registerSession(s) {
-		h.endSessionNow(s)
-		h.refuse(e.w, e.r, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-		return
-	}
-	e.session, e.startsSession = s, true
-	defer e.releaseSession()
-	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.Revision() == "" && s.markEnding() { // initialize failed
-		h.endSessionNow(s)
-	}
-}

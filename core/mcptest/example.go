@@ -71,7 +71,7 @@ func (e Example) check(t testing.TB, name, got string, err error, same func(got,
 	t.Helper()
 	want, isText := e.Output.(string)
 	if e.Output != nil && !isText {
-		encoded, err := strictjson.MarshalOutput(e.Output)
+		encoded, err := new(strictjson.OutputEncoder).Encode(e.Output)
 		if err != nil {
 			t.Fatalf("encode the output of example %q: %v", e.Name, err)
 		}
@@ -108,7 +108,7 @@ func sameText(got, want string) bool { return got == want }
 // sameJSON reports whether two texts are the same JSON value. If want is not valid JSON, it compares
 // the texts.
 func sameJSON(got, want string) bool {
-	constant, err := schema.Compile(`{"const":` + want + `}`)
+	constant, err := schema.Compile([]byte(`{"const":` + want + `}`))
 	if err != nil {
 		return got == want
 	}

@@ -1,4 +1,6 @@
-// Package project finds a server's source, and reads its petrock.json.
+// Package project finds the folder with a server's source, reads its petrock.json, and reads settings
+// from environment variables. It is plumbing for package serve and petrock's own commands; a server
+// needs it only for settings of its own, see [LookupSetting].
 package project
 
 import (

@@ -1,25 +1,28 @@
-// Package strictjson decodes JSON strictly. Unlike encoding/json:
+// Package strictjson decodes JSON strictly. Use it for input that a program or a model sends, where a
+// misspelt or duplicate key is a mistake, and for stored data, which must not lose fields silently.
+// Unlike encoding/json:
 //
 //   - keys match fields case-sensitively;
 //   - a duplicate key in an object, at any depth, is an error;
 //   - a string that is not valid UTF-8 is an error;
 //   - a value nested deeper than [MaxDepth] is an error.
 //
-// [Check] validates a value. [Object] and [Array] split one level of it into slices of the input,
-// without copying or decoding. A [Decoder] decodes into a Go value; an exact one also refuses unknown
-// and missing keys. [Members] and [Elements] split a value that is known to be valid.
+// [Unmarshal] decodes one value, and a [Decoder] decodes many; an exact one also refuses unknown and
+// missing keys. [Check] validates a value. [Object] and [Array] split one level of it into slices of
+// the input, without copying or decoding. [Members] and [Elements] split a value that is known to be
+// valid. [Marshal] encodes as encoding/json does, but without HTML escapes.
 package strictjson
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/petrock/petrock/core/internal/decimal"
 )
 
 // A Kind is a kind of invalid input.
@@ -114,23 +117,6 @@ func Append(dst []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// MarshalOutput is [Marshal], but encodes v as [] if it is a nil slice and as {} if it is a nil map.
-func MarshalOutput(v any) (json.RawMessage, error) {
-	text, err := Marshal(v)
-	if err != nil || string(text) != "null" {
-		return text, err
-	}
-	t := reflect.TypeOf(v)
-	switch {
-	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
-	case t.Kind() == reflect.Map:
-		return []byte("{}"), nil
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return []byte("[]"), nil
-	}
-	return text, nil
 }
 
 // Unquote decodes raw, a JSON string with its quotes. It reports false if raw is not a string. An
@@ -253,50 +239,6 @@ func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
 	return utf8.DecodeRune(first[:copy(first[:], s)])
 }
 
-// maxExponent limits the exponent of a Decimal; larger ones are clamped.
-const maxExponent = 1 << 27
-
-// A Decimal is the exact value of a JSON number: sign × 0.DIGITS × 10^exponent. Its size does not
-// depend on the exponent.
-type Decimal struct {
-	Sign     int    // -1, 0 or 1
-	Digits   []byte // without leading and trailing zeros; empty for zero
-	Exponent int
-}
-
-// ParseDecimal parses a valid JSON number. It appends the digits to buf, which may be nil.
-func ParseDecimal(buf, raw []byte) Decimal {
-	d := Decimal{Sign: 1}
-	if raw[0] == '-' {
-		d.Sign, raw = -1, raw[1:]
-	}
-	if e := bytes.IndexAny(raw, "eE"); e >= 0 {
-		exponent, _ := strconv.Atoi(string(raw[e+1:])) // clamped if out of range
-		d.Exponent = max(-maxExponent, min(exponent, maxExponent))
-		raw = raw[:e]
-	}
-	whole, fraction, _ := bytes.Cut(raw, []byte("."))
-	digits := append(append(buf, whole...), fraction...)
-	d.Digits = bytes.TrimLeft(digits, "0")
-	d.Exponent += len(whole) - (len(digits) - len(d.Digits))
-	d.Digits = bytes.TrimRight(d.Digits, "0")
-	if len(d.Digits) == 0 {
-		return Decimal{}
-	}
-	return d
-}
-
-// IsWhole reports whether d has no fraction.
-func (d Decimal) IsWhole() bool { return len(d.Digits) <= d.Exponent || d.Sign == 0 }
-
-// Compare returns -1, 0 or 1 if d is less than, equal to or greater than other.
-func (d Decimal) Compare(other Decimal) int {
-	if d.Sign != other.Sign {
-		return cmp.Compare(d.Sign, other.Sign)
-	}
-	return d.Sign * cmp.Or(cmp.Compare(d.Exponent, other.Exponent), bytes.Compare(d.Digits, other.Digits))
-}
-
 // integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It returns
 // "" if the number is not an integer, or has too many digits for 64 bits.
 func integerText(raw []byte) string {
@@ -304,7 +246,7 @@ func integerText(raw []byte) string {
 	if !bytes.ContainsAny(raw, ".eE") {
 		return string(raw)
 	}
-	d := ParseDecimal(nil, raw)
+	d := decimal.Parse(nil, raw)
 	switch {
 	case d.Sign == 0:
 		return "0"

@@ -89,7 +89,7 @@ func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
 
 // build builds a program of the project and shows progress, unless quiet is set.
 func build(ctx context.Context, env Env, step, root, program string, quiet bool) (executable string, err error) {
-	progress := terminal.NewProgress(env.Err, quiet)
+	progress := &terminal.Progress{Out: env.Err, Quiet: quiet}
 	defer progress.End()
 	progress.Begin(step)
 	return handover.Build(ctx, root, program)

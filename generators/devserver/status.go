@@ -11,6 +11,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -35,7 +36,7 @@ type ProjectStatusOutput struct {
 	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 
-	remedy string // for stale files (default: that of the command line)
+	sync string // the call that updates derived files
 }
 
 // Short returns the short form of the status: problems, and the names of components.
@@ -119,7 +120,6 @@ func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.
 	}
 	defer done()
 	status, err := Status(ctx, o.engine, false)
-	status.remedy = "call build"
 	return Answer(WithDetail(ctx, in.Detail), status, err)
 }
 
@@ -132,7 +132,7 @@ func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusO
 	if err != nil {
 		return ProjectStatusOutput{}, err
 	}
-	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(e)}
+	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(e), sync: e.Call("sync")}
 	if listing, err := e.List(ctx); err == nil {
 		status.Parts = listing.Parts
 		for _, c := range listing.Components {
@@ -216,7 +216,7 @@ func (s ProjectStatusOutput) String() string {
 		}
 	}
 	if len(s.Stale) > 0 {
-		fmt.Fprintf(&text, "stale: %s; %s\n", strings.Join(s.Stale, ", "), cmp.Or(s.remedy, "run petrock sync"))
+		fmt.Fprintf(&text, "stale: %s; run %s\n", strings.Join(s.Stale, ", "), cmp.Or(s.sync, gen.NewCall("sync").String()))
 	}
 	if s.LeftOut != "" {
 		fmt.Fprintln(&text, s.LeftOut)

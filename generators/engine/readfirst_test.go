@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -15,7 +16,7 @@ func (b *bench) change(input string) (*engine.Result, error) {
 	if err := json.Unmarshal([]byte(input), &change); err != nil {
 		b.Fatal(err)
 	}
-	b.OverMCP = true
+	b.FormatCall = devserver.FormatCall("")
 	return b.Change(b.Context(), change, engine.Options{NoExec: true})
 }
 
@@ -38,8 +39,8 @@ func (b *bench) lacks(file, part string) {
 	}
 }
 
-// With read_first, every change of fields makes a version that is only read. The tool keeps its input until
-// the directive is removed, and then gets the new one.
+// With read_first, every change of fields makes a version that is only read. The tool keeps its
+// input until the directive is removed, and then gets the new one.
 func TestReadFirst(t *testing.T) {
 	b := openLibrary(t)
 	b.replace("features/desk/desk.go", "`json:\"reason\"` // Reason", "`json:\"reason\" schema:\"min=1,max=80\"` // Reason of the end")

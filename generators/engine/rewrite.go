@@ -7,22 +7,19 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"golang.org/x/tools/go/ast/astutil"
-
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A rewrite edits Go files of the project at positions in their syntax, and renames declarations with all
-// uses.
+// A rewrite edits Go files of the project at positions in their syntax, and renames declarations
+// with all uses.
 type rewrite struct {
 	view      *typecheck.View
 	pass      *typecheck.Pass
@@ -68,8 +65,9 @@ func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	return slices.ContainsFunc(r.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
-// renameUses renames all identifiers of renamed declarations. In older versions of a command, fields keep
-// their names, except embedded ones: a new version makes them convert to the recorded fields.
+// renameUses renames all identifiers of renamed declarations. In older versions of a command,
+// fields keep their names, except embedded ones: a new version makes them convert to the recorded
+// fields.
 func (r *rewrite) renameUses() {
 	if len(r.renamed) == 0 {
 		return
@@ -99,7 +97,8 @@ func (r *rewrite) renameUses() {
 	r.noteUnbuilt(built, old)
 }
 
-// noteUnbuilt notes files that are not built on this system and contain old names of renamed declarations.
+// noteUnbuilt notes files that are not built on this system and contain old names of renamed
+// declarations.
 func (r *rewrite) noteUnbuilt(built map[*typecheck.File]bool, old map[string]bool) {
 	for _, dir := range r.dirs {
 		for _, file := range r.view.Files(dir) {
@@ -118,16 +117,16 @@ func (r *rewrite) nameOf(object types.Object) string {
 	return cmp.Or(r.renamed[origin(object).Pos()], object.Name())
 }
 
-// isInOlder reports whether a position is in a method of an older version of a command, or in a function that
-// maps events to a command, which a new version makes map to the older one.
+// isInOlder reports whether a position is in a method of an older version of a command, or in a
+// function that maps events to a command, which a new version makes map to the older one.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	function := typecheck.Enclosing[*ast.FuncDecl](file, pos)
 	pkg, _ := r.pass.Package(file.Dir())
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
 
-// convertsTo returns the command that a method of an older version or Downgrade belongs to, or that a function
-// maps events to. It is empty for other functions.
+// convertsTo returns the command that a method of an older version or Downgrade belongs to, or that
+// a function maps events to. It is empty for other functions.
 func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
 	result := &ast.Ident{}
 	if function.Type.Results != nil {
@@ -145,7 +144,8 @@ func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
 }
 
 // olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and
-// CreateV1Item, or the struct type that it is upgraded to: Item for ItemV1. It is empty for other types.
+// CreateV1Item, or the struct type that it is upgraded to: Item for ItemV1. It is empty for other
+// types.
 func olderOf(pkg *types.Package, name string) string {
 	has := func(name, method string) bool {
 		object, ok := pkg.Scope().Lookup(name).(*types.TypeName)
@@ -167,7 +167,8 @@ func olderOf(pkg *types.Package, name string) string {
 	return ""
 }
 
-// isVersionOf reports whether a name is that of an older version of a command: CreateV1 or CreateV1Item.
+// isVersionOf reports whether a name is that of an older version of a command: CreateV1 or
+// CreateV1Item.
 func isVersionOf(command, name string) bool {
 	rest, ok := strings.CutPrefix(name, command+"V")
 	return ok && command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
@@ -251,8 +252,8 @@ func structIn(t types.Type) (*types.Struct, bool) {
 	}
 }
 
-// renameField plans a new name for a field of a type, in JSON and in Go, unless the source already has it.
-// Names are JSON paths.
+// renameField plans a new name for a field of a type, in JSON and in Go, unless the source already
+// has it. Names are JSON paths.
 func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	prefix := old[:strings.LastIndex(old, ".")+1]
 	if !strings.Contains(name, ".") {
@@ -283,8 +284,8 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	return nil
 }
 
-// editField plans the name, type, tag and comment of a field. An empty type stays. Without a description, the
-// comment stays, unless it was generated from the old name.
+// editField plans the name, type, tag and comment of a field. An empty type stays. Without a
+// description, the comment stays, unless it was generated from the old name.
 func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
 	if f.Go != v.Name() {
 		r.renamed[v.Pos()] = f.Go
@@ -379,48 +380,4 @@ func (r *rewrite) removeField(v *types.Var) error {
 	}
 	r.replace(file, start, end, "")
 	return nil
-}
-
-// docAt returns the doc comment of a declaration and the position of the declaration. A single type or variable
-// may have its comment above the keyword.
-func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes { // from the innermost to the outermost
-		switch node := node.(type) {
-		case *ast.FuncDecl:
-			return node.Doc, node.Pos()
-		case *ast.Field: // a method of an interface
-			return node.Doc, node.Pos()
-		case *ast.TypeSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.ValueSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.GenDecl:
-			if doc == nil && len(node.Specs) == 1 {
-				return node.Doc, node.Pos()
-			}
-		}
-	}
-	return doc, at
-}
-
-// nodesOf returns the nodes of a type in a syntax tree, in depth-first order.
-func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
-	return func(yield func(N) bool) {
-		for node := range ast.Preorder(root) {
-			if found, ok := node.(N); ok && !yield(found) {
-				return
-			}
-		}
-	}
-}
-
-// unquote returns the value of an expression that is a string literal.
-func unquote(e ast.Node) (string, bool) {
-	literal, _ := e.(*ast.BasicLit)
-	if literal == nil || literal.Kind != token.STRING {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	return text, err == nil
 }

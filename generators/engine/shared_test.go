@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -87,8 +88,8 @@ func (b *bench) has(file string, parts ...string) {
 	}
 }
 
-// A function that maps events of a removed command to another command maps them to its older version when
-// that gets a new one.
+// A function that maps events of a removed command to another command maps them to its older
+// version when that gets a new one.
 func TestMapToChangedCommand(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/old.go", `package desk
@@ -127,7 +128,8 @@ func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil 
 }`, "func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
 }
 
-// A command is only read as another one without a body if that has the fields of all of its versions.
+// A command is only read as another one without a body if that has the fields of all of its
+// versions.
 func TestMapOfVersions(t *testing.T) {
 	b := openLibrary(t)
 	text := stored("desk", "", "", [2]string{"Stop", "\tReason string `json:\"reason\"` // Why\n"})
@@ -211,8 +213,8 @@ func (b *bench) isClean() {
 	}
 }
 
-// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer are shared
-// too.
+// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer
+// are shared too.
 func TestSharedStructs(t *testing.T) {
 	b := openLibrary(t)
 	b.write("books/books.go", "// Package books has books.\npackage books\n\n// Item is a book.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n\tParts []Item `json:\"parts,omitempty\"` // Parts\n}\n\n// Pair is two.\ntype Pair[T any] struct {\n\tA T `json:\"a\"` // One\n\tB T `json:\"b\"` // Other\n}\n")
@@ -333,8 +335,8 @@ func TestSharedTypeRefusals(t *testing.T) {
 	for overMCP, wants := range map[bool][3]string{
 		true: {
 			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
-			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind": "command", "name": "desk/acquire", "fields": ["authors:TYPE"]}; or`,
-			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind": "version", "name": "desk/acquire"}; or`,
+			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind":"command","name":"desk/acquire","fields":["authors:TYPE"]}; or`,
+			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind":"version","name":"desk/acquire"}; or`,
 		},
 		false: {
 			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
@@ -342,7 +344,9 @@ func TestSharedTypeRefusals(t *testing.T) {
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
 		},
 	} {
-		b.OverMCP = overMCP
+		if b.FormatCall = nil; overMCP {
+			b.FormatCall = devserver.FormatCall("")
+		}
 		_, err := b.Change(t.Context(), change, o)
 		b.checkError(err, wants[0])
 		_, err = b.Edit(t.Context(), edit, o)
@@ -358,7 +362,7 @@ func TestSharedTypeRefusals(t *testing.T) {
 	}
 
 	// Another command that contains the type has changes of its own.
-	b.OverMCP = false
+	b.FormatCall = nil
 	b.replace(desk, "Authors string", "Authors []string")
 	b.replace(desk, "Note string `json:\"note\"`", "Remark string `json:\"remark\"`")
 	const body = `"body": "return Acquire{Title: old.Title}"`

@@ -293,8 +293,8 @@ func (f *fieldEdits) names() (names []string) {
 	return names
 }
 
-// apply returns the amendment of an event with the edits. Empty fields of to are as the event is read
-// now. It reports whether that changes anything.
+// apply returns the amendment of an event with the edits. Empty fields of to are as the event is
+// read now. It reports whether that changes anything.
 func (f *fieldEdits) apply(to app.Amendment, r app.Record, before *app.Amendment) (am app.Amendment, isChange bool, err error) {
 	now := cmp.Or(readNow(r, before), &shownInput{r.Type, r.Version, r.Data})
 	am = app.Amendment{Type: cmp.Or(to.Type, now.Type), Version: cmp.Or(to.Version, now.Version), Data: to.Data}
@@ -321,8 +321,8 @@ func (f *fieldEdits) apply(to app.Amendment, r app.Record, before *app.Amendment
 	return am, isChange, err
 }
 
-// editField calls edit with the fields of an object, and the last name of a path such as a.b. It does
-// nothing if err is not nil.
+// editField calls edit with the fields of an object, and the last name of a path such as a.b. It
+// does nothing if err is not nil.
 func editField(data json.RawMessage, path string, edit func(fields map[string]json.RawMessage, name string), err error) (json.RawMessage, error) {
 	if err != nil {
 		return data, err

@@ -201,55 +201,60 @@ If FILE is -, the backup is read from standard input, to its end, before anythin
 		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace", "restore - < "+example),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := untilInterrupted(cmd)
-			defer stop()
-			file := args[0]
-			if file == "-" {
-				temp, err := saveInput(ctx, cmd.InOrStdin())
-				if err != nil {
-					return fmt.Errorf("read standard input: %w", err)
-				}
-				defer os.Remove(temp)
-				file = temp
-			}
-			backup, err := readBackup(file)
-			if err != nil {
-				return err
-			}
-			dir, err := d.folder()
-			if err != nil {
-				return err
-			}
-			var digest app.Digest
-			kept, remedy := "", "to keep them under another name and use the backup instead, stop all servers and add --replace"
-			if isURL(dir) {
-				remedy = "add ?search_path=NAME to the URL to restore to another schema, and use that URL for the servers too"
-			}
-			switch {
-			case !replace:
-				digest, err = d.fill(ctx, dir, backup)
-			case isURL(dir):
-				err = errors.New("--replace is for data folders; " + remedy)
-			default:
-				digest, kept, err = d.replaceWith(ctx, dir, backup)
-			}
-			if errors.Is(err, app.ErrNotEmpty) {
-				err = fmt.Errorf("%w; %s", err, remedy)
-			}
-			dir = redacted(dir)
-			if err != nil {
-				return fmt.Errorf("restore %s to %s: %w", args[0], dir, err)
-			}
-			text := fmt.Sprintf("Restored %s, of %s, to %s. %s\n", count(digest.Events), backup.Time.Format("2006-01-02 15:04:05"), dir, verified(digest))
-			if kept != "" {
-				text += fmt.Sprintf("The old data is in %s.\n", kept)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
+			return d.restore(cmd, args[0], replace)
 		},
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace existing data, and keep it under another name")
 	return cmd
+}
+
+// restore restores the data from a file; - is standard input.
+func (d *Data) restore(cmd *cobra.Command, from string, replace bool) error {
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	file := from
+	if from == "-" {
+		temp, err := saveInput(ctx, cmd.InOrStdin())
+		if err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		defer os.Remove(temp)
+		file = temp
+	}
+	backup, err := readBackup(file)
+	if err != nil {
+		return err
+	}
+	dir, err := d.folder()
+	if err != nil {
+		return err
+	}
+	var digest app.Digest
+	kept, remedy := "", "to keep them under another name and use the backup instead, stop all servers and add --replace"
+	if isURL(dir) {
+		remedy = "add ?search_path=NAME to the URL to restore to another schema, and use that URL for the servers too"
+	}
+	switch {
+	case !replace:
+		digest, err = d.fill(ctx, dir, backup)
+	case isURL(dir):
+		err = errors.New("--replace is for data folders; " + remedy)
+	default:
+		digest, kept, err = d.replaceWith(ctx, dir, backup)
+	}
+	if errors.Is(err, app.ErrNotEmpty) {
+		err = fmt.Errorf("%w; %s", err, remedy)
+	}
+	dir = redacted(dir)
+	if err != nil {
+		return fmt.Errorf("restore %s to %s: %w", from, dir, err)
+	}
+	text := fmt.Sprintf("Restored %s, of %s, to %s. %s\n", count(digest.Events), backup.Time.Format("2006-01-02 15:04:05"), dir, verified(digest))
+	if kept != "" {
+		text += fmt.Sprintf("The old data is in %s.\n", kept)
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
+	return err
 }
 
 // saveInput copies a stream to a temporary file, which others cannot read, and returns its name.

@@ -142,8 +142,8 @@ retries them; if none does, the next server that starts.`,
 	return cmd
 }
 
-// retry makes a worker retry events; all if none are given. If the worker has not set an event aside,
-// retry returns an error after requesting the others.
+// retry makes a worker retry events; all if none are given. If the worker has not set an event
+// aside, retry returns an error after requesting the others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
 	admin := d.admin(store)
@@ -180,7 +180,8 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	return errors.Join(failed, err)
 }
 
-// findWorker returns the status of a worker. The error for an unknown worker lists the existing ones.
+// findWorker returns the status of a worker. The error for an unknown worker lists the existing
+// ones.
 func findWorker(ctx context.Context, admin *app.Admin, worker string) (app.WorkerStatus, error) {
 	names := admin.WorkerNames()
 	all, err := admin.Workers(ctx)

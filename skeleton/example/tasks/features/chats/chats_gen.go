@@ -16,10 +16,10 @@ const (
 	outputSchemaAnswer = `{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false}`
 
 	inputSchemaGet  = `{"type":"object","properties":{"chat_id":{"type":"string","description":"Id of the conversation, from ask_question"}},"required":["chat_id"],"additionalProperties":false}`
-	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Oldest first"}},"required":["chat_id","questions"],"additionalProperties":false}`
+	outputSchemaGet = `{"type":"object","properties":{"chat_id":{"type":"string"},"questions":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Oldest first"}},"required":["chat_id","questions"],"additionalProperties":false}`
 
 	inputSchemaList  = `{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Maximum number of questions to return","default":20}},"additionalProperties":false}`
-	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
+	outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"chat_id":{"type":"string","description":"Id of the conversation, and of its first question"},"status":{"type":"string","enum":["open","answered"]},"question":{"type":"string"},"answer":{"type":"string"},"answered_by":{"type":"string","description":"Name of the model or agent that answered, if known"},"asked_at":{"type":"string","format":"date-time"},"answered_at":{"type":"string","format":"date-time"}},"required":["id","chat_id","status","question","asked_at"],"additionalProperties":false},"description":"Open questions, oldest first"},"open":{"type":"integer","description":"Number of all open questions"}},"required":["items","open"],"additionalProperties":false}`
 )
 
 // Feature returns the state, commands, queries, workers and tools of chats.
@@ -43,22 +43,23 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
+	d := s.Derived("chats_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers an open question of another agent, from list_questions. The agent that asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Answer](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Returns a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Query[Get](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Returns the open questions, oldest first. Answer one with answer_question.",
 			InputSchema:  json.RawMessage(inputSchemaList),

@@ -18,7 +18,7 @@ const (
 	outputSchemaCreate = `{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false}`
 
 	inputSchemaList  = `{"type":"object","properties":{"status":{"type":"string","enum":["queued","taken","done","failed"],"description":"Return only tasks with this status"},"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Maximum number of tasks to return","default":20},"after":{"type":"integer","minimum":0,"description":"Value of next from the previous page; omit it for the first page"}},"additionalProperties":false}`
-	outputSchemaList = `{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false},"description":"Tasks of this page"},"next":{"type":"integer","description":"Pass it as after to get the next page; absent on the last page"}},"required":["items"],"additionalProperties":false}`
+	outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false},"description":"Tasks of this page"},"next":{"type":"integer","description":"Pass it as after to get the next page; absent on the last page"}},"required":["items"],"additionalProperties":false}`
 
 	inputSchemaReport  = `{"type":"object","properties":{"id":{"type":"string","description":"Id of the task"},"lease":{"type":"string","description":"Lease of the task, from get_next_task"},"result":{"type":"string","minLength":1,"maxLength":20000,"description":"What was done and found, or why the task failed"},"failed":{"type":"boolean","description":"True if the task could not be done"}},"required":["id","lease","result"],"additionalProperties":false}`
 	outputSchemaReport = `{"type":"object","properties":{"id":{"type":"string"},"seq":{"type":"integer","description":"Position in the order of creation"},"title":{"type":"string","description":"What to do, in one line"},"description":{"type":"string","description":"Everything that the agent needs to know"},"status":{"type":"string","enum":["queued","taken","done","failed"]},"attempts":{"type":"integer","description":"How often agents have taken it"},"lease":{"type":"string","description":"Required by report_task_done; only the agent that took the task last has it"},"lease_until":{"type":"string","format":"date-time","description":"When the lease expires and the task returns to the queue"},"agent":{"type":"string","description":"Name of the agent that took the task last, if it has one"},"result":{"type":"string","description":"The reported result"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"}},"required":["id","seq","title","status","attempts","created_at","updated_at"],"additionalProperties":false}`
@@ -52,22 +52,23 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
+	d := s.Derived("tasks_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "create_task",
 			Description:  "Adds a task to the queue. An agent gets it with get_next_task.",
 			InputSchema:  json.RawMessage(inputSchemaCreate),
 			OutputSchema: json.RawMessage(outputSchemaCreate),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Create](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "list_tasks",
 			Description:  "Returns tasks with their agents and results, oldest first, a page at a time.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, appmcp.Query[List](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Reports that a task is done, or that it failed. It requires the lease from get_next_task. A report after the lease has expired is accepted until another agent takes the task.",
 			InputSchema:  json.RawMessage(inputSchemaReport),
