@@ -39,8 +39,8 @@ func firstLines(err error, lines int) string {
 func (sl *slot) condition() (state, reason string) {
 	b, _ := sl.s.sup.build(sl.kind)
 	want := sl.wanted(b)
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
+	sl.s.sup.mu.Lock()
+	defer sl.s.sup.mu.Unlock()
 	switch p := sl.current.Load(); {
 	case sl.late.is(want) && (p == nil || p.launch != want):
 		return "starting", sl.late.err.Error() + ". Meanwhile the last good build, if there is one, answers read-only"
@@ -101,7 +101,7 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 // source on disk.
 func buildMeta(l launch) (meta [2][]byte) {
 	for i := range meta {
-		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id.sum))).with("current", fmt.Append(nil, i == 1))
+		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id))).with("current", fmt.Append(nil, i == 1))
 		if l.readOnly != "" {
 			build = build.with("readOnly", []byte("true"))
 		}

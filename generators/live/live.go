@@ -57,7 +57,7 @@ type Supervisor struct {
 	kick   chan struct{} // asks for a look at the files
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed at the next change of the fields below
+	changed  chan struct{} // closed at the next change of the fields below, or of a slot
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
 	outdated bool     // files have changed since, or may have
@@ -89,6 +89,7 @@ type buildResult struct {
 	program program // the last one that was built; zero if none was
 	good    program // the last one that started; zero if none did. Only of the project's server
 	err     error   // of the last build
+	count   int     // of the builds so far
 }
 
 // New starts to watch and to build a project.
@@ -209,6 +210,7 @@ func (s *Supervisor) logf(format string, args ...any) {
 	fmt.Fprintf(s.o.Log, "petrock: "+format+"\n", args...)
 }
 
+// update changes fields of the supervisor or of slots, and wakes those who wait for a change.
 func (s *Supervisor) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +219,7 @@ func (s *Supervisor) update(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// build returns the last build of a server, and a channel that is closed when there may be a newer one.
+// build returns the last build of a server, and a channel that is closed at the next change.
 func (s *Supervisor) build(k kind) (buildResult, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,6 +340,7 @@ func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot, derive
 	s.update(func() {
 		b := &s.builds[k]
 		good = b.good
+		b.count++
 		if b.err = err; err == nil {
 			before, b.program = b.program, built
 		}
@@ -373,7 +376,7 @@ func (s *Supervisor) restart() {
 	s.mu.Unlock()
 	for _, session := range sessions {
 		sl := session.slots[serverKind]
-		sl.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
+		s.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
 	}
 }
 

@@ -280,7 +280,7 @@ func (w *world) build(ctx context.Context, folder string) (program, error) {
 	if folder == petrockFolder {
 		text = nil
 	}
-	return program{path: os.Args[0], id: identity{int64(len(text)), checksum(text)}}, err
+	return program{path: os.Args[0], id: checksum(text)}, err
 }
 
 // features returns the content of the file fingerprints.

@@ -57,7 +57,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	c.lists = c.firstLists()
 	var servers sync.WaitGroup
 	for k := range c.slots {
-		c.slots[k] = &slot{s: c, kind: kind(k), changed: make(chan struct{})}
+		c.slots[k] = &slot{s: c, kind: kind(k)}
 	}
 	s.mu.Lock()
 	s.sessions[c] = struct{}{}
