@@ -568,7 +568,7 @@ func TestPinned(t *testing.T) {
 			}
 		}
 	}
-	if pinned != 9 {
-		t.Errorf("%d lines are pinned, not 9", pinned)
+	if pinned < 9 {
+		t.Errorf("%d lines are pinned, want at least 9", pinned)
 	}
 }
