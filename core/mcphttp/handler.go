@@ -3,9 +3,16 @@
 //	handler := mcphttp.NewHandler(server, mcphttp.Options{})
 //	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// A [Handler] is an [http.Handler] for an [mcp.Server]. [Serve] listens and checks each request
-// before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
-// In an [http.Server] of your own, the handler checks Host and Origin itself.
+// A [Handler] is an [http.Handler] for an [mcp.Server]. It works under any path of any [http.Server]: of
+// your own program, of package httptest, over TCP or a Unix socket. It checks Host and Origin, limits
+// what each client may use, and keeps sessions and streams. It does not authenticate callers, and
+// leaves connections to the server.
+//
+// [Serve] is such a server, with authentication, health checks, limits for connections and an orderly
+// shutdown. It checks each request before the handler gets it, in this order: Host and Origin (403),
+// path (404), credentials (401).
+//
+// # Hosts and origins
 //
 // On a loopback address, any web page can make a browser on the same machine send requests, even
 // under the page's own host name (DNS rebinding). Therefore Host and Origin must be names of this
@@ -13,11 +20,13 @@
 // listed, or be the origin of the Host; without gates, that Host must be listed or name this machine.
 // Accepted origins get CORS headers. Cookies are not used.
 //
-// An address other than loopback requires a gate, or a proxy that handles TLS and authentication.
-// Serve speaks HTTP/1.1 without TLS. If a request header is too large, the client gets status 431;
-// if it arrives too slowly, the connection is closed. If a body arrives too slowly, the client gets
-// status 408 (other handlers get [os.ErrDeadlineExceeded]). A client that reads a response too
-// slowly is disconnected. Calls have no timeout.
+// # Connections
+//
+// To listen on an address that other machines can connect to, Serve requires a gate, or a proxy that
+// handles TLS and authentication. Serve speaks HTTP/1.1 without TLS. If a request header is too large,
+// the client gets status 431; if it arrives too slowly, the connection is closed. If a body arrives too
+// slowly, the client gets status 408 (handlers of other paths get [os.ErrDeadlineExceeded]). A client
+// that reads a response too slowly is disconnected. Calls have no timeout.
 package mcphttp
 
 import (
@@ -85,7 +94,8 @@ type Options struct {
 	SameOrigin bool // refuse the pages of other ports of this machine too, unless Origins has them
 
 	// Client identifies the client of a request, for ClientShare (default: the identity of the
-	// caller, or else the remote address). See [ForwardedClient].
+	// caller, or else the remote address, which is the same for all clients of a Unix socket). Behind
+	// a proxy, use [ForwardedClient].
 	Client func(r *http.Request) string
 }
 
@@ -97,7 +107,7 @@ type Handler struct {
 	log       *slog.Logger
 	o         Options
 	stateless Session   // for requests without a session
-	buffers   sync.Pool // of *[]byte, for responses
+	scratch   sync.Pool // of *scratch
 	closing   atomic.Bool
 
 	origins    *originPolicy
@@ -140,7 +150,7 @@ func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, 
 		log:          log,
 		o:            o,
 		stateless:    open(nil),
-		buffers:      sync.Pool{New: func() any { return new([]byte) }},
+		scratch:      sync.Pool{New: newScratch},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
 		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
@@ -266,12 +276,16 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.callQuota.inUse() { // responses are still being written
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
-		}
+	written := h.callQuota.whenUnused() // the responses
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
 	}
-	return nil
+	select {
+	case <-written:
+		return nil
+	default:
+		return context.Cause(ctx)
+	}
 }

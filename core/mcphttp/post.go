@@ -254,10 +254,10 @@ func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	defer e.releaseSession()
 	e.isBatch = m.IsBatch()
 	if e.isBatch {
-		e.startTimer()
+		e.borrowScratch()
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
-	e.respondAccepted()
+	e.Respond(nil, nil)                                   // unless the message has been answered
 }
 
 func errNoSession() *jsonrpc.Error {

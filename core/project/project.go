@@ -23,6 +23,10 @@ type Manifest struct {
 	Name    string `json:"name"`              // of the project, and of its server
 	Module  string `json:"module"`            // path of the Go module
 	Example string `json:"example,omitempty"` // the example that the project started from
+
+	// Initialisms are words, such as ppm, that names of new components and fields have in capitals in
+	// Go, in addition to common ones such as id and url.
+	Initialisms []string `json:"initialisms,omitempty"`
 }
 
 // Encode returns the text of petrock.json.

@@ -122,10 +122,12 @@ func Main(c Config) int {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name, err)
 		return terminal.ExitFailure
 	}
-	return run(context.Background(), c, os.Args[1:], out, os.Stderr)
+	return Run(context.Background(), c, os.Args[1:], out, os.Stderr)
 }
 
-func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
+// Run is [Main] with other arguments and files, for tests of a program. It does not reserve standard
+// output.
+func Run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
 	p := newProgram(c, out, errOut)
 	root := p.newRoot()
@@ -183,7 +185,7 @@ func (p *program) newRoot() *cobra.Command {
 		Long: "Serve MCP, over stdio or HTTP. Or call this server's tools, resources and prompts from a terminal.\n" +
 			"MCP clients start " + p.Name + " mcp.",
 		Example:       "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
-		SilenceErrors: true, // run prints them
+		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true,
 	}
 	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())

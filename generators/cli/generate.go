@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -94,6 +96,11 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asker := newAsker(env, &c); asker != nil && !cmd.Flags().Changed("input") {
+				if input, err = askDescription(cmd.Context(), asker, g, input); err != nil {
+					return err
+				}
+			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Generate(ctx, g.Name, input, c.Options)
 			})
@@ -103,6 +110,36 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
+}
+
+// newAsker returns an asker for missing inputs, or nil if the user cannot be asked.
+func newAsker(env Env, c *projectFlags) *mcpcli.Asker {
+	if c.asJSON || !terminal.IsTerminal(env.Out) {
+		return nil
+	}
+	return mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
+}
+
+// askDescription returns the input of a generator, with the description that the user types if models need
+// one and the input has none. An empty line stands for no description.
+func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
+	example, missing := devserver.MissingDescription(g, input)
+	if !missing {
+		return input, nil
+	}
+	text, err := asker.Line(ctx, fmt.Sprintf("What does the %s do, for models? %s Empty for no description", g.Name, example), "")
+	switch {
+	case ctx.Err() != nil:
+		return nil, mcpcli.ErrInterrupted
+	case err != nil && !errors.Is(err, io.EOF) || text == "":
+		return input, nil
+	}
+	all := map[string]json.RawMessage{}
+	if err := strictjson.Unmarshal(input, &all); err != nil {
+		return nil, err
+	}
+	all["description"] = strictjson.AppendString(nil, text)
+	return strictjson.Marshal(all)
 }
 
 func generatorExamples(kind string, f *form) []string {

@@ -32,7 +32,7 @@ func (ch *changer) planRename() error {
 		}
 		text = rest
 	}
-	name, err := gen.ParseName(text)
+	name, err := gen.ParseName(text, ch.initialisms...)
 	if err != nil {
 		return err
 	}
