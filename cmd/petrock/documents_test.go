@@ -91,7 +91,8 @@ func TestReadmeNamesCommands(t *testing.T) {
 	}
 }
 
-// isFlagOrKind reports whether a word continues an entry of the table: a flag, or a kind of component.
+// isFlagOrKind reports whether a word continues an entry of the table: a flag, or a kind of
+// component.
 func isFlagOrKind(root *cobra.Command, word string) bool {
 	generate, _, _ := root.Find([]string{"generate"})
 	kind, _, _ := generate.Find([]string{word})

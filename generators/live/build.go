@@ -250,8 +250,8 @@ func (b *builder) keep(name, executable string) (program, error) {
 	if _, err := os.Stat(p.path); err == nil {
 		return p, nil
 	}
-	// go build replaces its file and does not write into it, so a link keeps the content. Windows does
-	// not replace a running program.
+	// go build replaces its file and does not write into it, so a link keeps the content. Windows
+	// does not replace a running program.
 	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
 		if err := copyExecutable(p.path, executable); err != nil {
 			return program{}, errors.Join(err, os.Remove(p.path))

@@ -70,8 +70,9 @@ func inBothEras(t *testing.T, run func(*testing.T, mcp.Revision)) {
 	}
 }
 
-// While the source does not compile or its server does not start, the last good build answers, and does
-// not write. Results of petrock's tools that write, and of project_status, begin with the reason.
+// While the source does not compile or its server does not start, the last good build answers, and
+// does not write. Results of petrock's tools that write, and of project_status, begin with the
+// reason.
 func TestReadOnly(t *testing.T) {
 	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)

@@ -1,14 +1,14 @@
-// Package live connects an MCP client to a project under development: to the project's server and to
-// petrock's dev server, in one list. It watches the files, builds, and replaces the servers while the
-// client keeps its connection.
+// Package live connects an MCP client to a project under development: to the project's server and
+// to petrock's dev server, in one list. It watches the files, builds, and replaces the servers
+// while the client keeps its connection.
 //
-// A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A slot
-// keeps one server running as a child process, and a peer is the connection to it. Messages are
-// forwarded byte for byte where possible; results get the build of their server in _meta.
+// A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A
+// slot keeps one server running as a child process, and a peer is the connection to it. Messages
+// are forwarded byte for byte where possible; results get the build of their server in _meta.
 //
 // While the source on disk does not compile or its server does not start, the last good build runs
-// with --read-only, so that it writes no events that a mended build cannot read. Results of petrock's
-// tools say so.
+// with --read-only, so that it writes no events that a mended build cannot read. Results of
+// petrock's tools say so.
 //
 // The package imports little, so that the first start, with an empty build cache, is quick.
 package live
@@ -321,8 +321,8 @@ func isPetrockCode(path string) bool {
 	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
 }
 
-// compile builds a server from the files in a snapshot. It reports whether the program is new. derived
-// is why derived files could not be updated, which may be why the server does not compile.
+// compile builds a server from the files in a snapshot. It reports whether the program is new.
+// derived is why derived files could not be updated, which may be why the server does not compile.
 func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot, derived error) (isNew bool, err error) {
 	var built program
 	if k == serverKind {
@@ -365,8 +365,8 @@ func (s *Supervisor) started(p program) {
 	}
 }
 
-// restart restarts the servers of all sessions, also those that did not start, and repeats a build that
-// failed.
+// restart restarts the servers of all sessions, also those that did not start, and repeats a build
+// that failed.
 func (s *Supervisor) restart() {
 	s.mu.Lock()
 	if s.builds[serverKind].err != nil {

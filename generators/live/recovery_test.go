@@ -23,9 +23,9 @@ var (
 	recoverySeed = flag.Uint64("seed", 1, "seed of TestRecovery")
 )
 
-// While clients call, the servers are killed, builds fail, and files change at random moments. Every
-// call gets an answer or an error within its timeout, and the session goes on. In the end, the server
-// has the tools of the files.
+// While clients call, the servers are killed, builds fail, and files change at random moments.
+// Every call gets an answer or an error within its timeout, and the session goes on. In the end,
+// the server has the tools of the files.
 func TestRecovery(t *testing.T) {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(*recoverySeed, 0))

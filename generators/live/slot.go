@@ -21,10 +21,10 @@ const (
 	petrockKind             // petrock's dev server
 )
 
-// A slot keeps one server of a session running: it starts the newest build, replaces the server when
-// there is a newer one, and restarts it when it crashes. If the newest build cannot run, the slot of the
-// project's server runs the last good one read-only, and the slot of the dev server keeps the one
-// before.
+// A slot keeps one server of a session running: it starts the newest build, replaces the server
+// when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
+// slot of the project's server runs the last good one read-only, and the slot of the dev server
+// keeps the one before.
 type slot struct {
 	s       *session
 	kind    kind
@@ -219,6 +219,11 @@ func (sl *slot) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+	sl.closeAll()
+}
+
+// closeAll ends all servers, and waits for them.
+func (sl *slot) closeAll() {
 	var ending sync.WaitGroup
 	for _, p := range sl.all() {
 		ending.Go(p.close)
@@ -322,8 +327,8 @@ func (sl *slot) isLate(l launch) error {
 	return err
 }
 
-// fallBack makes the running build read-only while a newer one takes long to start: events that it writes may
-// be unreadable for the newer one. If it does not start again, it is stopped.
+// fallBack makes the running build read-only while a newer one takes long to start: events that it
+// writes may be unreadable for the newer one. If it does not start again, it is stopped.
 func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 	running := sl.current.Load()
 	if sl.kind != serverKind || running == nil || running.launch.readOnly != "" || l.readOnly != "" {
