@@ -13,8 +13,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A result has at most 2,000 bytes, text and structured content together. It says what it leaves out, and
-// keeps what matters most. With detail it is whole.
+// A result has at most 2,000 bytes, text and structured content together. It says what it leaves
+// out, and keeps what matters most. With detail it is whole.
 func TestAnswerIsShort(t *testing.T) {
 	long := strings.Repeat("a long text ", 1000)
 	var files []engine.FileChange
