@@ -1,15 +1,20 @@
 // Package core holds the packages that a server runs on. It has no code of its own.
 //
+//   - internal/decimal: exact decimal numbers
+//   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
 //   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
-//   - schema: JSON Schema: values, validation, schemas of Go types
-//   - stdfd: move standard descriptors, before package os is initialized
+//   - internal/jsonschema: the implementation of schema
+//   - schema: JSON Schema: validation, schemas of Go types
+//   - schema/inference: plumbing: schemas of types in source code
+//   - internal/stdfd: move standard descriptors, before package os is initialized
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
+//   - filelock: lock files between processes, for the journal and app/sqlite
 //   - process: child processes with pipes
 //   - client: the MCP client, for child processes and servers in this process
 //   - client/clienthttp: the MCP client, for servers over HTTP
@@ -26,6 +31,7 @@
 //   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
+// Plumbing is for petrock's own generators and commands; servers do not need it.
 // A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app
 // and the packages below app are parts: a project has them once it uses them.
 package core

@@ -10,7 +10,7 @@ import (
 // Every file and folder that the repository's documents link to exists.
 func TestDocumentLinks(t *testing.T) {
 	root := findRoot(t)
-	for _, name := range []string{"README.md", ".github/CONTRIBUTING.md", ".peers/README.md", ".bench/README.md"} {
+	for _, name := range []string{"README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ".github/decisions/README.md", ".peers/README.md", ".bench/README.md"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

@@ -157,9 +157,8 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
 	if n.undescribed || n.description == "" && n.kind != "worker" {
-		draft.Next = append(draft.Next, n.describeStep())
+		draft.Next = append(draft.Next, n.describeStep(p))
 	}
-	draft.Next = append(draft.Next, fmt.Sprintf("go test ./%s", n.dir))
 	if n.feature == "" || p.Packages[n.dir] != "" {
 		return draft, nil
 	}
@@ -174,8 +173,8 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 }
 
 // describeStep asks for the comments that clients see as descriptions.
-func (n component) describeStep() string {
-	return fmt.Sprintf("Describe %s and its fields in the comments in %s, then run petrock sync (over MCP: build): clients show them to models and users.", n.goName, n.path())
+func (n component) describeStep(p gen.Project) string {
+	return fmt.Sprintf("Describe %s and its fields in the comments in %s, then run %s: clients show them to models and users.", n.goName, n.path(), p.Call("sync"))
 }
 
 func hasNoDescription(f gen.Field) bool { return f.Description == "" }

@@ -42,9 +42,8 @@ func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.F
 		return gen.Draft{}, err
 	}
 	draft.Next = []string{
-		fmt.Sprintf("go run ./cmd/%s call %s_list (over MCP: call)", c.p.Name, c.feature),
+		fmt.Sprintf("Call it: go run ./cmd/%s call %s_list.", c.p.Name, c.feature),
 		fmt.Sprintf("The type %s is in %s/state.go.", c.typ, featureDir(c.feature)),
-		"go test ./" + featureDir(c.feature),
 	}
 	return draft, nil
 }

@@ -24,9 +24,9 @@ func newDowngrade(p gen.Project, in VersionInput, renamed map[string]string) (ge
 	signature := fmt.Sprintf("func (c %s) Downgrade() %s", next, old)
 	code, functions := &body{}, ""
 	if in.DowngradeBody != "" {
-		code, err = parseBody(p.Option("downgrade-body"), in.DowngradeBody)
+		code, err = parseBody(p.Option("downgrade_body"), in.DowngradeBody)
 	} else if code.text, functions, err = downgradeCode(p, v, renamed); err != nil {
-		err = fmt.Errorf("%s: cannot convert %s to %s: %w; set %s to the statements of %s", v.EventType, next, old, err, p.Option("downgrade-body"), signature)
+		err = fmt.Errorf("%s: cannot convert %s to %s: %w; set %s to the statements of %s", v.EventType, next, old, err, p.Option("downgrade_body"), signature)
 	}
 	if err != nil {
 		return gen.Draft{}, err

@@ -113,7 +113,7 @@ func (n component) parseStep(p gen.Project, i int, given Step) (s step, err erro
 	switch {
 	case n.feature != "" || s.tool == n.ownTool() && s.later == 0:
 	case len(used) == 0:
-		return fail("tool and later need an event log, and the body uses no feature; use one, such as app.Ask(ctx, posts.Get{…}), or omit tool and later")
+		return fail("tool and later need an event log, and the body uses no feature; use one, such as app.Query(ctx, posts.Get{…}), or omit tool and later")
 	case s.tool != n.ownTool() && n.kind != "tool" && featureOf(p, s.tool) == "":
 		return fail("%s is not a tool of a feature; the test of a %s serves only features", s.tool, n.kind)
 	}

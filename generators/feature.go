@@ -50,8 +50,8 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	}
 	draft.Next = []string{
 		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
-		fmt.Sprintf("Add commands and queries: run petrock generate command %[1]s/create and petrock generate query %[1]s/get.", in.Name),
-		"go test ./" + featureDir(in.Name),
+		fmt.Sprintf("Add commands and queries: run %s and %s.",
+			p.Call("generate", "kind", "command", "name", in.Name+"/create"), p.Call("generate", "kind", "query", "name", in.Name+"/get")),
 	}
 	return draft, nil
 }

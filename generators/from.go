@@ -50,7 +50,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		test, err = n.toolExamples(p)
 	}
 	draft, err := n.draft(p, w.file, test, err)
-	draft.Next = w.next()
+	draft.Next = w.next(p)
 	return draft, err
 }
 
@@ -297,18 +297,18 @@ func (w *wrapper) body(output, call string) string {
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
 }
 
-func (w *wrapper) next() []string {
+func (w *wrapper) next(p gen.Project) []string {
 	var next []string
 	if w.description == "" && w.function.Doc == "" {
-		next = append(next, w.describeStep())
+		next = append(next, w.describeStep(p))
 	}
 	if len(w.fields) > 0 {
-		next = append(next, fmt.Sprintf("Describe the fields of %sInput in %s, then run petrock sync: models read the comments.", w.goName, w.path()))
+		next = append(next, fmt.Sprintf("Describe the fields of %sInput in %s, then run %s: models read the comments.", w.goName, w.path(), p.Call("sync")))
 	}
 	if len(w.steps) == 0 {
 		next = append(next, fmt.Sprintf("Write the test of %s in %s.", w.wire, w.testPath()))
 	}
-	return append(next, fmt.Sprintf("go test ./%s", w.dir))
+	return next
 }
 
 // typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is taken.

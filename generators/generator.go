@@ -48,7 +48,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 		draft.Sample = sample.Files
 	}
 	draft.Trial = gen.Trial{Test: "Test" + n.goName}
-	draft.Next = []string{fmt.Sprintf("go run ./cmd/petrock generate %s first (over MCP: generate_%[1]s, or generate_component with this kind)", n.wire)}
+	draft.Next = []string{fmt.Sprintf("Try it: %s.", p.Call("generate", "kind", n.wire, "name", "first"))}
 	if in.Template == "" && in.Body == "" {
 		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
 	}

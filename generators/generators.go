@@ -32,8 +32,9 @@ import (
 //go:embed *.go */*.go docs/*.md live/manifest.json parts/modules.txtar
 var Files embed.FS
 
-// Version is petrock's version. A project keeps the generators of the version that created it.
-const Version = "0.2.0"
+// Version is petrock's version, which the commit of a release sets; between releases it ends in -dev.
+// A project records it, and keeps the generators of the version that created it.
+const Version = "0.3.0-dev"
 
 // rawLit returns a string literal, in backquotes if possible.
 func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }

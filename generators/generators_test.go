@@ -83,7 +83,7 @@ func runGenerator(t *testing.T, kind string, input []byte, packages map[string]s
 		if g.Name != kind {
 			continue
 		}
-		s, err := schema.Compile(string(g.InputSchema))
+		s, err := schema.Compile(g.InputSchema)
 		if err != nil {
 			t.Fatal(err)
 		}

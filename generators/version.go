@@ -185,19 +185,13 @@ func (u *upgrade) draft() (gen.Draft, error) {
 func (u *upgrade) next() []string {
 	follows := "older builds cannot read the new events"
 	if u.edit.ReadFirst {
-		follows = fmt.Sprintf("input and new events keep the version in //petrock:writes, which older builds can read. When this build runs everywhere, remove that line from the comment of %s, update the derived files (petrock sync, over MCP build), and deploy again", u.Type)
+		follows = fmt.Sprintf("input and new events keep the version in //petrock:writes, which older builds can read. When this build runs everywhere, remove that line from the comment of %s, update the derived files (%s), and deploy again", u.Type, u.p.Call("sync"))
 	}
 	next := []string{fmt.Sprintf("Events of version %d are read as %s and upgraded in %s; %s.", u.Number, u.OldType(""), u.versions[0].path, follows)}
 	if others := u.others(); others != "" {
 		next = append(next, fmt.Sprintf("These contain the same type and have a new version too: %s.", others))
 	}
-	var dirs []string
-	for _, v := range u.Versions {
-		if dir := "./" + v.Dir; !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return append(next, "go test "+strings.Join(dirs, " "))
+	return next
 }
 
 // others returns the other commands that get a new version, separated by commas.
@@ -268,7 +262,7 @@ func (u *upgrade) refusal() error {
 		return fmt.Errorf("%sResolve each of these, or set %s to the statements of %s", text, u.p.Option("body"), u.statements(u.versions[0].command()))
 	case foreign >= 0:
 		other := u.undecided[foreign].of.EventType
-		return fmt.Errorf("%sFields of %s changed that %s does not have; first run %s", text, other, u.EventType, u.p.VersionCall(other))
+		return fmt.Errorf("%sFields of %s changed that %s does not have; first run %s", text, other, u.EventType, u.p.Call("generate", "kind", "version", "name", other))
 	case len(structs) > 1:
 		var names []string
 		for _, o := range structs {

@@ -119,7 +119,7 @@ func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
 		}
 		params += ", c " + command + ", e " + file.Ref(p.Import("core/app"), "Event")
 	}
-	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Ask(ctx, …) runs a query.
+	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query.
 		// Exported fields of w are saved.
 		return nil`
 	if n.isWritten() {

@@ -83,7 +83,7 @@ func measure(ctx context.Context, a *app.App, callers int, keys bool, each time.
 				if keys {
 					ctx = app.WithKey(ctx, fmt.Sprintf("%d of %d: %d", caller, callers, counts[caller]))
 				}
-				_, errs[caller] = app.Execute(ctx, a, Note{int64(caller), "a text of some length"})
+				_, errs[caller] = app.DoRaw(ctx, a, Note{int64(caller), "a text of some length"})
 				counts[caller]++
 			}
 		})
@@ -118,6 +118,6 @@ func notes() app.Feature {
 	return app.Feature{
 		Name:     "notes",
 		State:    app.StateOf(func() *State { return &State{Notes: map[int64]string{}} }),
-		Commands: []app.Command{app.CommandOf[Note]("note", 1)},
+		Commands: []app.CommandType{app.CommandTypeOf[Note]("note", 1)},
 	}
 }

@@ -175,7 +175,7 @@ func measureCommand(ctx context.Context, b *bench) (float64, string, error) {
 	n, m := int64(0), int64(0)
 	took, err := b.compare(func() error {
 		n++
-		_, err := app.Execute(ctx, a, note(n))
+		_, err := app.DoRaw(ctx, a, note(n))
 		return err
 	}, func() error {
 		m++
@@ -202,7 +202,7 @@ func measureCallers(ctx context.Context, b *bench) (float64, string, error) {
 		for caller := range callers {
 			group.Go(func() {
 				for range each {
-					if _, err := app.Execute(ctx, a, note(int64(caller))); err != nil {
+					if _, err := app.DoRaw(ctx, a, note(int64(caller))); err != nil {
 						errs[caller] = err
 					}
 				}
@@ -310,7 +310,7 @@ func measureFollow(ctx context.Context, b *bench) (float64, string, error) {
 	for end := time.Now().Add(2 * b.time); time.Now().Before(end); {
 		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		seq := int64(len(answered) + 1)
-		if _, err := app.Execute(ctx, a, note(seq)); err != nil {
+		if _, err := app.DoRaw(ctx, a, note(seq)); err != nil {
 			return 0, "", err
 		}
 		answered[seq] = time.Now()
@@ -349,7 +349,7 @@ func follow(ctx context.Context, b *bench) error {
 	}
 	stop()
 	group.Wait()
-	seen, err := app.Ask(app.With(context.Background(), a), Seen{})
+	seen, err := app.Query(app.With(context.Background(), a), Seen{})
 	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(seen), s.Close())
 }
 
@@ -389,7 +389,7 @@ func notes() app.Feature {
 	return app.Feature{
 		Name:     "notes",
 		State:    app.StateOf(func() *State { return &State{Applied: map[int64]time.Time{}, Notes: map[int64]string{}} }),
-		Commands: []app.Command{app.CommandOf[Note]("note", 1)},
-		Queries:  []app.Query{app.QueryOf[Seen]("seen")},
+		Commands: []app.CommandType{app.CommandTypeOf[Note]("note", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Seen]("seen")},
 	}
 }

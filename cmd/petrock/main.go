@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +22,18 @@ func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
 func run(ctx context.Context, args []string) int {
 	dir, _ := os.Getwd() // commands that need it report that it does not exist
-	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock", Installed: true}
+	env := cli.Env{Out: os.Stdout, Err: os.Stderr, Dir: dir, Program: "petrock", Installed: true, Build: moduleVersion()}
 	return cli.Run(ctx, newRoot, args, env)
+}
+
+// moduleVersion returns the version of the module that this program was built from, such as v0.3.0 or
+// v0.3.1-0.20261118093000-0123456789ab, or "" if it is unknown.
+func moduleVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
 }
 
 func newRoot(env cli.Env) *cobra.Command {
@@ -62,5 +73,6 @@ asks first.`,
 		In: os.Stdin, Out: env.Out, Err: env.Err, Dir: env.Dir, Program: env.Program,
 		Info: mcp.Implementation{Name: "petrock", Version: generators.Version},
 	})...)
+	root.AddCommand(newChangelog(env))
 	return root
 }

@@ -145,7 +145,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 }
 
 func createProject(ctx context.Context, env cli.Env, o newOptions) (*create.Result, error) {
-	progress := terminal.NewProgress(env.Err, o.quiet || o.asJSON)
+	progress := &terminal.Progress{Out: env.Err, Quiet: o.quiet || o.asJSON}
 	defer progress.End()
 	return create.Run(ctx, scaffold.Embedded(), create.Options{
 		Answers: scaffold.Answers{Name: o.name, Module: o.module, Example: o.example, OAuth: o.oauth},

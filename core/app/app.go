@@ -32,7 +32,7 @@
 //
 // If a running process reads an event of a newer build that it cannot decode, the feature is stale: its
 // commands fail until the process is restarted, and its queries answer as of the event before, see
-// [Options.OnStale]. The other features keep working. A command with [Command.Writes] stores an older
+// [Options.OnStale]. The other features keep working. A command with [CommandType.Writes] stores an older
 // version, so that no process becomes stale while builds are replaced one by one.
 //
 // Several processes can share one log. One of them at a time executes commands. A query sees
@@ -120,13 +120,13 @@ type App struct {
 	store    *watchedStore
 	o        Options
 	features []*feature
-	types    map[string]*commandType       // by the name in the log
-	commands map[reflect.Type]*commandType // by the Go type
-	written  map[reflect.Type]*commandType // by the Go type of the older version that they write
-	maps     map[string]*typeMap           // by the type of the events that they read
-	states   map[reflect.Type]*feature     // by the Go type of their state
-	process  string                        // name of this process, for leases
-	opened   atomic.Bool                   // startup has replayed the log
+	types    map[string]*registeredType       // by the name in the log
+	commands map[reflect.Type]*registeredType // by the Go type
+	written  map[reflect.Type]*registeredType // by the Go type of the older version that they write
+	maps     map[string]*typeMap              // by the type of the events that they read
+	states   map[reflect.Type]*feature        // by the Go type of their state
+	process  string                           // name of this process, for leases
+	opened   atomic.Bool                      // startup has replayed the log
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown
 
@@ -173,9 +173,9 @@ type feature struct {
 	wasStuck bool // before the states were rebuilt
 }
 
-// A commandType is a registered command type.
-type commandType struct {
-	Command
+// A registeredType is a command type of a feature of the app.
+type registeredType struct {
+	CommandType
 	eventType string // such as posts/create
 	feature   *feature
 	upgrades  map[int]upgrade // by the older version
@@ -228,7 +228,7 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	}
 	a := &App{
 		o: o, process: processName(), stale: true,
-		types: map[string]*commandType{}, commands: map[reflect.Type]*commandType{}, written: map[reflect.Type]*commandType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
+		types: map[string]*registeredType{}, commands: map[reflect.Type]*registeredType{}, written: map[reflect.Type]*registeredType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
 	}
 	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
@@ -271,7 +271,7 @@ func (a *App) add(f *feature) error {
 		if err != nil {
 			return err
 		}
-		t := &commandType{c, f.Name + "/" + c.name, f, upgrades}
+		t := &registeredType{c, f.Name + "/" + c.name, f, upgrades}
 		switch {
 		case c.state != f.State.kind:
 			return fmt.Errorf("command %s is for the state %v, not %v", c.name, c.state, f.State.kind)
@@ -307,7 +307,7 @@ func (a *App) add(f *feature) error {
 }
 
 // findVersion returns the command of the feature that has a type, and the version that the type is of.
-func (f *feature) findVersion(commands map[reflect.Type]*commandType, kind reflect.Type) (*commandType, int) {
+func (f *feature) findVersion(commands map[reflect.Type]*registeredType, kind reflect.Type) (*registeredType, int) {
 	for _, t := range commands {
 		switch at := slices.IndexFunc(t.older, func(o Older) bool { return o.kind == kind }); {
 		case t.feature != f:
@@ -409,7 +409,7 @@ func (s scope) with(ctx context.Context) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// With returns a context for [Do] and [Ask]. The contexts of workers contain the app already.
+// With returns a context for [Do] and [Query]. The contexts of workers contain the app already.
 func With(ctx context.Context, a *App) context.Context {
 	return scope{app: a, actor: scopeOf(ctx).actor}.with(ctx)
 }

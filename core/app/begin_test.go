@@ -77,7 +77,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("the total is %d", n)
 		}
 		const want = "execute items/count: the server is read-only: the disk is on fire"
-		if _, err := app.Execute(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
+		if _, err := app.DoRaw(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 		if err := reader.Snapshot(t.Context()); err == nil {
@@ -157,7 +157,7 @@ func TestStuckSaysWhy(t *testing.T) {
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := app.Execute(t.Context(), old, Count{1})
+	_, err := app.DoRaw(t.Context(), old, Count{1})
 	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 ") {
 		t.Errorf("got error %v", err)
 	}

@@ -33,7 +33,7 @@ func TestBigEvents(t *testing.T) {
 			return app.Feature{
 				Name:     "seen",
 				State:    app.StateOf(func() *Seen { return &Seen{look} }),
-				Commands: []app.Command{app.CommandOf[Big]("big", 1)},
+				Commands: []app.CommandType{app.CommandTypeOf[Big]("big", 1)},
 				Workers:  []app.Worker{app.WorkerOf("slow", func(context.Context) (*Slow, error) { return &Slow{}, nil }, app.On((*Slow).OnBig))},
 			}
 		}

@@ -34,7 +34,7 @@ func TestCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Execute(context.WithValue(t.Context(), requestKey{}, "r1"), a, Add{Name: "a"}); err != nil {
+	if _, err := app.DoRaw(context.WithValue(t.Context(), requestKey{}, "r1"), a, Add{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, a, Count{5})

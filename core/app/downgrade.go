@@ -180,7 +180,7 @@ func (w *fallbackWriter) finish() error {
 }
 
 // downgradePayload returns the command of an event as a lower version.
-func (t *commandType) downgradePayload(p Payload, to int) (lower Payload, err error) {
+func (t *registeredType) downgradePayload(p Payload, to int) (lower Payload, err error) {
 	defer func() {
 		if caught := recover(); caught != nil { // in Downgrade, MarshalJSON or UnmarshalJSON
 			err = panicError(caught)
@@ -209,7 +209,7 @@ func (t *commandType) downgradePayload(p Payload, to int) (lower Payload, err er
 }
 
 // decodeVersion decodes an event of the command as the type of its version.
-func (t *commandType) decodeVersion(p Payload) (any, error) {
+func (t *registeredType) decodeVersion(p Payload) (any, error) {
 	if p.Version == t.version {
 		c, err := t.decodePayload(p)
 		if err != nil {

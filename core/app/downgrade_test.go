@@ -32,7 +32,7 @@ func TestDowngrade(t *testing.T) {
 	record(t, m, "items/count", 2, `{"amount":10}`)
 	execute(t, fresh, Sum{Amount{100, "kg"}})
 	execute(t, fresh, Add{Name: "a"})
-	if _, err := app.Execute(t.Context(), older, Count{1}); err == nil || !strings.Contains(err.Error(), "run the newer build; to go on with this one, let the newer build run  hello log downgrade items/count --to 1") {
+	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || !strings.Contains(err.Error(), "run the newer build; to go on with this one, let the newer build run  hello log downgrade items/count --to 1") {
 		t.Errorf("got error %v", err)
 	}
 	before := whole(t, m)
@@ -70,7 +70,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
-	if _, err := app.Execute(t.Context(), older, Count{1}); err == nil {
+	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
 		t.Error("the older build has read an event that it does not know")
 	}
 	counted.read = 0
@@ -84,7 +84,7 @@ func TestDowngrade(t *testing.T) {
 	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Execute(t.Context(), older, Count{1}); err == nil || total(t, fresh) != 11211 {
+	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || total(t, fresh) != 11211 {
 		t.Errorf("an amendment keeps the version that was made before it: %v", err)
 	}
 	if _, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || total(t, older) != 11211 {

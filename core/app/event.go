@@ -74,22 +74,22 @@ func (r Record) Decode(v any) error { return (&strictjson.Decoder{Exact: true}).
 // A decodedEvent is a record with its command.
 type decodedEvent struct {
 	Record
-	cmdType  *commandType // nil if the event is ignored
-	command  command      // nil if the data was not decoded
-	err      error        // why the event cannot be applied
-	affected *feature     // feature that err stops; nil if this build does not have it
+	cmdType  *registeredType // nil if the event is ignored
+	command  command         // nil if the data was not decoded
+	err      error           // why the event cannot be applied
+	affected *feature        // feature that err stops; nil if this build does not have it
 	amended  bool
 }
 
 // decode finds the command of d.Record, and decodes its data unless the state already includes the
 // event. It returns an error if the amendments cannot be read.
 func (a *App) decode(from *AmendmentReader, d *decodedEvent) error {
-	return a.decodeFor(from, d, func(t *commandType) bool { return d.Seq > t.feature.from })
+	return a.decodeFor(from, d, func(t *registeredType) bool { return d.Seq > t.feature.from })
 }
 
 // decodeFor finds the command of d.Record, and decodes its data if it is needed. If this build cannot
 // read the event, it reads the fallback of the event, if there is one.
-func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*commandType) bool) error {
+func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*registeredType) bool) error {
 	p, err := a.resolve(from, d)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func mappedError(r Record, p Payload, err error) error {
 
 // findCommand finds the command that can read the payload of an event. While no command can, it
 // replaces the payload with the result of a map function. It returns nil if the event is ignored.
-func (a *App) findCommand(e Event, p *Payload) (*commandType, error) {
+func (a *App) findCommand(e Event, p *Payload) (*registeredType, error) {
 	const maxMaps = 100 // more means a cycle
 	original := *p
 	for range maxMaps {
@@ -295,8 +295,8 @@ func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mappe
 // A typeMap is a registered [Mapping].
 type typeMap struct {
 	Mapping
-	cmdType *commandType // of the result
-	version int          // of the result
+	cmdType *registeredType // of the result
+	version int             // of the result
 }
 
 // call returns the payload of the command that replaces an event.
@@ -318,7 +318,7 @@ func (a *App) Command(r Record) (any, error) {
 	defer a.mu.RUnlock()
 	d := decodedEvent{Record: r}
 	reader := newAmendmentReader(storeReader{context.Background(), a.store}, a.amendments, true)
-	if err := a.decodeFor(reader, &d, func(*commandType) bool { return true }); err != nil {
+	if err := a.decodeFor(reader, &d, func(*registeredType) bool { return true }); err != nil {
 		return nil, err
 	}
 	if d.err != nil || d.cmdType == nil {
@@ -347,7 +347,7 @@ type Older struct {
 // OlderOf returns an older version of a command, whose events have the fields of Old. Upgrade returns
 // the type of the command, or of a later version, which is upgraded in turn:
 //
-//	app.CommandOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
+//	app.CommandTypeOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
 //
 // An optional function does the opposite of Upgrade: it returns the same command in
 // the older version, as well as the old fields can hold it. It must depend only on its argument. It is
@@ -355,7 +355,7 @@ type Older struct {
 //
 //	func (c Create) Downgrade() CreateV1 { return CreateV1{Name: c.Title} }
 //
-//	app.CommandOf[Create]("create", 2, app.OlderOf[CreateV1](1, Create.Downgrade))
+//	app.CommandTypeOf[Create]("create", 2, app.OlderOf[CreateV1](1, Create.Downgrade))
 func OlderOf[Old Upgrader[New], New any](version int, downgrade ...func(New) Old) Older {
 	decoder := &strictjson.Decoder{Exact: true}
 	o := Older{
@@ -382,7 +382,7 @@ type upgrade struct {
 }
 
 // upgrades returns the upgrades by version. It is an error if one does not lead to the command's type.
-func (c Command) upgrades() (map[int]upgrade, error) {
+func (c CommandType) upgrades() (map[int]upgrade, error) {
 	byType, byVersion := map[reflect.Type]Older{}, map[int]upgrade{}
 	for _, o := range c.older {
 		switch _, twice := byVersion[o.version]; {
@@ -411,7 +411,7 @@ func (c Command) upgrades() (map[int]upgrade, error) {
 }
 
 // decodePayload decodes an event of the command, of any version that it can read.
-func (t *commandType) decodePayload(p Payload) (command, error) {
+func (t *registeredType) decodePayload(p Payload) (command, error) {
 	if p.Version == t.version {
 		c, err := t.decode(p.Data)
 		if err != nil {
@@ -432,7 +432,7 @@ func (t *commandType) decodePayload(p Payload) (command, error) {
 }
 
 // canRead reports whether events of a version can be read.
-func (t *commandType) canRead(version int) bool {
+func (t *registeredType) canRead(version int) bool {
 	if version == t.version {
 		return true
 	}

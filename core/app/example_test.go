@@ -51,8 +51,8 @@ func posts() app.Feature {
 	return app.Feature{
 		Name:     "posts",
 		State:    app.StateOf(func() *Posts { return &Posts{ByID: map[string]Post{}} }),
-		Commands: []app.Command{app.CommandOf[Create]("create", 1)},
-		Queries:  []app.Query{app.QueryOf[Many]("many")},
+		Commands: []app.CommandType{app.CommandTypeOf[Create]("create", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Many]("many")},
 	}
 }
 
@@ -76,7 +76,7 @@ func ExampleOlderOf() {
 		return
 	}
 	feature := posts()
-	feature.Commands = []app.Command{app.CommandOf[Create]("create", 2, app.OlderOf[CreateV1](1))}
+	feature.Commands = []app.CommandType{app.CommandTypeOf[Create]("create", 2, app.OlderOf[CreateV1](1))}
 	a, err := app.Open(ctx, log, app.Options{}, feature)
 	if err != nil {
 		fmt.Println(err)
@@ -97,9 +97,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	made, err := app.Execute(ctx, first, Create{Title: "Hello"})
+	made, err := app.DoRaw(ctx, first, Create{Title: "Hello"})
 	fmt.Printf("%s %v\n", made, err)
-	_, err = app.Execute(ctx, first, Create{Title: "Hello"})
+	_, err = app.DoRaw(ctx, first, Create{Title: "Hello"})
 	fmt.Println(err)
 
 	second, err := app.Open(ctx, log.Share(), app.Options{}, posts())
@@ -107,7 +107,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	many, err := app.Ask(app.With(ctx, second), Many{})
+	many, err := app.Query(app.With(ctx, second), Many{})
 	fmt.Println(many, err)
 	// Output:
 	// {"id":"a","title":"Hello"} <nil>

@@ -15,14 +15,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Execute executes a command and returns its output as JSON. When it returns without an error, the
-// command is durable.
-func Execute[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
-	return a.execute(ctx, c)
-}
-
 // Do executes a command with the app of ctx: the context of a worker, or of a call to a server with
-// features. The output is a copy.
+// features. When it returns without an error, the command is durable. The output is a copy.
 func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
@@ -33,6 +27,11 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 		return out, err
 	}
 	return out, strictjson.Unmarshal(raw, &out)
+}
+
+// DoRaw is [Do] with an explicit app, and returns the output as JSON.
+func DoRaw[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
+	return a.execute(ctx, c)
 }
 
 // ErrRefused matches, with [errors.Is], the error of a Check. Other errors are failures.
@@ -48,7 +47,7 @@ func (r refused) Unwrap() error        { return r.error }
 type pending struct {
 	save    func(Tx) error
 	ctx     context.Context
-	cmdType *commandType
+	cmdType *registeredType
 	command command
 	data    json.RawMessage
 	actor   string

@@ -23,7 +23,7 @@ func TestExecute(t *testing.T) {
 	if !strings.Contains(result, `"name":"first"`) {
 		t.Errorf("what is applied live is not what the log says: %s", result)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
+	if _, err := app.DoRaw(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
 		t.Errorf("the second has %v", err)
 	}
 	if n := last(t, m); n != 1 {
@@ -32,7 +32,7 @@ func TestExecute(t *testing.T) {
 	if live, again := dump(t, a), replayed(t, m); live != again {
 		t.Errorf("replayed: %s\nlive:     %s", again, live)
 	}
-	item, err := app.Ask(app.With(t.Context(), a), Get{"first"})
+	item, err := app.Query(app.With(t.Context(), a), Get{"first"})
 	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
 		t.Errorf("%+v, %v", item, err)
 	}
@@ -51,7 +51,7 @@ func TestNothingBricks(t *testing.T) {
 			execute(t, a, Count{1})
 			execute(t, a, Add{Name: "first"})
 			before := dump(t, a)
-			if _, err := app.Execute(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
+			if _, err := app.DoRaw(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
 				t.Errorf("got error %v", err)
 			}
 			if n := last(t, m); n != 2 {
@@ -62,7 +62,7 @@ func TestNothingBricks(t *testing.T) {
 			}
 			var group sync.WaitGroup
 			for range 20 {
-				group.Go(func() { app.Execute(t.Context(), a, Break{how}) })
+				group.Go(func() { app.DoRaw(t.Context(), a, Break{how}) })
 				group.Go(func() { execute(t, a, Count{1}) })
 			}
 			group.Wait()
@@ -87,7 +87,7 @@ func TestCommitFails(t *testing.T) {
 			if s.fail = full; done {
 				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
 			}
-			if _, err := app.Execute(t.Context(), a, Count{10}); !errors.Is(err, full) {
+			if _, err := app.DoRaw(t.Context(), a, Count{10}); !errors.Is(err, full) {
 				t.Errorf("got error %v", err)
 			}
 			s.after = nil
@@ -137,7 +137,7 @@ func TestNoQuerySeesTheUncommitted(t *testing.T) {
 		if fails {
 			s.fail, want = errors.New("the disk is full"), 0
 		}
-		app.Execute(t.Context(), a, Count{5})
+		app.DoRaw(t.Context(), a, Count{5})
 		if n := <-answered; n != want || len(early) > 0 {
 			t.Errorf("the total is %d, not %d; before the commit it was %v", n, want, early)
 		}
@@ -151,14 +151,14 @@ func TestKeys(t *testing.T) {
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
 		t.Errorf("again: %s, first: %s", again, first)
 	}
-	if _, err := app.Execute(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
+	if _, err := app.DoRaw(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
 		t.Errorf("another command with the key: %v", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
 	var group sync.WaitGroup
 	for range 32 {
 		group.Go(func() {
-			if result, err := app.Execute(ctx, a, Count{7}); err != nil || string(result) != "7" {
+			if result, err := app.DoRaw(ctx, a, Count{7}); err != nil || string(result) != "7" {
 				t.Errorf("%s, %v", result, err)
 			}
 		})
@@ -167,7 +167,7 @@ func TestKeys(t *testing.T) {
 	if n := last(t, m); n != 2 {
 		t.Errorf("the log has %d events", n)
 	}
-	if _, err := app.Execute(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
+	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
 		t.Error("a key may have any length")
 	}
 }
@@ -178,15 +178,15 @@ func TestKeysOfCallers(t *testing.T) {
 	a := open(t, m)
 	for i, caller := range []string{"", "ann", "bob", "ann"} {
 		want := []string{"1", "2", "3", "2"}[i]
-		if result, err := app.Execute(app.WithKeyOf(t.Context(), caller, "k"), a, Count{1}); string(result) != want || err != nil {
+		if result, err := app.DoRaw(app.WithKeyOf(t.Context(), caller, "k"), a, Count{1}); string(result) != want || err != nil {
 			t.Errorf("the result of %q is %s, %v", caller, result, err)
 		}
 	}
-	_, err := app.Execute(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
+	_, err := app.DoRaw(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
 	if err == nil || !strings.Contains(err.Error(), `idempotency key "k" was used for another command`) {
 		t.Errorf("another command with the key: %v", err)
 	}
-	if _, err := app.Execute(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {
+	if _, err := app.DoRaw(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {
 		t.Error(err)
 	}
 }
@@ -227,13 +227,13 @@ func TestGivenUp(t *testing.T) {
 		var group sync.WaitGroup
 		for range 5 {
 			group.Go(func() {
-				if _, err := app.Execute(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := app.DoRaw(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got error %v", err)
 				}
 			})
 		}
 		group.Go(func() {
-			if _, err := app.Execute(t.Context(), a, Count{10}); err != nil {
+			if _, err := app.DoRaw(t.Context(), a, Count{10}); err != nil {
 				t.Errorf("who has time has %v", err)
 			}
 		})
@@ -286,9 +286,9 @@ func TestCommandsWithinQueries(t *testing.T) {
 	a := open(t, app.NewMemory(), app.Feature{
 		Name:     "odd",
 		State:    app.StateOf(func() *odd { return &odd{} }),
-		Commands: []app.Command{app.CommandOf[nested]("nested", 1)},
+		Commands: []app.CommandType{app.CommandTypeOf[nested]("nested", 1)},
 	}, items())
-	if _, err := app.Execute(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
+	if _, err := app.DoRaw(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -298,7 +298,7 @@ type odd struct{}
 type nested struct{}
 
 func (nested) Check(ctx context.Context, _ *odd) error {
-	if _, err := app.Ask(ctx, Total{}); err != nil { // another feature's state may be looked at
+	if _, err := app.Query(ctx, Total{}); err != nil { // another feature's state may be looked at
 		return err
 	}
 	_, err := app.Do(ctx, Count{1})
@@ -324,7 +324,7 @@ func (Own) Answer(ctx context.Context, _ *State) (string, error) { return app.Ac
 // for the actor of the event.
 func own() app.Feature {
 	f := items()
-	f.Commands = append(f.Commands, app.CommandOf[Own]("own", 1))
+	f.Commands = append(f.Commands, app.CommandTypeOf[Own]("own", 1))
 	f.Workers = []app.Worker{app.WorkerOf("counter", func(context.Context) (*struct{}, error) { return &struct{}{}, nil },
 		app.On(func(_ *struct{}, ctx context.Context, _ Count, e app.Event) error {
 			_, err := app.Do(ctx, Own{})
@@ -360,8 +360,8 @@ func TestActor(t *testing.T) {
 		{app.WithActor(ada, ""), "ada"},
 		{t.Context(), ""},
 	} {
-		result, err := app.Execute(test.ctx, a, Own{})
-		answer, err2 := app.Read[State, string](test.ctx, a, Own{})
+		result, err := app.DoRaw(test.ctx, a, Own{})
+		answer, err2 := app.QueryRaw[State, string](test.ctx, a, Own{})
 		if want := fmt.Sprintf("%q", test.want); string(result) != want || string(answer) != want || err != nil || err2 != nil {
 			t.Errorf("want %s, got %s and %s: %v, %v", want, result, answer, err, err2)
 		}
@@ -372,10 +372,10 @@ func TestActor(t *testing.T) {
 	if got := app.Actor(ada); got != "" {
 		t.Errorf("without an app the actor is %q", got)
 	}
-	if _, err := app.Execute(app.WithActor(ada, "eve"), a, Own{}); !errors.Is(err, app.ErrRefused) || !strings.Contains(err.Error(), "eve may not") {
+	if _, err := app.DoRaw(app.WithActor(ada, "eve"), a, Own{}); !errors.Is(err, app.ErrRefused) || !strings.Contains(err.Error(), "eve may not") {
 		t.Errorf("the check returns %v", err)
 	}
-	if _, err := app.Execute(ada, a, Count{1}); err != nil {
+	if _, err := app.DoRaw(ada, a, Count{1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.WorkOnce(t.Context()); err != nil {
@@ -436,7 +436,7 @@ func TestKeysAreLookedUpAtOnce(t *testing.T) {
 		results := make(chan string, 4)
 		for _, key := range []string{"a", "b", "a", ""} {
 			go func() {
-				result, err := app.Execute(app.WithKey(t.Context(), key), a, Count{1})
+				result, err := app.DoRaw(app.WithKey(t.Context(), key), a, Count{1})
 				if err != nil {
 					t.Error(err)
 				}
@@ -467,7 +467,7 @@ func TestConflicts(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	s.conflicts = 1000
-	if _, err := app.Execute(t.Context(), a, Count{1}); !errors.Is(err, app.ErrConflict) {
+	if _, err := app.DoRaw(t.Context(), a, Count{1}); !errors.Is(err, app.ErrConflict) {
 		t.Errorf("got error %v", err)
 	}
 	s.conflicts = 0
@@ -485,7 +485,7 @@ func TestRefusedCommandFollows(t *testing.T) {
 		defer p.end()
 		time.Sleep(time.Second + time.Millisecond) // the next poll is far
 		execute(t, open(t, m.Share()), Add{Name: "a"})
-		if _, err := app.Execute(t.Context(), p.App, Add{Name: "a"}); !errors.Is(err, app.ErrRefused) {
+		if _, err := app.DoRaw(t.Context(), p.App, Add{Name: "a"}); !errors.Is(err, app.ErrRefused) {
 			t.Error(err)
 		}
 		synctest.Wait()

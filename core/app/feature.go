@@ -15,8 +15,8 @@ import (
 type Feature struct {
 	Name     string // such as posts
 	State    State
-	Commands []Command
-	Queries  []Query
+	Commands []CommandType
+	Queries  []QueryType
 	Workers  []Worker
 	Uses     []Feature // features that its code may use; a test of this feature needs them too
 
@@ -42,7 +42,7 @@ type Commander[S, Out any] interface {
 	Applier[S, Out]
 }
 
-// An Applier is a command without Check, which can be replayed, but not executed. See [RetiredOf].
+// An Applier is a command without Check, which can be replayed, but not executed. See [RetiredTypeOf].
 type Applier[S, Out any] interface {
 	// Apply changes the state and returns the output of the command. It must depend only on the
 	// state, the command and the event, so that replay has the same result. It cannot fail: Check
@@ -72,8 +72,8 @@ func StateOf[S any](create func() *S) State {
 	return State{reflect.TypeFor[S](), func() any { return create() }}
 }
 
-// A Command describes a command type. See [CommandOf].
-type Command struct {
+// A CommandType describes the Go type of a command to its feature. See [CommandTypeOf].
+type CommandType struct {
 	name    string
 	version int
 	writes  int // version of its events; version, or an older one
@@ -85,23 +85,23 @@ type Command struct {
 	wrap    func(value any) command
 }
 
-// CommandOf describes the command type C, whose events have the type FEATURE/name in the log.
+// CommandTypeOf returns the type of the command C, whose events have the type FEATURE/name in the log.
 // Events are decoded strictly: an unknown, missing or mistyped field stops the server at startup. If C
 // can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
 // pointer, omitempty or omitzero) needs no new version.
-func CommandOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) Command {
+func CommandTypeOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) CommandType {
 	return newCommand[C](name, version, older, false)
 }
 
-// RetiredOf is [CommandOf] for a command that is no longer executed. Its events are still replayed, and
+// RetiredTypeOf is [CommandTypeOf] for a command that is no longer executed. Its events are still replayed, and
 // workers still get them. C needs no Check, which is not called.
-func RetiredOf[C Applier[S, Out], S, Out any](name string, version int, older ...Older) Command {
+func RetiredTypeOf[C Applier[S, Out], S, Out any](name string, version int, older ...Older) CommandType {
 	return newCommand[C](name, version, older, true)
 }
 
-func newCommand[C Applier[S, Out], S, Out any](name string, version int, older []Older, retired bool) Command {
+func newCommand[C Applier[S, Out], S, Out any](name string, version int, older []Older, retired bool) CommandType {
 	decoder := &strictjson.Decoder{Exact: true}
-	return Command{name, version, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older, retired,
+	return CommandType{name, version, version, reflect.TypeFor[C](), reflect.TypeFor[S](), older, retired,
 		func(data []byte) (command, error) {
 			t := &typedCommand[C, S, Out]{}
 			err := decoder.Decode(data, &t.c)
@@ -142,34 +142,35 @@ func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
 	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
 }
 
-// A Query describes a query type. See [QueryOf].
-type Query struct {
+// A QueryType describes the Go type of a query to its feature. See [QueryTypeOf].
+type QueryType struct {
 	name  string
 	state reflect.Type
 }
 
-// QueryOf describes the query type Q.
-func QueryOf[Q Answerer[S, Out], S, Out any](name string) Query {
-	return Query{name, reflect.TypeFor[S]()}
+// QueryTypeOf returns the type of the query Q.
+func QueryTypeOf[Q Answerer[S, Out], S, Out any](name string) QueryType {
+	return QueryType{name, reflect.TypeFor[S]()}
 }
 
-// Read answers a query as JSON. The query sees everything that any process committed before.
-func Read[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
-	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
-}
-
-// Ask answers a query with the app of ctx: the context of a worker, a check, another query, or a
-// call to a server with features. The answer is a copy.
-func Ask[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err error) {
+// Query runs a query with the app of ctx: the context of a worker, a check, another query, or a call
+// to a server with features. The query sees everything that any process committed before. The answer
+// is a copy.
+func Query[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err error) {
 	s := scopeOf(ctx)
 	if s.app == nil {
-		return out, fmt.Errorf("ask %T: no app in the context; use the context of a worker, a check, a query or a tool call, or app.With", q)
+		return out, fmt.Errorf("query %T: no app in the context; use the context of a worker, a check, a query or a tool call, or app.With", q)
 	}
-	raw, err := Read(ctx, s.app, q)
+	raw, err := QueryRaw(ctx, s.app, q)
 	if err != nil {
 		return out, err
 	}
 	return out, strictjson.Unmarshal(raw, &out)
+}
+
+// QueryRaw is [Query] with an explicit app, and returns the answer as JSON.
+func QueryRaw[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
+	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
 }
 
 // read calls f with the state of a type, and encodes its result before the state can change.

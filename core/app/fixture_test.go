@@ -101,7 +101,7 @@ type Get struct {
 }
 
 func (q Get) Answer(ctx context.Context, s *State) (*Item, error) {
-	if _, err := app.Ask(ctx, Total{}); err != nil { // a query within a query
+	if _, err := app.Query(ctx, Total{}); err != nil { // a query within a query
 		return nil, err
 	}
 	for _, item := range s.Items {
@@ -116,8 +116,8 @@ func items() app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
-		Commands: []app.Command{app.CommandOf[Add]("add", 1), app.CommandOf[Count]("count", 1), app.CommandOf[Break]("break", 1)},
-		Queries:  []app.Query{app.QueryOf[Total]("total"), app.QueryOf[Get]("get")},
+		Commands: []app.CommandType{app.CommandTypeOf[Add]("add", 1), app.CommandTypeOf[Count]("count", 1), app.CommandTypeOf[Break]("break", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Total]("total"), app.QueryTypeOf[Get]("get")},
 	}
 }
 
@@ -139,7 +139,7 @@ func open(t testing.TB, s app.Store, features ...app.Feature) *app.App {
 
 func execute[S, Out any](t testing.TB, a *app.App, c app.Commander[S, Out]) string {
 	t.Helper()
-	result, err := app.Execute(t.Context(), a, c)
+	result, err := app.DoRaw(t.Context(), a, c)
 	if err != nil {
 		t.Fatalf("%+v: %v", c, err)
 	}
@@ -148,7 +148,7 @@ func execute[S, Out any](t testing.TB, a *app.App, c app.Commander[S, Out]) stri
 
 func total(t testing.TB, a *app.App) int {
 	t.Helper()
-	n, err := app.Ask(app.With(t.Context(), a), Total{})
+	n, err := app.Query(app.With(t.Context(), a), Total{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestHealthDoesNotWaitForACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{app.NewMemory(), make(chan struct{})}
 		a := open(t, store)
-		go app.Execute(t.Context(), a, Count{1})
+		go app.DoRaw(t.Context(), a, Count{1})
 		synctest.Wait() // for the command, which holds the lock
 		if h := a.Health(); h.Store != "" || len(h.Features) > 0 {
 			t.Errorf("Health() = %+v, want no failure", h)

@@ -32,7 +32,7 @@ func (c Mark) Apply(s *Sparse, _ app.Event) int {
 // A state from a snapshot works as a replayed one does: a map that was left out would be nil.
 func TestMapLeftOut(t *testing.T) {
 	m := app.NewMemory()
-	f := app.Feature{Name: "marks", State: app.StateOf(func() *Sparse { return &Sparse{map[string]bool{}} }), Commands: []app.Command{app.CommandOf[Mark]("mark", 1)}}
+	f := app.Feature{Name: "marks", State: app.StateOf(func() *Sparse { return &Sparse{map[string]bool{}} }), Commands: []app.CommandType{app.CommandTypeOf[Mark]("mark", 1)}}
 	a := open(t, m.Share(), f)
 	execute(t, a, Mark{Word: "a", Off: true})
 	if err := a.Snapshot(t.Context()); err != nil {
@@ -65,7 +65,7 @@ func (poke) Apply(*Odd, app.Event) json.RawMessage { return json.RawMessage("1")
 func TestSnapshotPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
-		f := app.Feature{Name: "odd", State: app.StateOf(func() *Odd { return &Odd{&broken} }), Commands: []app.Command{app.CommandOf[poke]("poke", 1)}}
+		f := app.Feature{Name: "odd", State: app.StateOf(func() *Odd { return &Odd{&broken} }), Commands: []app.CommandType{app.CommandTypeOf[poke]("poke", 1)}}
 		a := open(t, app.NewMemory(), f)
 		execute(t, a, poke{})
 		func() {

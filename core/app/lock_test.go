@@ -29,7 +29,7 @@ func TestRebuildTakesLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := make(chan error, 1)
-	go func() { _, err := app.Read(t.Context(), a, Total{}); first <- err }()
+	go func() { _, err := app.QueryRaw(t.Context(), a, Total{}); first <- err }()
 	<-held
 	within := func(what string, f func(context.Context) error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -45,13 +45,13 @@ func TestRebuildTakesLong(t *testing.T) {
 			t.Errorf("%s does not give up", what)
 		}
 	}
-	within("a query", func(ctx context.Context) error { _, err := app.Read(ctx, a, Total{}); return err })
-	within("a command", func(ctx context.Context) error { _, err := app.Execute(ctx, a, Count{1}); return err })
+	within("a query", func(ctx context.Context) error { _, err := app.QueryRaw(ctx, a, Total{}); return err })
+	within("a command", func(ctx context.Context) error { _, err := app.DoRaw(ctx, a, Count{1}); return err })
 	patient := make(chan error, 1)
-	go func() { _, err := app.Execute(t.Context(), a, Count{1}); patient <- err }()
+	go func() { _, err := app.DoRaw(t.Context(), a, Count{1}); patient <- err }()
 	other := open(t, m.Share())
 	wrote := make(chan error, 1)
-	go func() { _, err := app.Execute(t.Context(), other, Count{5}); wrote <- err }()
+	go func() { _, err := app.DoRaw(t.Context(), other, Count{5}); wrote <- err }()
 	select {
 	case err := <-wrote:
 		if err != nil {

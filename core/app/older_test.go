@@ -43,7 +43,7 @@ func (old SumV2) Upgrade() Sum { return Sum{Amount{old.Amount, "piece"}} }
 
 func summing(older ...app.Older) app.Feature {
 	f := items()
-	f.Commands[1] = app.CommandOf[Sum]("count", 3, older...)
+	f.Commands[1] = app.CommandTypeOf[Sum]("count", 3, older...)
 	return f
 }
 

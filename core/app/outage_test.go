@@ -133,7 +133,7 @@ func TestOutage(t *testing.T) {
 					}
 					_, err := app.Do(ctx, Add{Name: fmt.Sprint("item ", i)})
 					checkMasked(t, err, errors.Is(test.writes, app.ErrOutcomeUnknown) && test.reads == nil)
-					if _, err = app.Ask(ctx, Total{}); test.reads != nil {
+					if _, err = app.Query(ctx, Total{}); test.reads != nil {
 						checkMasked(t, err, false)
 					}
 				}

@@ -40,7 +40,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 	for range 10 {
 		execute(t, a, Count{1})
 	}
-	if _, err := app.Execute(t.Context(), a, Break{How: "apply"}); err == nil {
+	if _, err := app.DoRaw(t.Context(), a, Break{How: "apply"}); err == nil {
 		t.Fatal("the store did not fail")
 	}
 	s.after = func(read int) error {
@@ -49,7 +49,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := app.Read(t.Context(), a, Total{}); err == nil || !strings.Contains(err.Error(), "the disk is away") {
+	if _, err := app.QueryRaw(t.Context(), a, Total{}); err == nil || !strings.Contains(err.Error(), "the disk is away") {
 		t.Fatalf("got error %v", err)
 	}
 	s.after = nil
@@ -89,7 +89,7 @@ func tags() app.Feature {
 	return app.Feature{
 		Name:     "tags",
 		State:    app.StateOf(func() *Tagged { return &Tagged{} }),
-		Commands: []app.Command{app.CommandOf[Tag]("tag", 1), app.CommandOf[Raise]("raise", 1)},
+		Commands: []app.CommandType{app.CommandTypeOf[Tag]("tag", 1), app.CommandTypeOf[Raise]("raise", 1)},
 	}
 }
 
@@ -104,10 +104,10 @@ func TestExecutedAgain(t *testing.T) {
 		errs := make(chan error, 2)
 		for _, c := range []app.Commander[Tagged, int]{Raise{}, Raise{Break: true}} {
 			if c == (Raise{}) {
-				go func() { _, err := app.Execute(t.Context(), a, Tag{[]int{1, 2}}); errs <- err }()
+				go func() { _, err := app.DoRaw(t.Context(), a, Tag{[]int{1, 2}}); errs <- err }()
 				synctest.Wait()
 			}
-			go app.Execute(t.Context(), a, c)
+			go app.DoRaw(t.Context(), a, c)
 			synctest.Wait()
 		}
 		close(hold)
@@ -148,7 +148,7 @@ func TestStateCannotBeMade(t *testing.T) {
 						ended <- errors.New("it panics")
 					}
 				}()
-				_, err := app.Execute(t.Context(), a, Count{1})
+				_, err := app.DoRaw(t.Context(), a, Count{1})
 				ended <- err
 			}()
 			select {

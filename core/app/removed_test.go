@@ -40,7 +40,7 @@ func (w *echo) onCount(ctx context.Context, c Count, _ app.Event) error {
 }
 
 // with returns the feature items with other commands.
-func with(commands ...app.Command) app.Feature {
+func with(commands ...app.CommandType) app.Feature {
 	f := items()
 	f.Commands = commands
 	return f
@@ -60,19 +60,19 @@ func counted(t *testing.T, amounts ...int) *app.Memory {
 // A retired command is replayed in all versions, and cannot be executed, with or without Check.
 func TestRetired(t *testing.T) {
 	m := counted(t, 1, 2, 4)
-	for _, retired := range []app.Command{
-		app.RetiredOf[Count]("count", 1),
-		app.RetiredOf[Counted]("count", 2, app.OlderOf[CountedV1](1)),
+	for _, retired := range []app.CommandType{
+		app.RetiredTypeOf[Count]("count", 1),
+		app.RetiredTypeOf[Counted]("count", 2, app.OlderOf[CountedV1](1)),
 	} {
-		a := open(t, m.Share(), with(app.CommandOf[Add]("add", 1), retired))
-		if total, err := app.Read(t.Context(), a, Total{}); err != nil || string(total) != "7" {
+		a := open(t, m.Share(), with(app.CommandTypeOf[Add]("add", 1), retired))
+		if total, err := app.QueryRaw(t.Context(), a, Total{}); err != nil || string(total) != "7" {
 			t.Errorf("got total %s, want 7: %v", total, err)
 		}
 		execute(t, a, Add{Name: fmt.Sprint("after ", retired)})
 	}
-	a := open(t, m.Share(), with(app.CommandOf[Add]("add", 1), app.RetiredOf[Count]("count", 1)))
+	a := open(t, m.Share(), with(app.CommandTypeOf[Add]("add", 1), app.RetiredTypeOf[Count]("count", 1)))
 	const want = "execute items/count: the command is retired"
-	if _, err := app.Execute(t.Context(), a, Count{1}); err == nil || err.Error() != want {
+	if _, err := app.DoRaw(t.Context(), a, Count{1}); err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	if _, err := app.Do(app.WithKey(app.With(t.Context(), a), "key"), Count{1}); err == nil || err.Error() != want {
@@ -86,7 +86,7 @@ func TestRetired(t *testing.T) {
 // A worker gets the events of a retired command.
 func TestRetiredFollowed(t *testing.T) {
 	m := counted(t, 1, 2, 4)
-	f := with(app.RetiredOf[Count]("count", 1))
+	f := with(app.RetiredTypeOf[Count]("count", 1))
 	w := &echo{}
 	f.Workers = []app.Worker{app.WorkerOf("echo", func(context.Context) (*echo, error) { return w, nil }, app.On((*echo).onCount), app.FromStart[echo]())}
 	a := open(t, m.Share(), f)
@@ -179,7 +179,7 @@ func TestRemoved(t *testing.T) {
 				}
 				return
 			}
-			if total, err := app.Read(t.Context(), a, Total{}); err != nil || string(total) != test.want {
+			if total, err := app.QueryRaw(t.Context(), a, Total{}); err != nil || string(total) != test.want {
 				t.Errorf("got total %s, want %s: %v", total, test.want, err)
 			}
 		})
@@ -190,7 +190,7 @@ func TestRemoved(t *testing.T) {
 func TestSkipOfVersion(t *testing.T) {
 	o := quiet()
 	o.Skip = []string{"items/count"}
-	f := with(app.CommandOf[Add]("add", 1), app.RetiredOf[Counted]("count", 2))
+	f := with(app.CommandTypeOf[Add]("add", 1), app.RetiredTypeOf[Counted]("count", 2))
 	if _, err := app.Open(t.Context(), counted(t, 1), o, f); err == nil || !strings.Contains(err.Error(), "no type reads version 1") {
 		t.Errorf("got error %v", err)
 	}

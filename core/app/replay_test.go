@@ -25,8 +25,8 @@ func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
-		Commands: []app.Command{app.CommandOf[Tally]("tally", 1), app.CommandOf[Add]("add", 2)},
-		Queries:  []app.Query{app.QueryOf[Total]("total")},
+		Commands: []app.CommandType{app.CommandTypeOf[Tally]("tally", 1), app.CommandTypeOf[Add]("add", 2)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Total]("total")},
 		Map:      maps,
 	}
 }
@@ -98,7 +98,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{10})
 	for range 3 {
-		if _, err := app.Execute(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
+		if _, err := app.DoRaw(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
 			t.Errorf("a command: %v", err)
 		}
 		if n := total(t, old); n != 1 {
@@ -148,7 +148,7 @@ func TestPanicAtReplay(t *testing.T) {
 	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
 	}
-	changed.Commands = append(changed.Commands[:2:2], app.CommandOf[Break]("break", 2))
+	changed.Commands = append(changed.Commands[:2:2], app.CommandTypeOf[Break]("break", 2))
 	changed.Map = func(r app.Record) (app.Payload, error) {
 		return app.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
 	}
@@ -206,7 +206,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 	var told []int64
 	o.Progress = func(done int64) { told = append(told, done) }
 	slow := items()
-	slow.Commands[1] = app.CommandOf[slowCount]("count", 1)
+	slow.Commands[1] = app.CommandTypeOf[slowCount]("count", 1)
 	if _, err := app.Open(t.Context(), m.Share(), o, slow); err != nil {
 		t.Fatal(err)
 	}
@@ -233,9 +233,9 @@ func TestFeaturesAreChecked(t *testing.T) {
 	none := items()
 	none.Name = ""
 	twice := items()
-	twice.Commands = append(twice.Commands, app.CommandOf[Tally]("add", 1))
+	twice.Commands = append(twice.Commands, app.CommandTypeOf[Tally]("add", 1))
 	zero := items()
-	zero.Commands[0] = app.CommandOf[Add]("add", 0)
+	zero.Commands[0] = app.CommandTypeOf[Add]("add", 0)
 	follows := items()
 	follows.Workers = []app.Worker{app.WorkerOf("w", func(context.Context) (*odd, error) { return &odd{}, nil },
 		app.On(func(*odd, context.Context, Tally, app.Event) error { return nil }))}

@@ -251,7 +251,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 	defer r.app.mu.RUnlock()
 	d := decodedEvent{Record: record}
 	reader := newAmendmentReader(storeReader{ctx, r.app.store}, r.app.amendments, true)
-	if err := r.app.decodeFor(reader, &d, func(t *commandType) bool { return r.worker.on[t.kind] != nil }); err != nil {
+	if err := r.app.decodeFor(reader, &d, func(t *registeredType) bool { return r.worker.on[t.kind] != nil }); err != nil {
 		return nil, err
 	}
 	feature := d.affected

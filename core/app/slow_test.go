@@ -32,12 +32,12 @@ func TestSlowSnapshot(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := NewMemory()
 			o := Options{Logger: slog.New(slog.DiscardHandler), Fingerprint: func(string) string { return "same" }}
-			f := Feature{Name: "wide", State: StateOf(func() *wide { return &wide{} }), Commands: []Command{CommandOf[widen]("widen", 1)}}
+			f := Feature{Name: "wide", State: StateOf(func() *wide { return &wide{} }), Commands: []CommandType{CommandTypeOf[widen]("widen", 1)}}
 			a, err := Open(t.Context(), m.Share(), o, f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Execute(t.Context(), a, widen{}); err != nil {
+			if _, err := DoRaw(t.Context(), a, widen{}); err != nil {
 				t.Fatal(err)
 			}
 			a.eventCost = test.eventCost

@@ -460,7 +460,7 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				}
 				o := quiet()
 				o.NoSnapshot = test.off
-				feature := app.Feature{Name: "slow", State: app.StateOf(func() *slow { return &slow{Slow: slowText{test.slow}} }), Commands: []app.Command{app.CommandOf[addSlow]("add", 1)}}
+				feature := app.Feature{Name: "slow", State: app.StateOf(func() *slow { return &slow{Slow: slowText{test.slow}} }), Commands: []app.CommandType{app.CommandTypeOf[addSlow]("add", 1)}}
 				a, err := app.Open(t.Context(), m.Share(), o, feature)
 				if err != nil {
 					t.Fatal(err)
@@ -538,7 +538,7 @@ func (addSlow) Apply(s *slow, _ app.Event) int     { s.N++; return s.N }
 // A state that JSON cannot hold is replayed, and its status says why.
 func TestUnkeptState(t *testing.T) {
 	m := app.NewMemory()
-	feature := app.Feature{Name: "hidden", State: app.StateOf(func() *hidden { return &hidden{} }), Commands: []app.Command{app.CommandOf[hide]("hide", 1)}}
+	feature := app.Feature{Name: "hidden", State: app.StateOf(func() *hidden { return &hidden{} }), Commands: []app.CommandType{app.CommandTypeOf[hide]("hide", 1)}}
 	a := open(t, m, feature)
 	execute(t, a, hide{3})
 	if err := a.Snapshot(t.Context()); err != nil {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON is
@@ -85,7 +86,7 @@ func (t stateTypes) findSplit(of reflect.Type) split {
 		return max(fixed, t.splitOf(of.Elem()))
 	case reflect.Struct:
 		s := fixed
-		for _, f := range strictjson.Fields(of, true) {
+		for _, f := range jsonfield.Encoded(of) {
 			if f.Indirect {
 				return whole // the field is absent if the embedded pointer is nil
 			}
@@ -102,7 +103,7 @@ func (t stateTypes) fieldsOf(of reflect.Type) []streamField {
 		return found
 	}
 	var all []streamField
-	for _, f := range strictjson.Fields(of, true) {
+	for _, f := range jsonfield.Encoded(of) {
 		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		tag := reflect.StructTag("json:" + strconv.Quote(f.Key+","+options))
 		all = append(all, streamField{f.Key, f.Index, reflect.StructOf([]reflect.StructField{{Name: "F", Type: f.Type, Tag: tag}})})

@@ -87,7 +87,7 @@ func (e *unreadableError) Error() string {
 func (e *unreadableError) Unwrap() error { return e.err }
 
 // mismatch returns the error for data that does not match the type of its command.
-func (t *commandType) mismatch(kind reflect.Type, err error) error {
+func (t *registeredType) mismatch(kind reflect.Type, err error) error {
 	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
 	if kind == t.kind {
 		remedy = "if the command changed:  petrock generate version " + t.eventType

@@ -37,7 +37,7 @@ func (c Explode) Apply(s *State, _ app.Event) string {
 type CountItems struct{}
 
 func (CountItems) Check(ctx context.Context, _ *Tagged) error {
-	_, err := app.Ask(ctx, Total{})
+	_, err := app.Query(ctx, Total{})
 	return err
 }
 func (CountItems) Apply(s *Tagged, _ app.Event) int { return len(s.Tags) }
@@ -51,16 +51,16 @@ func (Tags) Answer(_ context.Context, s *Tagged) ([]int, error) { return s.Tags,
 type TagsAndTotal struct{}
 
 func (TagsAndTotal) Answer(ctx context.Context, s *Tagged) (int, error) {
-	n, err := app.Ask(ctx, Total{})
+	n, err := app.Query(ctx, Total{})
 	return n + len(s.Tags), err
 }
 
 // builds are the features of an older build.
 func builds() []app.Feature {
 	f, g := items(), tags()
-	f.Commands = append(f.Commands, app.CommandOf[Explode]("explode", 1))
-	g.Commands = append(g.Commands, app.CommandOf[CountItems]("countitems", 1))
-	g.Queries = []app.Query{app.QueryOf[Tags]("tags")}
+	f.Commands = append(f.Commands, app.CommandTypeOf[Explode]("explode", 1))
+	g.Commands = append(g.Commands, app.CommandTypeOf[CountItems]("countitems", 1))
+	g.Queries = []app.QueryType{app.QueryTypeOf[Tags]("tags")}
 	return []app.Feature{f, g}
 }
 
@@ -91,7 +91,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil {
+			if _, err := app.DoRaw(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil {
 				t.Fatal(err)
 			}
 			record(t, m, test.kind, test.version, test.data)
@@ -108,7 +108,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				}
 			}
 			if stopped {
-				_, err := app.Read(t.Context(), a, Total{})
+				_, err := app.QueryRaw(t.Context(), a, Total{})
 				check("a query", err)
 			} else if n := total(t, a); n != 5 || marked != 1 {
 				t.Errorf("the total is %d, marked as stale %d times", n, marked)
@@ -117,16 +117,16 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("the health is %+v", h)
 			}
 			marked = 0
-			_, err = app.Execute(t.Context(), a, Count{1})
+			_, err = app.DoRaw(t.Context(), a, Count{1})
 			check("a command", err)
-			_, err = app.Execute(t.Context(), a, CountItems{})
+			_, err = app.DoRaw(t.Context(), a, CountItems{})
 			check("a command that asks the feature", err)
-			if _, err := app.Ask(app.With(t.Context(), a), TagsAndTotal{}); stopped != (err != nil) || stopped == (marked > 0) {
+			if _, err := app.Query(app.With(t.Context(), a), TagsAndTotal{}); stopped != (err != nil) || stopped == (marked > 0) {
 				t.Errorf("a query that asks the feature: %v, marked as stale %d times", err, marked)
 			}
 			_, err = a.Dump(t.Context())
 			check("a dump", err)
-			if result, err := app.Execute(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil || string(result) != "5" {
+			if result, err := app.DoRaw(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil || string(result) != "5" {
 				t.Errorf("a command that was executed before: %s, %v", result, err)
 			}
 
@@ -134,7 +134,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			record(t, m, "items/count", 1, `{"by":100}`) // not applied: the feature is stuck
 			record(t, m, "others/make", 1, `{}`)         // of a feature that this build does not have
 			execute(t, a, Raise{})
-			if got, err := app.Ask(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
+			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
 				t.Errorf("the other feature has %v, %v", got, err)
 			}
 			status, err := a.Status(t.Context())
@@ -158,7 +158,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("after the amendment the total is %d", n)
 			}
 			execute(t, a, Count{1})
-			if got, err := app.Ask(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
+			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
 				t.Errorf("then the other feature has %v, %v", got, err)
 			}
 		})
@@ -170,7 +170,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 func TestOptionalFieldIsOneWay(t *testing.T) {
 	m := app.NewMemory()
 	fresh := items()
-	fresh.Commands[1] = app.CommandOf[CountMore]("count", 1)
+	fresh.Commands[1] = app.CommandTypeOf[CountMore]("count", 1)
 	older, newer := open(t, m.Share()), open(t, m.Share(), fresh)
 	execute(t, older, Count{1})
 	execute(t, newer, CountMore{By: 10})
@@ -178,7 +178,7 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 		t.Errorf("the total is %d", n)
 	}
 	execute(t, newer, CountMore{100, "kg"})
-	_, err := app.Execute(t.Context(), older, Count{1})
+	_, err := app.DoRaw(t.Context(), older, Count{1})
 	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
 		t.Errorf("got error %v", err)
 	}
@@ -198,9 +198,9 @@ func TestStuckInABatch(t *testing.T) {
 		synctest.Wait()
 		stuck, fine := make(chan error, 3), make(chan error, 3)
 		for range 3 {
-			go func() { _, err := app.Execute(t.Context(), a, Count{1}); stuck <- err }()
+			go func() { _, err := app.DoRaw(t.Context(), a, Count{1}); stuck <- err }()
 			synctest.Wait()
-			go func() { _, err := app.Execute(t.Context(), a, Tag{[]int{1}}); fine <- err }()
+			go func() { _, err := app.DoRaw(t.Context(), a, Tag{[]int{1}}); fine <- err }()
 			synctest.Wait()
 		}
 		close(hold)
@@ -228,7 +228,7 @@ func tagging(world *outside) []app.Feature {
 		app.WorkerOf("both", begin, app.FromStart[Mailer](), app.On(onTag),
 			app.On(func(m *Mailer, ctx context.Context, c Count, _ app.Event) error { return m.world.send(ctx, "count") })),
 		app.WorkerOf("tags", begin, app.FromStart[Mailer](), app.On(func(m *Mailer, ctx context.Context, _ Raise, _ app.Event) error {
-			if _, err := app.Ask(ctx, Total{}); err != nil {
+			if _, err := app.Query(ctx, Total{}); err != nil {
 				return err
 			}
 			return m.world.send(ctx, "raise")

@@ -26,7 +26,7 @@ func ticking() []app.Feature {
 		}),
 		app.Every(time.Hour, func(_ *Ticker, ctx context.Context) error {
 			for i := range 3 {
-				have, err := app.Ask(ctx, Get{Name: fmt.Sprint(i)})
+				have, err := app.Query(ctx, Get{Name: fmt.Sprint(i)})
 				if have != nil && err == nil {
 					continue
 				}
@@ -103,7 +103,7 @@ func TestTickGoesOnAfterACrash(t *testing.T) {
 		run(t, m.Share(), 30*time.Second, features...)
 		a := open(t, m.Share(), features...)
 		for i := range 3 {
-			if _, err := app.Ask(app.With(t.Context(), a), Get{Name: fmt.Sprint(i)}); err != nil {
+			if _, err := app.Query(app.With(t.Context(), a), Get{Name: fmt.Sprint(i)}); err != nil {
 				t.Error(err)
 			}
 		}

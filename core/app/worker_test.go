@@ -72,7 +72,7 @@ func (m *Mailer) OnAdd(ctx context.Context, c Add, e app.Event) error {
 }
 
 func (m *Mailer) Every(ctx context.Context) error {
-	n, err := app.Ask(ctx, Total{})
+	n, err := app.Query(ctx, Total{})
 	return errors.Join(err, m.world.send(ctx, fmt.Sprintf("total=%d", n)))
 }
 

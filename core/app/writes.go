@@ -11,16 +11,16 @@ import (
 
 // Writes returns the command with an older version for new events, which its [OlderOf] reads, so that
 // builds that do not know the current version can read them. Input in the type of that version, see
-// [ExecuteOlder], is stored as it is and upgraded before Check and Apply, as in replay. A command of the
+// [DoOlderRaw], is stored as it is and upgraded before Check and Apply, as in replay. A command of the
 // current type is stored as its Downgrade.
-func (c Command) Writes(version int) Command {
+func (c CommandType) Writes(version int) CommandType {
 	c.writes = version
 	return c
 }
 
-// ExecuteOlder is [Execute] for a command with [Command.Writes]. old has the type of the version that the
+// DoOlderRaw is [DoRaw] for a command with [CommandType.Writes]. old has the type of the version that the
 // command writes.
-func ExecuteOlder(ctx context.Context, a *App, old any) (json.RawMessage, error) {
+func DoOlderRaw(ctx context.Context, a *App, old any) (json.RawMessage, error) {
 	return a.execute(ctx, old)
 }
 
@@ -43,7 +43,7 @@ func (a *App) Input(c any) (any, error) {
 
 // downgradeWritten returns the data of the version that the command writes, for data of the current
 // version. It is an error if the older version cannot hold a field that is set.
-func (t *commandType) downgradeWritten(data []byte) (older []byte, err error) {
+func (t *registeredType) downgradeWritten(data []byte) (older []byte, err error) {
 	defer func() {
 		if caught := recover(); caught != nil { // in UnmarshalJSON, Downgrade or Upgrade
 			err = panicError(caught)
@@ -72,7 +72,7 @@ func (t *commandType) downgradeWritten(data []byte) (older []byte, err error) {
 }
 
 // decodeWritten decodes data of the version that the command writes.
-func (t *commandType) decodeWritten(data []byte) (c command, err error) {
+func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 	if t.writes == t.version {
 		return t.decode(data)
 	}

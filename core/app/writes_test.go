@@ -43,7 +43,7 @@ func (old CountInV1) Upgrade() CountIn {
 // reads returns the feature of a build that reads version 2 and writes another one.
 func reads(writes int, older app.Older) app.Feature {
 	f := items()
-	f.Commands[1] = app.CommandOf[CountIn]("count", 2, older).Writes(writes)
+	f.Commands[1] = app.CommandTypeOf[CountIn]("count", 2, older).Writes(writes)
 	return f
 }
 
@@ -63,7 +63,7 @@ func TestDeployANewField(t *testing.T) {
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)
 	first, second := open(t, m.Share()), open(t, m.Share(), reads(1, older))
 	execute(t, first, Count{1})
-	if result, err := app.ExecuteOlder(app.WithKey(t.Context(), "k"), second, CountInV1{10}); err != nil || string(result) != "11" {
+	if result, err := app.DoOlderRaw(app.WithKey(t.Context(), "k"), second, CountInV1{10}); err != nil || string(result) != "11" {
 		t.Fatalf("got %s, %v", result, err)
 	}
 	if r := lastRecord(t, m); r.Version != 1 || string(r.Data) != `{"by":10}` {
@@ -73,18 +73,18 @@ func TestDeployANewField(t *testing.T) {
 	if n := total(t, second); n != 111 {
 		t.Errorf("the total is %d", n)
 	}
-	if _, err := app.ExecuteOlder(t.Context(), second, CountInV1{-1}); err == nil || !strings.Contains(err.Error(), "dropped") {
+	if _, err := app.DoOlderRaw(t.Context(), second, CountInV1{-1}); err == nil || !strings.Contains(err.Error(), "dropped") {
 		t.Errorf("Check of the new version returns %v", err)
 	}
-	if _, err := app.ExecuteOlder(t.Context(), second, CountInV1{13}); err == nil || !strings.Contains(err.Error(), "unlucky") {
+	if _, err := app.DoOlderRaw(t.Context(), second, CountInV1{13}); err == nil || !strings.Contains(err.Error(), "unlucky") {
 		t.Errorf("a panic in Upgrade returns %v", err)
 	}
 
 	third := open(t, m.Share(), reads(2, older))
-	if _, err := app.ExecuteOlder(t.Context(), third, CountInV1{1}); err == nil || !strings.Contains(err.Error(), "not a command of any feature") {
+	if _, err := app.DoOlderRaw(t.Context(), third, CountInV1{1}); err == nil || !strings.Contains(err.Error(), "not a command of any feature") {
 		t.Errorf("a version that is no longer written returns %v", err)
 	}
-	if result, err := app.Execute(app.WithKey(t.Context(), "k"), third, CountIn{10, "piece"}); err != nil || string(result) != "11" {
+	if result, err := app.DoRaw(app.WithKey(t.Context(), "k"), third, CountIn{10, "piece"}); err != nil || string(result) != "11" {
 		t.Errorf("the repeated command of the second build returns %s, %v", result, err)
 	}
 	execute(t, third, CountIn{1000, "kg"})
@@ -116,7 +116,7 @@ func TestWritesDowngrade(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := app.NewMemory()
 			a := open(t, m.Share(), reads(1, test.older))
-			_, err := app.Execute(t.Context(), a, test.c)
+			_, err := app.DoRaw(t.Context(), a, test.c)
 			switch {
 			case test.says != "":
 				if err == nil || !strings.Contains(err.Error(), test.says) || last(t, m) != 0 {
@@ -143,11 +143,11 @@ func TestRepeatedInAnotherVersion(t *testing.T) {
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)
 	first, second := open(t, m.Share(), reads(1, older)), open(t, m.Share(), reads(2, older))
 	with := app.WithKey(t.Context(), "k")
-	if _, err := app.Execute(with, second, CountIn{1, "piece"}); err != nil {
+	if _, err := app.DoRaw(with, second, CountIn{1, "piece"}); err != nil {
 		t.Fatal(err)
 	}
 	for by, repeated := range map[int]bool{1: true, 2: false} {
-		result, err := app.ExecuteOlder(with, first, CountInV1{by})
+		result, err := app.DoOlderRaw(with, first, CountInV1{by})
 		if repeated != (err == nil && string(result) == "1") {
 			t.Errorf("%d: got %s, %v", by, result, err)
 		}

@@ -87,23 +87,25 @@ func (c *Conn) refuse(r *Request, f *MessageError) {
 	}
 }
 
-// A Message is a message for [Conn.Receive], such as the body of an HTTP request. Receive it at most
-// once.
+// A Message is a message that a [Conn] has not read itself, such as the body of an HTTP request or a
+// message that a proxy forwards. Receive it at most once.
 type Message struct {
 	incoming
-	batch   []byte // the JSON of a batch, else nil
+	raw     []byte
+	isBatch bool
 	request Request
 }
 
 // Parse parses a message. It keeps raw, which must not be changed afterwards.
 func (m *Message) Parse(raw []byte) {
-	*m = Message{}
-	if raw = bytes.Trim(raw, whiteSpace); strictjson.First(raw) == '[' {
-		m.batch = raw
-	} else {
-		m.message, m.fault = parse(raw)
+	*m = Message{raw: bytes.Trim(raw, whiteSpace)}
+	if m.isBatch = strictjson.First(m.raw) == '['; !m.isBatch {
+		m.message, m.fault = parse(m.raw)
 	}
 }
+
+// Raw returns the JSON of the message or batch.
+func (m *Message) Raw() []byte { return m.raw }
 
 // Fault returns the error of an invalid message, or nil. It does not check batches.
 func (m *Message) Fault() *Error {
@@ -114,26 +116,37 @@ func (m *Message) Fault() *Error {
 }
 
 // IsBatch reports whether the message is an array of messages.
-func (m *Message) IsBatch() bool { return m.batch != nil }
+func (m *Message) IsBatch() bool { return m.isBatch }
+
+// Batch returns the messages of a batch. It returns an error if the batch must be refused as a whole:
+// it is not valid JSON, empty, or has too many messages. Single messages may still have a fault.
+func (m *Message) Batch() ([]*Message, *Error) {
+	parts, err := splitBatch(m.raw)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Message, len(parts))
+	for i, part := range parts {
+		all[i] = new(Message)
+		all[i].Parse(part)
+	}
+	return all, nil
+}
 
 // Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
 	switch {
 	case m.IsRequest():
 		return 1
-	case m.batch == nil:
+	case !m.isBatch:
 		return 0
 	}
-	parts := 0
-	_ = strictjson.Array(m.batch, func(part []byte) error {
-		if parts++; parts > maxBatch {
-			return errors.New("too many messages")
-		}
+	parts, _ := splitBatch(m.raw)
+	for _, part := range parts {
 		if one, _ := parse(part); one.IsRequest() {
 			n++
 		}
-		return nil
-	})
+	}
 	return n
 }
 
@@ -142,7 +155,7 @@ func (m *Message) IsResponse() bool {
 	if m.fault != nil {
 		return m.fault.Response
 	}
-	return m.batch == nil && m.method == ""
+	return !m.isBatch && m.method == ""
 }
 
 // Method returns the method of a request or a notification.
@@ -151,12 +164,42 @@ func (m *Message) Method() string { return m.method }
 // Params returns the params of a request or a notification, or nil.
 func (m *Message) Params() json.RawMessage { return m.params }
 
+// Result returns the result of a successful response, or nil.
+func (m *Message) Result() json.RawMessage { return m.result }
+
+// Err returns the error of a failed response, or nil.
+func (m *Message) Err() *Error { return m.err }
+
 // ID returns the id, or the zero ID if it is missing or invalid.
 func (m *Message) ID() ID {
 	if m.fault != nil {
 		return m.fault.ID
 	}
 	return m.id
+}
+
+// WithID returns the JSON of a valid request or response with another id.
+func (m *Message) WithID(id ID) []byte {
+	own := strictjson.Member(m.raw, "id")
+	start := cap(m.raw) - cap(own) // own is a part of raw
+	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[start+len(own):])
+}
+
+// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
+// [Outgoing].
+func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
+	return appendCall(dst, id, method, params)
+}
+
+// AppendResult appends a successful response. result must be valid JSON.
+func AppendResult(dst []byte, id ID, result json.RawMessage) []byte {
+	return append(append(appendResultStart(dst, id), result...), '}')
+}
+
+func appendResultStart(dst []byte, id ID) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id.raw...)
+	return append(dst, `,"result":`...)
 }
 
 // AppendError appends an error response. A zero id is omitted.
@@ -200,12 +243,12 @@ func (c *Conn) Close(skipGrace <-chan struct{}) {
 // goes to the responder. The context of a request has the values of ctx, and also ends when ctx
 // does.
 func (c *Conn) Receive(ctx context.Context, m *Message, responder Responder) {
-	if m.batch == nil {
+	if !m.isBatch {
 		c.receive(ctx, &m.request, &m.incoming, responder)
 		return
 	}
 	var all sync.WaitGroup
-	for _, in := range c.parseBatch(slices.Clip(m.batch)) {
+	for _, in := range c.parseBatch(slices.Clip(m.raw)) {
 		if in.IsRequest() {
 			all.Go(func() { c.receive(ctx, new(Request), &in, responder) })
 		} else {
@@ -328,26 +371,35 @@ type batch struct {
 	missing int      // answers not yet added
 }
 
-// parseBatch returns the messages of a batch, or one fault if the batch is refused as a whole.
-func (c *Conn) parseBatch(raw []byte) []incoming {
-	refuse := func(e *Error) []incoming { return []incoming{{fault: &MessageError{Err: e}}} }
+// splitBatch returns the messages of a batch, or an error if the batch is refused as a whole.
+func splitBatch(raw []byte) ([][]byte, *Error) {
 	var parts [][]byte
 	n := 0
 	err := strictjson.Array(raw, func(part []byte) error {
 		if n++; n <= maxBatch {
-			parts = append(parts, part)
+			parts = append(parts, slices.Clip(part))
 		}
 		return nil
 	})
 	switch {
 	case err != nil && !isDuplicate(err):
-		return refuse(jsonError(err))
-	case !c.dialect.Load().Batches:
-		return refuse(Errorf(InvalidRequest, "batches are not part of this protocol revision; send one message at a time"))
+		return nil, jsonError(err)
 	case n > maxBatch:
-		return refuse(Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n))
+		return nil, Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n)
 	case n == 0:
-		return refuse(Errorf(InvalidRequest, "a batch must hold at least one message"))
+		return nil, Errorf(InvalidRequest, "a batch must hold at least one message")
+	}
+	return parts, nil
+}
+
+// parseBatch returns the messages of a batch, or one fault if the batch is refused as a whole.
+func (c *Conn) parseBatch(raw []byte) []incoming {
+	parts, err := splitBatch(raw)
+	if !c.dialect.Load().Batches && (err == nil || err.Code != ParseError) {
+		err = Errorf(InvalidRequest, "batches are not part of this protocol revision; send one message at a time")
+	}
+	if err != nil {
+		return []incoming{{fault: &MessageError{Err: err}}}
 	}
 	b := &batch{}
 	list := make([]incoming, len(parts))

@@ -72,8 +72,7 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
 		result, err := c.o.Handle((*requestContext)(r), r)
 		if err == nil && !r.IsNotification() {
-			reply = append(append(append(buf, `{"jsonrpc":"2.0","id":`...), r.ID.raw...), `,"result":`...)
-			if reply, err = appendJSON(reply, result); err != nil {
+			if reply, err = appendJSON(appendResultStart(buf, r.ID), result); err != nil {
 				c.o.Logger.Error("encode result", "method", r.Method, "error", err)
 				err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
 			}

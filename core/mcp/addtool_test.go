@@ -119,26 +119,37 @@ func TestTypedAddRefuses(t *testing.T) {
 	}
 }
 
-// In a derived file, a schema that does not match means that the file is stale. The error names the
-// file and the command that derives it again.
-func TestStaleDerivedCode(t *testing.T) {
+// In derived code, a schema that is missing or does not match means that its file is stale. The error
+// names the file and the command that derives it again.
+func TestDerivedIsStale(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
 	type query struct {
 		Label string `json:"label,omitempty"`
 	}
-	prompt := func(context.Context, query) (string, error) { return "", nil }
+	list := func(context.Context, query) (string, error) { return "", nil }
 	tag := json.RawMessage(`{"type":"object","properties":{"tag":{"type":"string"}},"additionalProperties":false}`)
-	for _, err := range []error{
-//line /project/tools/tools_gen.go:7
-		mcp.AddDerivedTool(s, mcp.Tool{Name: "list", InputSchema: tag}, prompt),
-		mcp.AddPrompt(s, mcp.Prompt{Name: "list", InputSchema: tag}, prompt),
-		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, prompt),
-//line addtool_test.go:140
+	d := s.Derived("tools_gen.go")
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"tool", mcp.AddTool(d, mcp.Tool{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
+		{"prompt", mcp.AddPrompt(d, mcp.Prompt{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
+		{"prompt without schema", mcp.AddPrompt(d, mcp.Prompt{Name: "list"}, list), `query has ["label"], but the prompt does not`},
+		{"template", mcp.AddResourceTemplate(d, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
 	} {
-		const want = `tools_gen.go is stale: query has "label", its input schema has "tag"; run petrock sync`
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v", err)
+		want := "tools_gen.go is stale: " + test.want + "; run petrock sync"
+		if test.err == nil || test.err.Error() != want {
+			t.Errorf("add %s = %v, want %s", test.name, test.err, want)
 		}
+	}
+	own := json.RawMessage(`{"type":"object","properties":{"label":{"type":"string"}},"required":["label"]}`)
+	if err := mcp.AddTool(s, mcp.Tool{Name: "own", InputSchema: own}, list); err != nil {
+		t.Errorf("AddTool(server, a stricter schema) = %v, want nil", err)
+	}
+	if err := mcp.AddTool(d, mcp.Tool{Name: "own2", InputSchema: own}, list); err == nil {
+		t.Error("AddTool(derived, a stricter schema) = nil, want an error")
 	}
 }
 
@@ -174,11 +185,10 @@ func BenchmarkAddTool(b *testing.B) {
 		if d == schema.Output {
 			of = reflect.TypeFor[searchFound]()
 		}
-		text, err := schema.Infer(of, d)
-		if err != nil {
+		var err error
+		if *to, err = schema.Infer(of, d); err != nil {
 			b.Fatal(err)
 		}
-		*to = json.RawMessage(text)
 	}
 	for _, run := range []struct {
 		name string

@@ -67,7 +67,7 @@ type elicitParams struct {
 }
 
 func (e *Elicitation) request(r Revision) (string, any, error) {
-	_, err := schema.Compile(string(e.Schema))
+	_, err := schema.Compile(e.Schema)
 	form := e.Schema
 	if err == nil {
 		form, err = adaptForm(form, r)
@@ -107,7 +107,7 @@ func (e *Elicitation) setAnswer(raw json.RawMessage) error {
 	if e.Action != ActionAccept {
 		return nil
 	}
-	form, err := schema.Compile(string(e.Schema))
+	form, err := schema.Compile(e.Schema)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (f *formField) check(raw json.RawMessage) error {
 	case f.Default == nil:
 		return nil
 	}
-	own, err := schema.Compile(string(raw))
+	own, err := schema.Compile(raw)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Prompt describes a prompt template to clients.
@@ -30,9 +31,6 @@ type Prompt struct {
 	// an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil allows any
 	// text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema means that a //petrock:schema directive sets a part of the schema. Derived code sets
-	// it. Required properties are then not compared with the Go type.
-	OwnSchema bool `json:"-"`
 }
 
 // A PromptArgument is an argument of a prompt; its value is text.
@@ -196,19 +194,19 @@ type PromptOutput interface {
 // with the option "string" in their json tag. Arguments that cannot be decoded fail the request.
 //
 // If p has neither arguments nor a schema, both are inferred from In. Otherwise they must match In.
-func AddPrompt[In any, Out PromptOutput](s *Server, p Prompt, f func(context.Context, In) (Out, error)) error {
+func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.Context, In) (Out, error)) error {
 	var handler PromptHandler
 	if f != nil {
 		handler = promptHandler(f)
 	}
-	return s.addTypedPrompt(p, reflect.TypeFor[In](), handler)
+	return addTypedPrompt(to.derived(), p, reflect.TypeFor[In](), handler)
 }
 
-func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) error {
-	p.Name = s.o.NamePrefix + p.Name
+func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
+	p.Name = d.server.o.NamePrefix + p.Name
 	fields, err := textFields(in)
 	given := p.InputSchema != nil
-	if err == nil && !given && p.Arguments == nil && len(fields) > 0 {
+	if err == nil && !given && !d.isExact() && p.Arguments == nil && len(fields) > 0 {
 		p.InputSchema, err = inferText(in, fields)
 	}
 	var made *prompt
@@ -216,12 +214,12 @@ func (s *Server) addTypedPrompt(p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil && given {
-		err = checkFits(made.input.schema, in, schema.Input, isDerived(p.OwnSchema))
+		err = d.check(made.input.schema, in, jsonschema.Input)
 	}
 	if err == nil {
 		err = checkNames(in, fields, "the prompt", made.names)
 	}
-	return add(s, &s.prompts, p.Name, made, err)
+	return d.describe(add(d.server, &d.server.prompts, p.Name, made, err))
 }
 
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
@@ -261,13 +259,13 @@ func textDecoder[In any](what string) func(map[string]string) (In, error) {
 
 // textFields returns the fields of a struct that is decoded from text. They cannot have defaults or
 // headers, which only tools support.
-func textFields(in reflect.Type) ([]strictjson.Field, error) {
+func textFields(in reflect.Type) ([]jsonfield.Field, error) {
 	if in.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("input %v: must be a struct", in)
 	}
-	fields := strictjson.Fields(in, false)
+	fields := jsonfield.Decoded(in)
 	for _, f := range fields {
-		tag, err := schema.ParseTag(f.Tag)
+		tag, err := jsonschema.ParseTag(f.Tag)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
@@ -280,8 +278,8 @@ func textFields(in reflect.Type) ([]strictjson.Field, error) {
 	return fields, nil
 }
 
-func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, error) {
-	raw, err := infer(in, schema.Input)
+func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, error) {
+	raw, err := jsonschema.Infer(in, jsonschema.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +297,7 @@ func inferText(in reflect.Type, fields []strictjson.Field) (json.RawMessage, err
 
 // checkNames compares the fields of an input with the names of its values. what names their owner in
 // errors.
-func checkNames(in reflect.Type, fields []strictjson.Field, what string, names []string) error {
+func checkNames(in reflect.Type, fields []jsonfield.Field, what string, names []string) error {
 	var missing, extra []string
 	for _, f := range fields {
 		if !slices.Contains(names, f.Key) {
@@ -307,7 +305,7 @@ func checkNames(in reflect.Type, fields []strictjson.Field, what string, names [
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(fields, func(f strictjson.Field) bool { return f.Key == name }) {
+		if !slices.ContainsFunc(fields, func(f jsonfield.Field) bool { return f.Key == name }) {
 			extra = append(extra, name)
 		}
 	}

@@ -7,7 +7,7 @@
 //	err = server.ServeStdio(ctx, os.Stdout)
 //
 // Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output are
-// inferred from the types. See [schema.Infer] for the rules, and [schema.Tag] for limits, defaults,
+// inferred from the types. See [schema.Infer] for the rules, and package schema for limits, defaults,
 // enums and descriptions in struct tags. A schema that is set must match the types; otherwise AddTool
 // returns an error. [AddPrompt], [AddResource] and [AddResourceTemplate] do the same for prompts and
 // resources. The methods of [Server] add handlers that take JSON.

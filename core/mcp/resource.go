@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"reflect"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -55,9 +55,6 @@ type ResourceTemplate struct {
 	// not sent to clients. The values of an enum complete a variable, unless [Server.CompleteResource]
 	// sets a completer. nil allows any text.
 	InputSchema json.RawMessage `json:"-"`
-	// OwnSchema means that a //petrock:schema directive sets a part of the schema. Derived code sets
-	// it. Required properties are then not compared with the Go type.
-	OwnSchema bool `json:"-"`
 }
 
 // ResourceContents are the contents of a resource, or a part of them: text or a blob.
@@ -288,7 +285,7 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	}
 	var err error
 	if r.MIMEType, err = contentType(reflect.TypeFor[Out](), r.MIMEType); err != nil {
-		return addError("resource", r.URI, err)
+		return add(s, &s.resources, r.URI, nil, err)
 	}
 	return s.AddResource(r, handler)
 }
@@ -298,7 +295,7 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 // [AddResource].
 //
 // If t has no schema, it is inferred from In. Otherwise it must match In.
-func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {
+func AddResourceTemplate[In, Out any](to Registrar, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
 		decode := textDecoder[In]("variables")
@@ -314,13 +311,13 @@ func AddResourceTemplate[In, Out any](s *Server, t ResourceTemplate, f func(cont
 			return contentsOf(out)
 		}
 	}
-	return s.addTypedTemplate(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
+	return addTypedTemplate(to.derived(), t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
 }
 
-func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
+func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	given := t.InputSchema != nil
 	fields, err := textFields(in)
-	if err == nil && !given {
+	if err == nil && !given && !d.isExact() {
 		t.InputSchema, err = inferText(in, fields)
 	}
 	if err == nil {
@@ -331,12 +328,12 @@ func (s *Server) addTypedTemplate(t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil && given {
-		err = checkFits(made.input.schema, in, schema.Input, isDerived(t.OwnSchema))
+		err = d.check(made.input.schema, in, jsonschema.Input)
 	}
 	if err == nil {
 		err = checkNames(in, fields, t.URITemplate, made.uri.variables())
 	}
-	return add(s, &s.templates, t.URITemplate, made, err)
+	return d.describe(add(d.server, &d.server.templates, t.URITemplate, made, err))
 }
 
 // contentType returns given or, if it is empty, the default MIME type of out.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -137,7 +138,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 		err = to.add(name, item)
 	}
 	if err != nil {
-		return addError(to.noun, name, err)
+		return fmt.Errorf("add %s %s: %w", to.noun, name, err)
 	}
 	s.notifyChanged(to.kind, item.cached().completes)
 	return nil

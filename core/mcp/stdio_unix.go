@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/petrock/petrock/core/stdfd"
+	"github.com/petrock/petrock/core/internal/stdfd"
 )
 
 // These functions replace the file descriptors, so that neither a package that has saved os.Stdout nor

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -31,9 +31,6 @@ type Tool struct {
 	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has scopes.
 	// Other API keys and stdio bypass them. They are not sent to clients.
 	Scopes []string `json:"-"`
-	// OwnSchema means that a //petrock:schema directive sets a part of the schemas. Derived code sets
-	// it. Required properties are then not compared with the Go types.
-	OwnSchema bool `json:"-"`
 }
 
 // ToolAnnotations are hints about the behaviour of a tool, for clients that warn or ask the user. A
@@ -213,7 +210,7 @@ type tool struct {
 	Tool
 	descriptionCache
 	pace            jsonrpc.Pace
-	input, output   *schema.Schema // output is nil if none is declared
+	input, output   *jsonschema.Schema // output is nil if none is declared
 	headerArguments []HeaderArgument
 	handler         ToolHandler
 }
@@ -237,7 +234,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if t.OutputSchema != nil {
-		if made.output, err = schema.Compile(string(t.OutputSchema)); err != nil {
+		if made.output, err = jsonschema.Compile(t.OutputSchema); err != nil {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}

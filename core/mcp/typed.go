@@ -6,16 +6,62 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// A Registrar is where [AddTool], [AddPrompt] and [AddResourceTemplate] register a component: a
+// [*Server], or a [*Derived] in generated code.
+type Registrar interface {
+	derived() *Derived
+}
+
+func (s *Server) derived() *Derived { return &Derived{server: s} }
+
+// Derived registers components whose schemas were derived from Go types by petrock. It makes sure that
+// the schemas still match the types exactly. Only *_gen.go files need it.
+type Derived struct {
+	server *Server
+	file   string // "" if the schemas are not derived
+}
+
+// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that are
+// added to it must have schemas that match their Go types exactly. Otherwise the file is stale, and
+// the functions that add them return an error that says so.
+func (s *Server) Derived(file string) *Derived { return &Derived{s, file} }
+
+func (d *Derived) derived() *Derived { return d }
+
+// isExact reports whether schemas must match the Go types exactly. They are not inferred then.
+func (d *Derived) isExact() bool { return d.file != "" }
+
+// A mismatch is the error of a schema that does not match its Go type.
+type mismatch struct{ error }
+
+// check returns an error if a schema does not match its Go type.
+func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
+	match := jsonschema.Compatible
+	if d.isExact() {
+		match = jsonschema.Exact
+	}
+	if err := s.CheckType(t, dir, match); err != nil {
+		return mismatch{err}
+	}
+	return nil
+}
+
+// describe returns err as the error of derived code that is stale, if it is.
+func (d *Derived) describe(err error) error {
+	if wrong, ok := errors.AsType[mismatch](err); ok && d.isExact() {
+		return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, wrong)
+	}
+	return err
+}
 
 // AddTool adds a tool that is a Go function. In is a struct or a map that the arguments are decoded
 // into; missing fields get the defaults in their schema tags. Out is sent as structured content and
@@ -23,17 +69,11 @@ import (
 // encode as [] and {}. If Out is [ToolResult] or a pointer to one, the function returns the whole
 // result.
 //
-// A schema that is not set is inferred from the type by [schema.Infer]. A schema that is set must
-// match the type, see [schema.Schema.CheckType]; otherwise AddTool returns an error.
-func AddTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
-	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, infer)
-}
-
-// AddDerivedTool is [AddTool] for derived code. It requires schemas that match the function's types
-// exactly, unless OwnSchema is set. Otherwise the derived file is stale, and AddDerivedTool returns an
-// error.
-func AddDerivedTool[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) error {
-	return s.addTyped(t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) }, nil)
+// A schema that is not set is inferred from the type as in package schema. A schema that is set must
+// match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
+// AddTool returns an error.
+func AddTool[In, Out any](to Registrar, t Tool, f func(context.Context, In) (Out, error)) error {
+	return addTyped(to.derived(), t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) })
 }
 
 // Encoded is the output of a tool that is already encoded as JSON. The tool has the output schema of
@@ -58,61 +98,32 @@ type typedTool struct {
 // each function, so keep it small.
 type typedCall func(ctx context.Context, in any) (any, error)
 
-type inferrer func(reflect.Type, schema.Direction) (json.RawMessage, error)
-
-// addTyped adds a tool that calls f. infer is nil for derived code. addError finds derived code by the
-// depth of the call stack, so only AddTool and AddDerivedTool may call addTyped.
-func (s *Server) addTyped(t Tool, f any, call typedCall, infer inferrer) error {
+func addTyped(d *Derived, t Tool, f any, call typedCall) error {
 	signature := reflect.TypeOf(f)
 	if reflect.ValueOf(f).IsNil() {
 		call = nil
 	}
-	t.Name = s.o.NamePrefix + t.Name
-	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, infer)
-	return add(s, &s.tools, t.Name, made, err)
+	t.Name = d.server.o.NamePrefix + t.Name
+	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, d)
+	return d.describe(add(d.server, &d.server.tools, t.Name, made, err))
 }
 
-// isDerived reports whether derived code called AddPrompt or AddResourceTemplate with a schema that
-// must match the Go type exactly.
-func isDerived(ownSchema bool) bool {
-	if ownSchema {
-		return false
-	}
-	_, file, _, _ := runtime.Caller(3)
-	return strings.HasSuffix(file, "_gen.go")
-}
-
-// A mismatch is the error of a schema that does not match its Go type.
-type mismatch struct{ error }
-
-// addError returns the error of add. If derived code called AddTool or a similar function, a mismatch
-// means that the code is stale.
-func addError(kind, name string, err error) error {
-	if wrong, ok := errors.AsType[mismatch](err); ok {
-		if _, file, _, _ := runtime.Caller(4); strings.HasSuffix(file, "_gen.go") {
-			return fmt.Errorf("%s is stale: %w; run petrock sync", filepath.Base(file), wrong)
-		}
-	}
-	return fmt.Errorf("add %s %s: %w", kind, name, err)
-}
-
-// tool returns the tool that calls the function. If infer is nil, t has derived schemas.
-func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
+// tool returns the tool that calls the function. It infers missing schemas and checks the others.
+func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
 		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
 	}
 	out := f.output()
-	inferIn := infer != nil && t.InputSchema == nil
-	inferOut := infer != nil && t.OutputSchema == nil && out != nil
-	exact := infer == nil && !t.OwnSchema
+	inferIn := t.InputSchema == nil && !d.isExact()
+	inferOut := t.OutputSchema == nil && !d.isExact() && out != nil
 	var err error
 	if inferIn {
-		if t.InputSchema, err = infer(f.in, schema.Input); err != nil {
+		if t.InputSchema, err = jsonschema.Infer(f.in, jsonschema.Input); err != nil {
 			return nil, err
 		}
 	}
 	if inferOut {
-		if t.OutputSchema, err = infer(out, schema.Output); err != nil {
+		if t.OutputSchema, err = jsonschema.Infer(out, jsonschema.Output); err != nil {
 			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
 		}
 	}
@@ -121,31 +132,16 @@ func (f typedTool) tool(t Tool, infer inferrer) (*tool, error) {
 		return nil, err
 	}
 	made, err := newTool(t, handler)
-	if err != nil {
-		return nil, err
+	if err == nil && !inferIn {
+		err = d.check(made.input, f.in, jsonschema.Input)
 	}
-	if !inferIn {
-		err = checkFits(made.input, f.in, schema.Input, exact)
-	}
-	if inferOut || err != nil || out == nil {
+	if err != nil || inferOut || out == nil {
 		return made, err
 	}
 	if made.output == nil {
 		return made, mismatch{fmt.Errorf("%v has no output schema", out)}
 	}
-	return made, checkFits(made.output, out, schema.Output, exact)
-}
-
-func infer(t reflect.Type, d schema.Direction) (json.RawMessage, error) {
-	text, err := schema.Infer(t, d)
-	return json.RawMessage(text), err
-}
-
-func checkFits(s *schema.Schema, t reflect.Type, d schema.Direction, exact bool) error {
-	if err := s.CheckType(t, d, exact); err != nil {
-		return mismatch{err}
-	}
-	return nil
+	return made, d.check(made.output, out, jsonschema.Output)
 }
 
 // output returns the type of the structured content, or nil if the function returns the whole result.
@@ -165,7 +161,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, nil
 	}
 	defaults := reflect.New(f.in).Elem()
-	if err := schema.SetDefaults(defaults); err != nil {
+	if err := jsonschema.SetDefaults(defaults); err != nil {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
@@ -201,8 +197,8 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-func compileInput(raw json.RawMessage) (*schema.Schema, error) {
-	s, err := schema.Compile(string(raw))
+func compileInput(raw json.RawMessage) (*jsonschema.Schema, error) {
+	s, err := jsonschema.Compile(raw)
 	if err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
@@ -214,8 +210,8 @@ func compileInput(raw json.RawMessage) (*schema.Schema, error) {
 
 // A textInput validates and completes the arguments of a prompt or the variables of a template.
 type textInput struct {
-	schema   *schema.Schema // nil allows any text
-	complete Completer      // by default suggests the enums of the schema; may be nil
+	schema   *jsonschema.Schema // nil allows any text
+	complete Completer          // by default suggests the enums of the schema; may be nil
 }
 
 func newTextInput(raw json.RawMessage) (*textInput, error) {

@@ -201,7 +201,7 @@ func (p *Property) compile() (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return schema.Compile(string(text))
+	return schema.Compile(text)
 }
 
 // usage returns the property as on a command line, in brackets if it is optional.
@@ -311,7 +311,7 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := schema.Compile(string(tool.InputSchema))
+	compiled, err := schema.Compile(tool.InputSchema)
 	if err != nil {
 		return raw, nil // the server validates it
 	}

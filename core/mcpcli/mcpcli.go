@@ -178,7 +178,7 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 				return err
 			}
 		}
-		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: terminal.NewProgress(c.Err, c.flags.Verbose)}
+		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: &terminal.Progress{Out: c.Err, Quiet: c.flags.Verbose}}
 		if s.printer.dir = c.out; !filepath.IsAbs(c.out) {
 			s.printer.dir = filepath.Join(c.Dir, c.out)
 		}

@@ -108,7 +108,7 @@ func sameText(got, want string) bool { return got == want }
 // sameJSON reports whether two texts are the same JSON value. If want is not valid JSON, it compares
 // the texts.
 func sameJSON(got, want string) bool {
-	constant, err := schema.Compile(`{"const":` + want + `}`)
+	constant, err := schema.Compile([]byte(`{"const":` + want + `}`))
 	if err != nil {
 		return got == want
 	}

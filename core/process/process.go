@@ -109,7 +109,7 @@ const orphanDelay = 500 * time.Millisecond
 // the grace period, Close sends SIGTERM and then SIGKILL to it and its children.
 func (p *Process) Close() {
 	p.In.Close()
-	for _, signal := range []func(*exec.Cmd){Terminate, Kill} {
+	for _, signal := range []func(*exec.Cmd){terminate, Kill} {
 		if p.ExitsWithin(p.grace) {
 			break
 		}
@@ -200,7 +200,7 @@ func Run(ctx context.Context, o RunOptions, program string, args ...string) (std
 	cmd.WaitDelay = 5 * time.Second
 	if o.Group {
 		SetGroup(cmd)
-		cmd.Cancel = func() error { Terminate(cmd); return nil }
+		cmd.Cancel = func() error { terminate(cmd); return nil }
 	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut

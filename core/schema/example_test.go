@@ -1,13 +1,14 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/petrock/petrock/core/schema"
 )
 
 func ExampleSchema_Validate() {
-	s, err := schema.Compile(`{
+	s, err := schema.Compile(json.RawMessage(`{
 		"type": "object",
 		"properties": {
 			"status": {"enum": ["open", "done"]},
@@ -15,13 +16,13 @@ func ExampleSchema_Validate() {
 		},
 		"required": ["limit"],
 		"additionalProperties": false
-	}`)
+	}`))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(s.Validate([]byte(`{"limit": 10, "status": "open"}`)))
-	fmt.Println(s.Validate([]byte(`{"Limit": 250, "status": "opne"}`)))
+	fmt.Println(s.Validate(json.RawMessage(`{"limit": 10, "status": "open"}`)))
+	fmt.Println(s.Validate(json.RawMessage(`{"Limit": 250, "status": "opne"}`)))
 	// Output:
 	// <nil>
 	// Limit: is not a known property; known: status, limit

@@ -1,17 +1,17 @@
 package strictjson
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Decoder decodes JSON into Go values. It keeps what it has found out about struct types, so use one
@@ -363,100 +363,6 @@ func Describe(raw []byte) string {
 	return "a number"
 }
 
-// A Field is a struct field with a JSON key.
-type Field struct {
-	reflect.StructField // Index includes embedded structs
-	Claim
-}
-
-// A Claim is the JSON key that a struct field asks for, with its options. If several fields ask for the
-// same key, [Dominant] decides which one gets it.
-type Claim struct {
-	Key      string
-	Depth    int  // 1 for a field of the struct itself, and 1 more for each embedded struct around it
-	Tagged   bool // the json tag sets the key
-	Quoted   bool // the json tag has the option string
-	Omits    bool // the json tag has the option omitempty or omitzero
-	Indirect bool // the field is in an embedded pointer
-}
-
-// ParseTag parses the json tag of a field. name is its Go name. Only basic types are quotable.
-func ParseTag(tag, name string, quotable bool) Claim {
-	key, options, _ := strings.Cut(tag, ",")
-	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
-	for option := range strings.SplitSeq(options, ",") {
-		c.Omits = c.Omits || option == "omitempty" || option == "omitzero"
-		c.Quoted = c.Quoted || option == "string" && quotable
-	}
-	return c
-}
-
-// Dominant returns the fields that get their key, by the rule of encoding/json: of several fields with
-// the same key, the least embedded one gets it, or else the only tagged one, or else none.
-func Dominant[F any](fields []F, claim func(F) Claim) []F {
-	var found []F
-	for i, field := range fields {
-		c := claim(field)
-		loses := func(other F) bool {
-			o := claim(other)
-			return o.Key == c.Key && (o.Depth < c.Depth || o.Depth == c.Depth && (o.Tagged || !c.Tagged))
-		}
-		if !slices.ContainsFunc(fields[:i], loses) && !slices.ContainsFunc(fields[i+1:], loses) {
-			found = append(found, field)
-		}
-	}
-	return found
-}
-
-// Fields returns the fields of the struct type t in order, one for each key. Fields of an embedded
-// pointer to an unexported struct can be encoded but not decoded. Fields returns them only if encoding
-// is true.
-func Fields(t reflect.Type, encoding bool) []Field {
-	all := appendFields(make([]Field, 0, t.NumField()), t, Field{}, nil, encoding)
-	return Dominant(all, func(f Field) Claim { return f.Claim })
-}
-
-// appendFields appends the fields of t and of its embedded structs. outer is the field that embeds t,
-// and parents are the types that do.
-func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect.Type, encoding bool) []Field {
-	if slices.Contains(parents, t) {
-		return fields
-	}
-	parents = append(slices.Clip(parents), t)
-	for i := range t.NumField() {
-		f := Field{StructField: t.Field(i)}
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		pointer := f.Type.Kind() == reflect.Pointer
-		// An unexported embedded struct still promotes its exported fields, but a pointer to it
-		// cannot be set.
-		promotes := f.Anonymous && inner.Kind() == reflect.Struct
-		tag := f.Tag.Get("json")
-		if tag == "-" || !f.IsExported() && (!promotes || pointer && !encoding) {
-			continue
-		}
-		f.Claim = ParseTag(tag, f.Name, isQuotable(inner.Kind()))
-		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
-		if len(outer.Index) > 0 {
-			f.Index = append(slices.Clip(outer.Index), i)
-		}
-		switch {
-		case promotes && !f.Tagged:
-			f.Indirect = f.Indirect || pointer
-			fields = appendFields(fields, inner, f, parents, encoding)
-		case f.IsExported():
-			fields = append(fields, f)
-		}
-	}
-	return fields
-}
-
-func isQuotable(kind reflect.Kind) bool {
-	return kind == reflect.String || kind >= reflect.Bool && kind <= reflect.Float64
-}
-
 // A structType is a struct type to decode into.
 type structType struct {
 	fields   []field
@@ -476,7 +382,7 @@ func (d *Decoder) structType(t reflect.Type) *structType {
 		return s.(*structType)
 	}
 	s := &structType{byName: map[string]int{}}
-	for i, f := range Fields(t, false) {
+	for i, f := range jsonfield.Decoded(t) {
 		required := !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
 		s.fields = append(s.fields, field{f.Key, f.Index, f.Quoted, required})
 		s.byName[f.Key] = i

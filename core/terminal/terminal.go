@@ -74,24 +74,17 @@ func IsTerminal(stream any) bool {
 // A Progress shows the current step and its duration on a terminal. On other outputs it shows
 // nothing. Its methods are safe for concurrent use.
 type Progress struct {
-	out io.Writer // nil if it shows nothing
+	Out   io.Writer // usually standard error
+	Quiet bool      // show nothing
 
 	mu   sync.Mutex
 	stop chan struct{} // closed to end the current step
 	done chan struct{} // closed when the step has ended
 }
 
-// NewProgress returns a Progress that writes to out, or shows nothing if quiet is set.
-func NewProgress(out io.Writer, quiet bool) *Progress {
-	if quiet || !IsTerminal(out) {
-		return &Progress{}
-	}
-	return &Progress{out: out}
-}
-
 // Begin ends the current step and shows the next one. It shows the first line of its title.
 func (p *Progress) Begin(title string) {
-	if p.out == nil {
+	if p.Quiet || !IsTerminal(p.Out) {
 		return
 	}
 	title = Line(title)
@@ -99,7 +92,7 @@ func (p *Progress) Begin(title string) {
 	defer p.mu.Unlock()
 	p.end()
 	if os.Getenv("TERM") == "dumb" {
-		fmt.Fprintf(p.out, "%s …\n", title)
+		fmt.Fprintf(p.Out, "%s …\n", title)
 		return
 	}
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
@@ -129,10 +122,10 @@ func (p *Progress) show(title string, stop, done chan struct{}) {
 	defer tick.Stop()
 	begin := time.Now()
 	for {
-		fmt.Fprintf(p.out, "%s%s … %.1f s", eraseLine, title, time.Since(begin).Seconds())
+		fmt.Fprintf(p.Out, "%s%s … %.1f s", eraseLine, title, time.Since(begin).Seconds())
 		select {
 		case <-stop:
-			fmt.Fprint(p.out, eraseLine)
+			fmt.Fprint(p.Out, eraseLine)
 			return
 		case <-tick.C:
 		}

@@ -123,6 +123,7 @@ type Env struct {
 	Program string    // the command that users type, for help texts
 
 	Installed bool            // this is the installed petrock, not a project's own
+	Build     string          // the module version that the program was built from, for the version command; may be empty
 	Own       []gen.Generator // the project's own generators, if they are linked in
 }
 
@@ -163,7 +164,11 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true // Run prints errors
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	mcpcli.Finish(root, "petrock "+generators.Version+" "+runtime.Version())
+	version := "petrock " + generators.Version
+	if env.Build != "" {
+		version += " (" + env.Build + ")"
+	}
+	mcpcli.Finish(root, version+" "+runtime.Version())
 	extendHelp(root)
 	return root
 }

@@ -97,7 +97,7 @@ func run[T any](ctx context.Context, env Env, c *projectFlags, do operation[T], 
 		return result, err
 	}
 	defer e.Close()
-	progress := terminal.NewProgress(env.Err, c.asJSON)
+	progress := &terminal.Progress{Out: env.Err, Quiet: c.asJSON}
 	e.Step = progress.Begin
 	result, err = do(e, ctx)
 	progress.End()

@@ -59,7 +59,7 @@ func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) 
 	if to.program == handover.Generators {
 		name, fallback = "the generators of "+to.project.Name, "this command runs without them"
 	}
-	progress := terminal.NewProgress(env.Err, to.quiet)
+	progress := &terminal.Progress{Out: env.Err, Quiet: to.quiet}
 	progress.Begin("building the project's petrock")
 	executable, err := handover.Build(ctx, to.project.Root, to.program)
 	progress.End()
@@ -151,7 +151,7 @@ func newCalls(env Env) (all []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				progress := terminal.NewProgress(env.Err, false)
+				progress := &terminal.Progress{Out: env.Err}
 				progress.Begin("building the server")
 				executable, err := handover.Build(cmd.Context(), found.Root, "cmd/"+found.Name)
 				progress.End()

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema/inference"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/gen"
@@ -70,11 +70,11 @@ func (c Component) addListEntry(all *contract.Contract) (err error) {
 		all.Resources[c.Name], err = strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
 		prompt := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
-		input, err := schema.Compile(string(c.Input))
+		properties, err := inference.Properties(c.Input)
 		if err != nil {
 			return err
 		}
-		for _, p := range input.Properties() {
+		for _, p := range properties {
 			prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
 		all.Prompts[c.Name], err = strictjson.Marshal(prompt)

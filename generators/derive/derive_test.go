@@ -112,7 +112,7 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 		}
 		for _, c := range p.Components {
 			for _, text := range []string{string(c.Input), string(c.Output)} {
-				if _, err := schema.Compile(text); text != "" && err != nil {
+				if _, err := schema.Compile([]byte(text)); text != "" && err != nil {
 					t.Errorf("invalid schema of %s: %v\n%s", c.Name, err, text)
 				}
 			}

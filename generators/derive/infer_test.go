@@ -39,7 +39,7 @@ func TestInferenceAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{dir: t.TempDir(), at: filepath.Join(root, "generators/derive/inferred"), overlay: map[string]string{}}
+	p := &program{dir: t.TempDir(), at: filepath.Join(root, "core/inferred"), overlay: map[string]string{}}
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,8 @@ func TestInferenceAgrees(t *testing.T) {
 // An answer is the program's result for one schema.
 type answer struct{ Schema, Error, Misfit string }
 
-// A program infers the schemas of compiled types. Its source and that of archives overlay this module.
+// A program infers the schemas of compiled types. Its source and that of archives overlay this module,
+// below core, so that it can import core/internal.
 type program struct {
 	dir, at string
 	overlay map[string]string
@@ -107,7 +108,7 @@ func (p *program) addArchive(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-	dir, module, core := t.TempDir(), petrock+"/generators/derive/inferred/"+name, petrock+"/core"
+	dir, module, core := t.TempDir(), petrock+"/core/inferred/"+name, petrock+"/core"
 	for _, f := range archive.Files {
 		if strings.HasPrefix(f.Name, "core/") {
 			core = module + "/core"
@@ -183,10 +184,10 @@ func (p *program) run(t *testing.T, root string) map[string]answer {
 	for _, key := range slices.Sorted(maps.Keys(p.twins)) {
 		twin := p.twins[key]
 		if twin.derived.Input != nil {
-			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Input, %q, %t)\n", key+" input", twin.in, twin.derived.Input, twin.directive)
+			fmt.Fprintf(&calls, "\tadd(%q, %s, jsonschema.Input, %q, %t)\n", key+" input", twin.in, twin.derived.Input, twin.directive)
 		}
 		if twin.derived.Output != nil {
-			fmt.Fprintf(&calls, "\tadd(%q, %s, schema.Output, %q, %t)\n", key+" output", twin.out, twin.derived.Output, twin.directive)
+			fmt.Fprintf(&calls, "\tadd(%q, %s, jsonschema.Output, %q, %t)\n", key+" output", twin.out, twin.derived.Output, twin.directive)
 		}
 	}
 	p.addFile(t, "main.go", fmt.Appendf(nil, `package main
@@ -196,7 +197,7 @@ import (
 	"os"
 	"reflect"
 
-	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	%s
 )
 
@@ -204,15 +205,19 @@ type answer struct{ Schema, Error, Misfit string }
 
 func main() {
 	all := map[string]answer{}
-	add := func(key string, t reflect.Type, d schema.Direction, derived string, own bool) {
+	add := func(key string, t reflect.Type, d jsonschema.Direction, derived string, own bool) {
 		var a answer
-		text, err := schema.Infer(t, d)
-		if a.Schema = text; err != nil {
+		document, err := jsonschema.Infer(t, d)
+		if a.Schema = string(document); err != nil {
 			a.Error = err.Error()
 		}
-		compiled, err := schema.Compile(derived)
+		match := jsonschema.Exact
+		if own {
+			match = jsonschema.Compatible
+		}
+		compiled, err := jsonschema.Compile([]byte(derived))
 		if err == nil {
-			err = compiled.CheckType(t, d, !own)
+			err = compiled.CheckType(t, d, match)
 		}
 		if err != nil {
 			a.Misfit = err.Error()
@@ -229,7 +234,7 @@ func main() {
 	}
 	list := filepath.Join(p.dir, "overlay.json")
 	write(t, list, overlay)
-	command := exec.CommandContext(t.Context(), "go", "run", "-overlay", list, "./generators/derive/inferred")
+	command := exec.CommandContext(t.Context(), "go", "run", "-overlay", list, "./core/inferred")
 	command.Dir, command.Stderr = root, t.Output()
 	command.Env = append(os.Environ(), "GOFLAGS=")
 	out, err := command.Output()

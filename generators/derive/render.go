@@ -100,18 +100,21 @@ func (f *finder) renderRegister(file gen.GoFile) {
 
 // renderCalls writes a function that registers components. It joins all errors.
 func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component) {
-	calls := ""
+	calls, derived := "", ""
 	for _, c := range all {
 		for _, c := range c.WithAliases() {
 			calls += c.registration()
 		}
+		if c.registrar() == "d" {
+			derived = fmt.Sprintf("d := s.Derived(%q)\n", path.Base(f.place.derivedFile()))
+		}
 	}
-	file.Text(signature+" error {\nreturn errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
+	file.Text(signature+" error {\n"+derived+"return errors.Join(\n"+calls+")\n}", "errors", f.Core+"/mcp")
 }
 
 // registration returns the call that registers a component, and that of its completer.
 //
-//	mcp.AddDerivedTool(s, mcp.Tool{Name: "add", …}, Add),
+//	mcp.AddTool(d, mcp.Tool{Name: "add", …}, Add),
 func (c Component) registration() string {
 	function, method := c.method()
 	switch {
@@ -122,9 +125,9 @@ func (c Component) registration() string {
 	case c.Kind == Command:
 		function = "appmcp.Do[" + function + "](a)"
 	case c.Kind == Query:
-		function = "appmcp.Ask[" + function + "](a)"
+		function = "appmcp.Query[" + function + "](a)"
 	}
-	kind, adder, uriField, complete := "Tool", "AddDerivedTool", "", ""
+	kind, adder, uriField, complete := "Tool", "AddTool", "", ""
 	switch {
 	case c.Kind == Prompt:
 		kind, adder, complete = "Prompt", "AddPrompt", fmt.Sprintf("s.CompletePrompt(%q", c.Name)
@@ -134,7 +137,7 @@ func (c Component) registration() string {
 		kind, adder, uriField = "Resource", "AddResource", "URI"
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "mcp.%s(s, mcp.%s{\n", adder, kind)
+	fmt.Fprintf(&out, "mcp.%s(%s, mcp.%s{\n", adder, c.registrar(), kind)
 	for _, text := range []struct{ field, value string }{
 		{uriField, c.URI}, {"Name", c.Name}, {"Title", c.Title}, {"Description", c.Description}, {"MIMEType", c.MIMEType},
 	} {
@@ -147,9 +150,6 @@ func (c Component) registration() string {
 	}
 	if c.Output != nil {
 		fmt.Fprintf(&out, "OutputSchema: json.RawMessage(%s),\n", c.constant("outputSchema"))
-	}
-	if c.ownSchema {
-		out.WriteString("OwnSchema: true,\n")
 	}
 	var hints []string
 	for _, h := range c.hints {
@@ -170,6 +170,15 @@ func (c Component) registration() string {
 		fmt.Fprintf(&out, "%s, %s),\n", complete, completer)
 	}
 	return out.String()
+}
+
+// registrar returns the variable that the component is registered with: d requires that its schemas
+// match the Go types exactly, and s does not.
+func (c Component) registrar() string {
+	if c.ownSchema || c.Kind == Resource && !c.isTemplate() {
+		return "s"
+	}
+	return "d"
 }
 
 // renderFeature writes func Feature, and the function that registers commands and queries as tools.
@@ -194,7 +203,7 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	for _, list := range []struct {
 		kind        Kind
 		field, item string
-	}{{Command, "Commands", "Command"}, {Query, "Queries", "Query"}, {Worker, "Workers", "Worker"}} {
+	}{{Command, "Commands", "CommandType"}, {Query, "Queries", "QueryType"}, {Worker, "Workers", "Worker"}} {
 		if lists[list.kind] != "" {
 			fields += list.field + ": []app." + list.item + "{\n" + lists[list.kind] + "},\n"
 		}
@@ -246,16 +255,16 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 			}
 			arguments = append(arguments, older+")")
 		}
-		function, writes := "app.CommandOf[", ""
+		function, writes := "app.CommandTypeOf[", ""
 		if c.Retired {
-			function = "app.RetiredOf["
+			function = "app.RetiredTypeOf["
 		}
 		if c.writes != 0 {
 			writes = fmt.Sprintf(".Writes(%d)", c.writes)
 		}
 		return function + c.Func + "](" + strings.Join(arguments, ", ") + ")" + writes
 	case Query:
-		return "app.QueryOf[" + c.Func + "](" + arguments[0] + ")"
+		return "app.QueryTypeOf[" + c.Func + "](" + arguments[0] + ")"
 	}
 	if strings.HasPrefix(c.constructor, "func") {
 		file.Use("context")

@@ -14,7 +14,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema/inference"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
@@ -35,25 +37,25 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 	if s.output {
 		direction = schema.Output
 	}
-	text, hasDefaults, err := schema.InferFrom(s.typeOf(t), direction)
+	document, hasDefaults, err := inference.Infer(s.typeOf(t), direction)
 	if err != nil {
 		at := s.at
-		if wrong, ok := errors.AsType[*schema.TypeError](err); ok {
+		if wrong, ok := errors.AsType[*inference.TypeError](err); ok {
 			at = s.posOf(wrong)
 		}
 		s.finder.problem(at, "%v", err)
 		return "", false
 	}
-	if _, err := schema.Compile(text); err != nil {
+	if _, err := schema.Compile(document); err != nil {
 		s.finder.problem(s.at, "the derived schema is invalid: %v", err)
 		return "", false
 	}
 	s.hasDefaults = hasDefaults
-	return text, true
+	return string(document), true
 }
 
 // posOf returns the position of an error: that of a directive, or of the innermost field in the project.
-func (s *schemaBuilder) posOf(wrong *schema.TypeError) token.Pos {
+func (s *schemaBuilder) posOf(wrong *inference.TypeError) token.Pos {
 	if wrong.Owner != nil {
 		if _, pos, ok := s.finder.schemaDirective(wrong.Owner.(sourceType).Type.(*types.Named)); ok {
 			return pos
@@ -67,9 +69,9 @@ func (s *schemaBuilder) posOf(wrong *schema.TypeError) token.Pos {
 	return s.at
 }
 
-func (s *schemaBuilder) typeOf(t types.Type) schema.Type { return sourceType{types.Unalias(t), s} }
+func (s *schemaBuilder) typeOf(t types.Type) inference.Type { return sourceType{types.Unalias(t), s} }
 
-// A sourceType implements [schema.Type] for a type in source code. It is never an alias.
+// A sourceType implements [inference.Type] for a type in source code. It is never an alias.
 type sourceType struct {
 	types.Type
 	s *schemaBuilder
@@ -128,18 +130,18 @@ func (t sourceType) Reflect() reflect.Type {
 	return reflect.TypeFor[any]()
 }
 
-func (t sourceType) Elem() schema.Type {
+func (t sourceType) Elem() inference.Type {
 	return t.s.typeOf(t.Underlying().(interface{ Elem() types.Type }).Elem())
 }
 
-func (t sourceType) Key() schema.Type { return t.s.typeOf(t.Underlying().(*types.Map).Key()) }
-func (t sourceType) Len() int         { return int(t.Underlying().(*types.Array).Len()) }
-func (t sourceType) NumMethod() int   { return t.Underlying().(*types.Interface).NumMethods() }
+func (t sourceType) Key() inference.Type { return t.s.typeOf(t.Underlying().(*types.Map).Key()) }
+func (t sourceType) Len() int            { return int(t.Underlying().(*types.Array).Len()) }
+func (t sourceType) NumMethod() int      { return t.Underlying().(*types.Interface).NumMethods() }
 
-func (t sourceType) Fields(written bool) []schema.Field {
-	var fields []schema.Field
-	for _, m := range JSONFields(t.Underlying().(*types.Struct), written) {
-		fields = append(fields, schema.Field{
+func (t sourceType) Fields(d schema.Direction) []inference.Field {
+	var fields []inference.Field
+	for _, m := range JSONFields(t.Underlying().(*types.Struct), d == schema.Output) {
+		fields = append(fields, inference.Field{
 			Claim: m.Claim, Name: m.Var.Name(), Tag: m.Tag, Type: t.s.typeOf(m.Var.Type()),
 			Description: FieldText(declaration[*ast.Field](t.s.finder, m.Var.Pos())), Source: m.Var,
 		})
@@ -147,35 +149,35 @@ func (t sourceType) Fields(written bool) []schema.Field {
 	return fields
 }
 
-func (t sourceType) OwnSchema() (string, bool, error) {
+func (t sourceType) OwnSchema() (json.RawMessage, bool, error) {
 	named := t.Type.(*types.Named)
 	if text, _, ok := t.s.finder.schemaDirective(named); ok {
 		t.s.own = true
-		return text, true, nil
+		return json.RawMessage(text), true, nil
 	}
 	if returnsOnly(named, "JSONSchema", types.Typ[types.String]) {
-		return "", false, errors.New("the method JSONSchema does not run during derivation; repeat the schema in the doc comment of the type: //petrock:schema {…}")
+		return nil, false, errors.New("the method JSONSchema does not run during derivation; repeat the schema in the doc comment of the type: //petrock:schema {…}")
 	}
-	return "", false, nil
+	return nil, false, nil
 }
 
-func (t sourceType) Enum() (string, error) {
+func (t sourceType) Enum() (json.RawMessage, error) {
 	named, ok := t.Type.(*types.Named)
 	method := "UnmarshalText"
 	if t.s.output {
 		method = "MarshalText"
 	}
 	if isText, _ := t.HasMethod(method); !ok || isText {
-		return "", nil
+		return nil, nil
 	}
 	values := t.s.finder.enumValues(named)
 	switch {
 	case len(values) > 0:
-		return "[" + strings.Join(values, ",") + "]", nil
+		return json.RawMessage("[" + strings.Join(values, ",") + "]"), nil
 	case returnsOnly(named, "SchemaEnum", types.NewSlice(types.Universe.Lookup("any").Type())):
-		return "", fmt.Errorf("%v has the method SchemaEnum, which does not run during derivation; declare its values as constants of the type", t)
+		return nil, fmt.Errorf("%v has the method SchemaEnum, which does not run during derivation; declare its values as constants of the type", t)
 	}
-	return "", nil
+	return nil, nil
 }
 
 func returnsOnly(t types.Type, name string, result types.Type) bool {
@@ -262,7 +264,7 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 
 // A JSONField is a field of a struct that encoding/json reads and writes.
 type JSONField struct {
-	strictjson.Claim
+	jsonfield.Claim
 	Var  *types.Var
 	Tag  reflect.StructTag
 	Path []string // Go names from the root, through embedded structs
@@ -273,7 +275,7 @@ type JSONField struct {
 func JSONFields(t *types.Struct, written bool) []JSONField {
 	var claims []JSONField
 	collect(t, JSONField{}, []types.Type{t}, written, &claims)
-	return strictjson.Dominant(claims, func(f JSONField) strictjson.Claim { return f.Claim })
+	return jsonfield.Dominant(claims, func(f JSONField) jsonfield.Claim { return f.Claim })
 }
 
 // collect adds the fields of t and of its embedded structs. outer is the field that contains t.
@@ -292,11 +294,12 @@ func collect(t *types.Struct, outer JSONField, within []types.Type, written bool
 			continue
 		}
 		f := JSONField{
-			Claim: strictjson.ParseTag(tag.Get("json"), field.Name(), quotable(inner)),
+			Claim: jsonfield.ParseTag(tag.Get("json"), field.Name()),
 			Var:   field,
 			Tag:   tag,
 			Path:  append(slices.Clone(outer.Path), field.Name()),
 		}
+		f.Quoted = f.Quoted && quotable(inner)
 		f.Depth, f.Indirect = outer.Depth+1, outer.Indirect
 		if promotes && !f.Tagged {
 			f.Indirect = f.Indirect || isPointer

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema/inference"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -168,7 +168,7 @@ func isText(t any) bool {
 
 func (f *finder) warnUndocumented(t types.Type) {
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
-		tag, err := schema.ParseTag(m.Tag)
+		tag, err := inference.ParseTag(m.Tag)
 		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && FieldText(field) == "" {
 			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/schema/inference"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -154,7 +154,7 @@ func (k *jsonChecker) check(t types.Type, at token.Pos) {
 	}
 	k.seen[t] = true
 	if named, ok := t.(*types.Named); ok {
-		if _, ok := schema.StandardSchema(types.TypeString(named, nil)); ok || hasMarshaler(named) {
+		if inference.IsStandardType(types.TypeString(named, nil)) || hasMarshaler(named) {
 			return
 		}
 	}

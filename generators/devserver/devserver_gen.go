@@ -41,86 +41,87 @@ const (
 
 // Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
+	d := s.Derived("devserver_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "apply",
 			Description: "Writes exactly the files of a plan. It fails if they would differ now.",
 			InputSchema: json.RawMessage(inputSchemaTools_Apply),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, t.Apply),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "build",
 			Description: "Updates derived files and compiles the server. Run it after editing Go files without petrock.",
 			InputSchema: json.RawMessage(inputSchemaTools_Build),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		}, t.Build),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "call",
 			Description: "Calls a tool of the project, reads a resource or gets a prompt. Each call builds and starts the server.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "change",
 			Description: "Renames or edits a component in place. References, tests and stored events follow.",
 			InputSchema: json.RawMessage(inputSchemaTools_Change),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Change),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with its folder. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.DestroyComponent),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "edit",
 			Description: "Edits any files of the project in one operation. Imports and derived files follow. Nothing is written unless it compiles.",
 			InputSchema: json.RawMessage(inputSchemaTools_Edit),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Edit),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "history",
 			Description: "Lists operations, the newest first, with ids for undo.",
 			InputSchema: json.RawMessage(inputSchemaTools_History),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.History),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "inspect_component",
 			Description: "Shows the source of a component, or any file of the project; detail adds schemas and tests.",
 			InputSchema: json.RawMessage(inputSchemaTools_InspectComponent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.InspectComponent),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "list_components",
 			Description: "Lists components with kind, name, file and description; detail adds schemas.",
 			InputSchema: json.RawMessage(inputSchemaTools_ListComponents),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ListComponents),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "log",
 			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Log),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "project_status",
 			Description: "Describes the project, its components, and whether it compiles. Call it first, even without a project.",
 			InputSchema: json.RawMessage(inputSchemaTools_ProjectStatus),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, t.ProjectStatus),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "redo",
 			Description: "Restores an operation that undo reverted.",
 			InputSchema: json.RawMessage(inputSchemaTools_Redo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Redo),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test",
 			Description: "Runs the project's Go tests; failures have file, line and message.",
 			InputSchema: json.RawMessage(inputSchemaTools_Test),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Test),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "undo",
 			Description: "Reverts a whole operation, by default the last one that is not undone. It fails if files were edited since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),

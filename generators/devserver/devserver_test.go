@@ -61,7 +61,7 @@ func TestProjectStatus(t *testing.T) {
 	if !sound.Builds || sound.Name != "weather" || sound.Module != "example.com/weather" || sound.Root != root || sound.Petrock != generators.Version || len(sound.Packages) != 1 || sound.Packages[0] != "example.com/weather/tools" {
 		t.Errorf("sound, it says: %+v", sound)
 	}
-	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.2.0).\nAll packages and tests compile.\nstale: contract.json; run petrock sync (over MCP: build)\n") {
+	if text := sound.String(); !strings.Contains(text, "\n  example.com/weather/tools\ncore and generators match petrock.sum (petrock 0.3.0-dev).\nAll packages and tests compile.\nstale: contract.json; run petrock sync\n") {
 		t.Errorf("text:\n%s", text)
 	}
 	if !sound.PetrockCode.Pristine {
@@ -73,7 +73,7 @@ func TestProjectStatus(t *testing.T) {
 
 	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
-	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.2.0, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.3.0-dev, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
 		t.Errorf("with other code, it says:\n%s", other)
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {

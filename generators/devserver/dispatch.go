@@ -212,7 +212,7 @@ func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Limits, e.OverMCP, e.ToolPrefix = t.options.Limits, true, t.options.Prefix
+	e.Limits, e.FormatCall = t.options.Limits, FormatCall(t.options.Prefix)
 	o := &openProject{busy: make(chan struct{}, 1), engine: e, noExec: t.options.NoExec}
 	t.open[found.Root] = o
 	return o, nil

@@ -370,6 +370,10 @@ func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, er
 		in.Change.Edits = append(in.Change.Edits, edit)
 	}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
+		result, err := p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
+		if refusal, ok := errors.AsType[*engine.Refusal](err); ok && len(refusal.Diagnostics)+len(refusal.Tests) > 0 {
+			refusal.Remedy += " To change other code or tests in the same call, set edits."
+		}
+		return result, err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -27,13 +28,15 @@ type ProjectStatusOutput struct {
 	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
 	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
 	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date; sync, or over MCP build, updates them
+	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date
 	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
 	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
 	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
+
+	sync string // the call that updates derived files
 }
 
 // Short returns the short form of the status: problems, and the names of components.
@@ -129,7 +132,7 @@ func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusO
 	if err != nil {
 		return ProjectStatusOutput{}, err
 	}
-	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(e)}
+	status := ProjectStatusOutput{Name: found.Name, Module: found.Module, Root: found.Root, Petrock: found.Petrock, PetrockCode: comparePetrockCode(e), sync: e.Call("sync")}
 	if listing, err := e.List(ctx); err == nil {
 		status.Parts = listing.Parts
 		for _, c := range listing.Components {
@@ -213,7 +216,7 @@ func (s ProjectStatusOutput) String() string {
 		}
 	}
 	if len(s.Stale) > 0 {
-		fmt.Fprintf(&text, "stale: %s; run petrock sync (over MCP: build)\n", strings.Join(s.Stale, ", "))
+		fmt.Fprintf(&text, "stale: %s; run %s\n", strings.Join(s.Stale, ", "), cmp.Or(s.sync, gen.NewCall("sync").String()))
 	}
 	if s.LeftOut != "" {
 		fmt.Fprintln(&text, s.LeftOut)

@@ -49,33 +49,26 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
 	}
-	remedy := "Nothing was changed. Set body too, and edits of other code that uses the fields."
-	if !e.OverMCP {
-		remedy = "Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields in one operation."
-	}
-	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
-		p := newPlan(actionChange)
+	remedy := fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields in one operation.", e.option("body"))
+	result, err := e.transact(ctx, request{Options: o, action: actionChange}, func(j *journal.Journal, p *plan) error {
 		p.checkPure = true
 		ch, err := e.newChanger(ctx, p, in)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p.operation.Title = fmt.Sprintf("%s %s %s", actionChange, ch.c.Kind, ch.c.Name)
-		if err := ch.run(ctx); err != nil {
-			return nil, err
+		p.title = fmt.Sprintf("%s %s %s", actionChange, ch.c.Kind, ch.c.Name)
+		if err := ch.run(ctx); err != nil || len(p.conflicts) > 0 {
+			return err
 		}
-		if len(p.conflicts) > 0 {
-			return p, nil
-		}
-		if ch.c.Kind == derive.Command && !e.OverMCP {
-			remedy = fmt.Sprintf("Nothing was changed. Set --body too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.versionCall(ch.c.EventType, ""))
+		if ch.c.Kind == derive.Command {
+			remedy = fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.option("body"), e.versionCall(ch.c.EventType, ""))
 		}
 		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
-			return nil, err
+			return err
 		}
-		return p, e.derive(ctx, p, ch.places(), true)
+		return e.derive(ctx, p, ch.places(), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && refusal.Reason == wouldNotCompile {
+	if refusal, ok := err.(*Refusal); ok && refusal.cause == causeCompile {
 		refusal.Remedy = remedy
 	}
 	return result, err
@@ -392,7 +385,7 @@ func (ch *changer) finish(ctx context.Context) error {
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
 func (ch *changer) addVersion(ctx context.Context) error {
-	record, err := ch.engine.readContract(newPlan(actionChange))
+	record, err := ch.engine.readContract(newPlan(request{action: actionChange}))
 	if err != nil {
 		return err
 	}
@@ -427,7 +420,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	edited.inputNames = map[string]string{"body": "upgrade", "rename": edited.words("rename-field", "rename_fields"), "drop": edited.words("remove-field", "remove_fields")}
+	edited.inputNames = map[string]string{"body": "upgrade", "rename": "rename_fields", "drop": "remove_fields"}
 	if ch.in.ReadFirst {
 		edited.notes = ch.fieldNotes()
 	}
@@ -440,7 +433,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	}
 	ch.engine.findConflicts(ch.plan, draft)
 	ch.plan.trial = gen.Trial{} // its test runs with those of the package
-	ch.plan.next = append(ch.plan.next, draft.Next[:len(draft.Next)-1]...)
+	ch.plan.next = append(ch.plan.next, draft.Next...)
 	if ch.in.ReadFirst {
 		return ch.addDowngrades(ctx, &edited, g)
 	}
@@ -451,7 +444,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 // command that writes an older version.
 func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Generator) error {
 	versions := ch.plan.newVersionsOf
-	edited.inputNames = map[string]string{"downgrade-body": "downgrade"}
+	edited.inputNames = map[string]string{"downgrade_body": "downgrade"}
 	for _, command := range versions {
 		given := map[string]any{"name": command, "downgrade": true}
 		if command == ch.c.EventType {

@@ -146,7 +146,7 @@ func TestChangeRenamesReferences(t *testing.T) {
 	if text := b.read("features/posts/digest.go"); !strings.Contains(text, "// OnPublish counts posts.\nfunc (w *Digest) OnPublish(ctx context.Context, c Publish,") {
 		t.Errorf("the worker is\n%s", text)
 	}
-	if text := b.read("features/posts/posts_gen.go"); !strings.Contains(text, `app.CommandOf[Publish]("create", 1)`) {
+	if text := b.read("features/posts/posts_gen.go"); !strings.Contains(text, `app.CommandTypeOf[Publish]("create", 1)`) {
 		t.Errorf("the derived file is\n%s", text)
 	}
 	if files := b.files("features/posts"); slices.Contains(files, "features/posts/create.go") || !slices.Contains(files, "features/posts/publish_test.go") {

@@ -18,10 +18,10 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// compile compiles the packages of a plan with the go command where types in memory cannot tell whether they
-// compile, see toCompile. It refuses a plan with errors that the project did not have.
-func (e *Engine) compile(ctx context.Context, p *plan) error {
-	dirs, all := e.toCompile(p)
+// compile compiles the packages of a plan with the go command where types in memory cannot tell
+// whether they compile, see toCompile. It refuses a plan with errors that the project did not have.
+func (e *Engine) compile(ctx context.Context, c *verified) error {
+	dirs, all := e.toCompile(c)
 	if len(dirs) == 0 && !all {
 		return nil
 	}
@@ -31,19 +31,19 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	overlay, err := typecheck.WriteOverlay(temp, e.project.Root, p.texts)
+	overlay, err := typecheck.WriteOverlay(temp, e.project.Root, c.texts)
 	if err != nil {
 		return err
 	}
-	removeFolders, err := typecheck.MakeFolders(e.project.Root, patterns(p.after, p.dirs()))
+	removeFolders, err := typecheck.MakeFolders(e.project.Root, patterns(c.after, c.dirs()))
 	defer removeFolders()
 	if err != nil {
 		return err
 	}
-	after, _, err := e.goErrors(ctx, p.after, dirs, all, true, typecheck.BuildOptions{
+	after, _, err := e.goErrors(ctx, c.after, dirs, all, true, typecheck.BuildOptions{
 		Roots: []string{e.project.Root, filepath.Join(temp, "files")}, Flags: []string{"-overlay=" + overlay},
 	})
-	unseen := p.unseenByGo()
+	unseen := c.unseenByGo()
 	if err != nil || len(after)+len(unseen) == 0 {
 		return err
 	}
@@ -53,7 +53,7 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 	case err != nil:
 		return err
 	case !loads: // nothing to compare with
-		p.existing = append(p.existing, after...)
+		c.existing = append(c.existing, after...)
 		return nil
 	case len(unseen) > 0:
 		return &Refusal{
@@ -62,16 +62,17 @@ func (e *Engine) compile(ctx context.Context, p *plan) error {
 			Remedy:    "Nothing was changed. Change them in a terminal; go mod vendor writes the folder vendor.",
 		}
 	}
-	refusal := &Refusal{Reason: wouldNotCompile, Diagnostics: withSource(withoutExisting(after, before), p.after), Remedy: p.compileRemedy()}
-	if p.tidied {
+	refusal := &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: withSource(withoutExisting(after, before), c.after), Remedy: c.compileRemedy()}
+	if c.tidied {
 		refusal.Reason = "the project would not compile with the new go.mod:"
 	}
 	return refusal.orNil()
 }
 
-// goErrors returns what go build reports about the packages in dirs and those that import them, or about all
-// packages. If that is nothing and vet is set, it returns what go vet reports about the packages in dirs, or
-// about all but petrock's. loads is false if the go command cannot load the project.
+// goErrors returns what go build reports about the packages in dirs and those that import them, or
+// about all packages. If that is nothing and vet is set, it returns what go vet reports about the
+// packages in dirs, or about all but petrock's. loads is false if the go command cannot load the
+// project.
 func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
@@ -109,8 +110,8 @@ func patterns(view *typecheck.View, dirs []string) (all []string) {
 }
 
 // unseenByGo returns the files of a plan that the go command cannot read from an overlay.
-func (p *plan) unseenByGo() (names []string) {
-	for _, f := range p.files {
+func (c *verified) unseenByGo() (names []string) {
+	for _, f := range c.files {
 		if f.Path == "vendor/modules.txt" || f.After != nil && path.Ext(f.Path) == ".syso" {
 			names = append(names, f.Path)
 		}
@@ -118,29 +119,29 @@ func (p *plan) unseenByGo() (names []string) {
 	return names
 }
 
-// toCompile returns the folders of packages that only the go command can verify: those with changed files
-// that are not plain Go, or whose embedded files were created or deleted. all means the whole project:
-// modules have changed.
-func (e *Engine) toCompile(p *plan) (dirs []string, all bool) {
+// toCompile returns the folders of packages that only the go command can verify: those with changed
+// files that are not plain Go, or whose embedded files were created or deleted. all means the whole
+// project: modules have changed.
+func (e *Engine) toCompile(c *verified) (dirs []string, all bool) {
 	found := map[string]bool{}
-	for _, f := range p.files {
+	for _, f := range c.files {
 		dir, base := path.Dir(f.Path), path.Base(f.Path)
 		switch {
 		case isPetrockPath(f.Path):
 			continue
 		case f.Path == "go.mod" || f.Path == "go.sum":
-			all = all || p.tidied
+			all = all || c.tidied
 		case base == "go.mod" || strings.HasPrefix(base, "go.work") || strings.HasPrefix(f.Path, "vendor/"):
 			all = true
 		}
-		was, is := e.before.File(f.Path), p.after.File(f.Path)
+		was, is := e.before.File(f.Path), c.after.File(f.Path)
 		if was != nil || is != nil {
-			found[dir] = found[dir] || e.needsCompiler(p, dir, was, is)
+			found[dir] = found[dir] || e.needsCompiler(c, dir, was, is)
 		} else if isForeign(base) {
 			found[dir] = true
 		}
 		for above := dir; ; above = path.Dir(above) {
-			if (f.Before == nil) != (f.After == nil) && e.hasGo(p, above, embeds) || isForeign(base) && e.hasGo(p, above, (*typecheck.File).UsesCgo) {
+			if (f.Before == nil) != (f.After == nil) && e.hasGo(c, above, embeds) || isForeign(base) && e.hasGo(c, above, (*typecheck.File).UsesCgo) {
 				found[above] = true
 			}
 			if above == "." {
@@ -161,23 +162,24 @@ func isForeign(name string) bool {
 }
 
 // hasGo reports whether a Go file of a folder has a property, before or after a plan.
-func (e *Engine) hasGo(p *plan, dir string, property func(*typecheck.File) bool) bool {
-	return slices.ContainsFunc(slices.Concat(e.before.Files(dir), p.after.Files(dir)), property)
+func (e *Engine) hasGo(c *verified, dir string, property func(*typecheck.File) bool) bool {
+	return slices.ContainsFunc(slices.Concat(e.before.Files(dir), c.after.Files(dir)), property)
 }
 
-// needsCompiler reports whether only the go command can verify the change of a Go file; was or is may be nil.
-func (e *Engine) needsCompiler(p *plan, dir string, was, is *typecheck.File) bool {
+// needsCompiler reports whether only the go command can verify the change of a Go file; was or is
+// may be nil.
+func (e *Engine) needsCompiler(c *verified, dir string, was, is *typecheck.File) bool {
 	declaresMain := func(file *typecheck.File) bool {
 		return file != nil && file.Syntax.Name.Name == "main" && slices.Contains(file.Names(), "main")
 	}
-	if was != nil && was.NeedsCompiler() || is != nil && is.NeedsCompiler() || declaresMain(was) != declaresMain(is) || e.hasGo(p, dir, (*typecheck.File).UsesCgo) {
+	if was != nil && was.NeedsCompiler() || is != nil && is.NeedsCompiler() || declaresMain(was) != declaresMain(is) || e.hasGo(c, dir, (*typecheck.File).UsesCgo) {
 		return true
 	}
-	if pkg := p.after.Package(dir, nil); is != nil && pkg != nil &&
+	if pkg := c.after.Package(dir, nil); is != nil && pkg != nil &&
 		(strings.TrimSuffix(is.Syntax.Name.Name, "_test") != pkg.Name || module.CheckImportPath(e.checker.ImportPath(dir)) != nil) {
 		return true // two packages in one folder, or a folder that cannot be one
 	}
 	entries, _ := fs.ReadDir(e.root.FS(), dir) // fails if the folder is new
 	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return isForeign(entry.Name()) }) ||
-		slices.ContainsFunc(p.files, func(f journal.Change) bool { return path.Dir(f.Path) == dir && isForeign(path.Base(f.Path)) })
+		slices.ContainsFunc(c.files, func(f journal.Change) bool { return path.Dir(f.Path) == dir && isForeign(path.Base(f.Path)) })
 }

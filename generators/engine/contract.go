@@ -50,44 +50,29 @@ func (b brokenCommand) String() string {
 	return b.command + ": " + what
 }
 
-// remedy returns the next calls that keep or give up the stored events, as the caller would write them.
+// remedy returns the next calls that keep or give up the stored events.
 func (e *Engine) remedy(p *plan, b brokenCommand) string {
-	flags, arguments := "--accept "+b.command, fmt.Sprintf(`"accept":[%q]`, b.command)
+	accepts := []any{"accept", []string{b.command}}
 	if b.stored != "" {
-		flags, arguments = flags+" --no-data", arguments+`,"no_data":true`
+		accepts = append(accepts, "no_data", true)
 	}
-	accept := "if no stored data matters, " + e.call("petrock sync "+flags, "build {"+arguments+"}")
-	if p.action == actionEdit {
-		accept = "if no stored data matters, edit again with " + e.words(flags, arguments)
-	}
+	accept := "if no stored data matters, "
 	switch {
 	case p.isRevert() && b.unreadable != "" && !b.isRecorded:
-		accept = fmt.Sprintf("if no stored data matters, %s with %s", p.action, e.option("no-data"))
+		accept += fmt.Sprintf("%s with %s", p.action, e.option("no_data"))
 	case p.isRevert() && !b.isOlder:
-		accept = "if no stored data matters, edit the type with " + e.call("petrock edit FILE --accept "+b.command, fmt.Sprintf(`edit and "accept":[%q]`, b.command))
-		if b.stored != "" {
-			accept += e.words(" --no-data", `,"no_data":true`)
-		}
+		accept += fmt.Sprintf("edit the type (%s) with %s", e.Call("edit"), e.Call("", accepts...))
+	case p.action == actionEdit:
+		accept += "edit again with " + e.Call("", accepts...)
+	default:
+		accept += e.Call("sync", accepts...)
 	}
-	version := cmp.Or(b.call, e.changeCall(b))
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
 	switch {
-	case slices.Contains(p.accepts, b.command):
-		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no-data"), e.project.Name)
-	case len(b.changes) == 0 && b.unreadable == "" && p.action == actionDestroy && p.kind == string(derive.Feature):
-		return fmt.Sprintf("decide about the events of the feature: to ignore them, %s; to keep some, destroy its commands first, with a map to another feature",
-			e.call("petrock destroy feature "+p.name+" --skip", fmt.Sprintf(`destroy_component {"kind":"feature","name":%q,"skip":true}`, p.name)))
-	case len(b.changes) == 0 && b.unreadable == "" && b.onDisk:
-		remedy := "decide about its events: " + e.call("petrock destroy command "+b.command+" --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead",
-			fmt.Sprintf(`destroy_component {"kind":"command","name":%q,"retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`, b.command))
-		if p.action == actionEdit {
-			_, name, _ := strings.Cut(b.command, "/")
-			remedy += fmt.Sprintf("; or add a function with //petrock:map %s to this edit; if you renamed its type, put //petrock:event %s into the doc comment of the new one", b.command, name)
-		}
-		return remedy
+	case slices.Contains(p.Accept, b.command):
+		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no_data"), e.project.Name)
 	case len(b.changes) == 0 && b.unreadable == "":
-		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; if you renamed its type, put //petrock:event %s into the doc comment of the new one; to ignore them, %s",
-			b.command, b.command[strings.Index(b.command, "/")+1:], e.call("petrock sync --skip "+b.command, fmt.Sprintf(`build {"skip":[%q]}`, b.command)))
+		return e.removalRemedy(p, b)
 	case b.mappedBy != "":
 		return "edit its map function, " + b.mappedBy + ", so that it fits"
 	case b.isNewer:
@@ -98,25 +83,47 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
 	case b.sharedWith != "":
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
-	case b.beingAdded:
+	}
+	version := cmp.Or(b.call, e.changeCall(b))
+	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
 	return fmt.Sprintf("keep old events readable with %s; or, %s", version, accept)
+}
+
+// removalRemedy returns the decisions about the events of a removed command.
+func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
+	_, name, _ := strings.Cut(b.command, "/")
+	renamed := fmt.Sprintf("if you renamed its type, put //petrock:event %s into the doc comment of the new one", name)
+	switch {
+	case p.action == actionDestroy && p.kind == string(derive.Feature):
+		return fmt.Sprintf("decide about the events of the feature: to ignore them, %s; to keep some, destroy its commands first, with a map to another feature",
+			e.Call("destroy", "kind", "feature", "name", p.name, "skip", true))
+	case !b.onDisk:
+		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; %s; to ignore them, %s",
+			b.command, renamed, e.Call("sync", "skip", []string{b.command}))
+	}
+	remedy := fmt.Sprintf("decide about its events: %s (replay them), or with %s (ignore them) or %s (read them as another command) instead",
+		e.Call("destroy", "kind", "command", "name", b.command, "retire", true), e.Call("", "skip", true), e.Call("", "map", "FEATURE/COMMAND"))
+	if p.action == actionEdit {
+		remedy += fmt.Sprintf("; or add a function with //petrock:map %s to this edit; %s", b.command, renamed)
+	}
+	return remedy
 }
 
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
 	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + e.remedy(p, b)}
 }
 
-// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a command, an
-// undo and a destroy ignore commands that were broken before, so that they can be repaired one by one: the
-// result has warnings.
-func (e *Engine) refuseBroken(p *plan) error {
+// refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
+// command, an undo and a destroy ignore commands that were broken before, so that they can be
+// repaired one by one: the result has warnings.
+func (e *Engine) refuseBroken(p *plan, broken []brokenCommand) error {
 	if p.contractLost != "" {
 		return &Refusal{Reason: p.contractLost, Remedy: "Nothing was changed."}
 	}
-	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", aboutEvents: true}
-	for _, b := range p.broken {
+	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", cause: causeEvents}
+	for _, b := range broken {
 		d := e.diagnose(p, b)
 		isOther := len(p.newVersionsOf) == 0 || !slices.Contains(p.newVersionsOf, b.command)
 		if isOther && slices.Contains(p.brokenBefore, b.command) {
@@ -149,7 +156,7 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contrac
 	if err := e.contractFromSource(ctx, p, before, after); err != nil {
 		return nil, err
 	}
-	if p.keepsCommands {
+	if p.Saved {
 		after.Commands = before.Commands
 	}
 	p.texts[contract.File], err = after.Encode()
@@ -175,9 +182,9 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	}
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
-	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.accepts) == 0 && !p.isRevert() && p.action != actionDestroy {
-		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or run petrock sync --accept %s to record the current fields",
-			contract.File, slices.Sorted(maps.Keys(now.Commands))[0])
+	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.Accept) == 0 && !p.isRevert() && p.action != actionDestroy {
+		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or record the current fields with %s",
+			contract.File, e.Call("sync", "accept", slices.Sorted(maps.Keys(now.Commands))[:1]))
 		return nil
 	}
 	if err := e.updateCommands(ctx, p, packages, now, before, after, complete); err != nil {
@@ -193,8 +200,6 @@ func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after 
 	}
 	return nil
 }
-
-func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }
 
 // shippedPackages returns the packages that the server includes after a plan.
 func (p *plan) shippedPackages() []*derive.Package {
@@ -220,9 +225,9 @@ func (u *commandUpdate) isMissing(command string) bool {
 	return isRecorded && !recorded.IsGone() && u.was[command].Versions == nil && u.wasMapped[command] == ""
 }
 
-// updateCommands updates the commands of a contract whose recorded events are still readable. It notes as
-// broken those whose recorded or stored events would not be, and those that were removed without a decision
-// about their events.
+// updateCommands updates the commands of a contract whose recorded events are still readable. It
+// notes as broken those whose recorded or stored events would not be, and those that were removed
+// without a decision about their events.
 func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive.Package, now, before, after *contract.Contract, complete bool) error {
 	earlier, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
 	if err != nil {
@@ -232,7 +237,7 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	if err != nil {
 		return err
 	}
-	onDisk, err := e.readContract(newPlan(p.action))
+	onDisk, err := e.readContract(newPlan(p.request))
 	if err != nil {
 		return err
 	}
@@ -245,7 +250,7 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	p.was = source.Commands
 	for _, command := range slices.Sorted(maps.Keys(u.now)) {
 		recorded, known := before.Commands[command]
-		if !known || slices.Contains(p.accepts, command) {
+		if !known || slices.Contains(p.Accept, command) {
 			u.after[command] = u.now[command]
 			continue
 		}
@@ -284,7 +289,8 @@ func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive
 	return nil
 }
 
-// breaks notes a command as broken. It is an older fault if the source on disk broke it in the same way.
+// breaks notes a command as broken. It is an older fault if the source on disk broke it in the same
+// way.
 func (u *commandUpdate) breaks(command string, b brokenCommand) {
 	if slices.ContainsFunc(u.broken, func(known brokenCommand) bool { return known.command == command }) {
 		return
@@ -309,12 +315,12 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 	u.broken = append(u.broken, b)
 }
 
-// updateRemoved records the decision about the events of a command that the source does not have. Without
-// one, it notes the command as broken, unless no event of it can be stored anywhere.
+// updateRemoved records the decision about the events of a command that the source does not have.
+// Without one, it notes the command as broken, unless no event of it can be stored anywhere.
 func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command string, recorded contract.Command) error {
 	gone := contract.Command{Version: recorded.Version, Versions: recorded.Versions}
 	switch {
-	case slices.Contains(u.accepts, command):
+	case slices.Contains(u.Accept, command):
 		delete(u.after, command)
 		return nil
 	case u.mapped[command] != "":
@@ -341,8 +347,8 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	return nil
 }
 
-// isKept reports whether events of a command may be stored somewhere: in the data, or by a server of the last
-// commit. Without git and data, every recorded command is kept.
+// isKept reports whether events of a command may be stored somewhere: in the data, or by a server
+// of the last commit. Without git and data, every recorded command is kept.
 func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (bool, error) {
 	if u.contractOnly {
 		return true, nil
@@ -356,8 +362,8 @@ func (e *Engine) isKept(ctx context.Context, u *commandUpdate, command string) (
 	return isCommitted || !known && !stored.Looked, nil
 }
 
-// checkReverted notes as broken the commands and versions that the last commit has and an undo or a redo
-// removes. Without git and data, the contract on disk takes the place of the last commit.
+// checkReverted notes as broken the commands and versions that the last commit has and an undo or a
+// redo removes. Without git and data, the contract on disk takes the place of the last commit.
 func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	committed, known := e.committedContract(ctx)
 	if !known {
@@ -388,10 +394,10 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 }
 
-// checkAccepted refuses names of commands that are in neither the source nor the contract, and commands to
-// skip that the source still has.
+// checkAccepted refuses names of commands that are in neither the source nor the contract, and
+// commands to skip that the source still has.
 func (p *plan) checkAccepted(now, before *contract.Contract) error {
-	for _, command := range slices.Concat(p.accepts, p.skips) {
+	for _, command := range slices.Concat(p.Accept, p.skips) {
 		_, exists := now.Commands[command]
 		_, recorded := before.Commands[command]
 		switch skips := slices.Contains(p.skips, command); {
@@ -405,9 +411,8 @@ func (p *plan) checkAccepted(now, before *contract.Contract) error {
 	return nil
 }
 
-func joinOrNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
-
-// revertContract plans to undo the change that an operation made to the contract. It keeps later changes.
+// revertContract plans to undo the change that an operation made to the contract. It keeps later
+// changes.
 func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal.Record) error {
 	read := func(hash string) (*contract.Contract, error) {
 		text, err := opened.Contents(hash)
@@ -444,3 +449,5 @@ func (e *Engine) instructions(view *typecheck.View) (text string, known bool) {
 	}
 	return "", len(files) > 0
 }
+
+func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/token"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -18,69 +16,69 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Destroy removes a component: its file and its test, or the folder of a feature, and other generated tests
-// that use it. It refuses to remove edited files, unless Force is set, and a command whose events may be
-// stored, unless o.Removal says what happens to them. It can be undone.
+// Destroy removes a component: its file and its test, or the folder of a feature, and other
+// generated tests that use it. It refuses to remove edited files, unless Force is set, and a
+// command whose events may be stored, unless o.Removal says what happens to them. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
-	var component derive.Component // to remove
-	r := o.Removal
-	result, err := e.transact(ctx, o, func(j *journal.Journal) (*plan, error) {
-		p := newPlan(actionDestroy)
-		p.operation.Title = actionDestroy + " " + kind + " " + name
-		if err := e.checkKind(ctx, kind); err != nil {
-			return nil, err
-		}
-		place, found, err := e.findToDestroy(ctx, derive.Kind(kind), name, r.Retire)
-		if err != nil {
-			return nil, err
-		}
-		component = found
-		if err := r.check(e, component); err != nil {
-			return nil, err
-		}
-		p.kind, p.name, p.dir = kind, component.Name, place.Dir
-		history, err := j.History()
-		if err != nil {
-			return nil, err
-		}
-		var files []string
-		if !r.Retire {
-			if files, err = e.filesOf(ctx, place, component); err != nil {
-				return nil, err
-			}
-		}
-		if err := e.checkUnedited(j, history, files, kind+" "+name, o); err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			p.texts[file] = nil
-		}
-		if err := e.planRemoval(ctx, p, place, component, r); err != nil || len(p.conflicts) > 0 {
-			return p, err
-		}
-		places := e.touched(p)
-		if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
-			places = append(places, place)
-		}
-		if err := e.derive(ctx, p, places, true); err != nil {
-			return nil, err
-		}
-		return p, e.dropTests(ctx, p, component, j, history)
+	result, err := e.transact(ctx, request{Options: o, action: actionDestroy}, func(j *journal.Journal, p *plan) error {
+		err := e.planDestroy(ctx, j, p, kind, name)
+		name = cmp.Or(p.name, name) // as clients see it
+		return err
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore && !refusal.aboutEvents {
-		refusal.Reason = fmt.Sprintf("destroy %s %s: other code uses it:", component.Kind, component.Name)
+	if refusal := refusedCode(err); refusal != nil {
+		refusal.Reason = fmt.Sprintf("destroy %s %s: other code uses it:", kind, name)
 		refusal.Remedy = "Nothing was changed. Change or destroy the code that uses it first."
 	}
 	return result, err
 }
 
-// Kinds returns petrock's kinds of components. Own generators add others.
-func Kinds() []string {
-	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
+func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, kind, name string) error {
+	p.title = actionDestroy + " " + kind + " " + name
+	if err := e.checkKind(ctx, kind); err != nil {
+		return err
+	}
+	place, component, err := e.findToDestroy(ctx, derive.Kind(kind), name, p.Removal.Retire)
+	if err != nil {
+		return err
+	}
+	if err := p.Removal.check(e, component); err != nil {
+		return err
+	}
+	p.kind, p.name, p.dir = kind, component.Name, place.Dir
+	history, err := j.History()
+	if err != nil {
+		return err
+	}
+	var files []string
+	if !p.Removal.Retire {
+		if files, err = e.filesOf(ctx, place, component); err != nil {
+			return err
+		}
+	}
+	if !p.Force {
+		if err := e.checkUnedited(j, history, files, kind+" "+name); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		p.texts[file] = nil
+	}
+	if err := e.planRemoval(ctx, p, place, component, p.Removal); err != nil || len(p.conflicts) > 0 {
+		return err
+	}
+	places := e.touched(p)
+	if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
+		places = append(places, place)
+	}
+	if err := e.derive(ctx, p, places, true); err != nil {
+		return err
+	}
+	return e.dropTests(ctx, p, component, j, history)
 }
 
-// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It refuses a
-// component whose file contains others, unless its type stays. A feature is removed with all of its components.
+// findToDestroy finds the component to destroy, by its client name or Go name, and its place. It
+// refuses a component whose file contains others, unless its type stays. A feature is removed with
+// all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string, stays bool) (derive.Place, derive.Component, error) {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
 	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
@@ -91,12 +89,12 @@ func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name strin
 		return derive.Place{}, c, err
 	}
 	if !stays {
-		err = checkAlone(pkg, c)
+		err = e.checkAlone(pkg, c)
 	}
 	return pkg.Place, c, err
 }
 
-func checkAlone(pkg *derive.Package, component derive.Component) error {
+func (e *Engine) checkAlone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {
 		if c.File == component.File && c.Name != component.Name {
@@ -108,12 +106,12 @@ func checkAlone(pkg *derive.Package, component derive.Component) error {
 	}
 	return &Refusal{
 		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
-		Remedy: fmt.Sprintf("Remove %s from it by hand, then run petrock sync (over MCP: build).", component.Func),
+		Remedy: fmt.Sprintf("Remove %s from it by hand, then run %s.", component.Func, e.Call("sync")),
 	}
 }
 
-// filesOf returns the files of a component: its file and its test file, or all files of a feature except
-// derived and hidden ones.
+// filesOf returns the files of a component: its file and its test file, or all files of a feature
+// except derived and hidden ones.
 func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Component) ([]string, error) {
 	if c.Kind != derive.Feature {
 		files := append([]string{c.File}, c.OlderFiles()...)
@@ -136,12 +134,9 @@ func (e *Engine) filesOf(ctx context.Context, place derive.Place, c derive.Compo
 	}), nil
 }
 
-// checkUnedited refuses files of a component that have been edited since they were generated or the project
-// was created.
-func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string, o Options) error {
-	if o.Force {
-		return nil
-	}
+// checkUnedited refuses files of a component that have been edited since they were generated or the
+// project was created.
+func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operation, files []string, component string) error {
 	refusal := &Refusal{
 		Reason: fmt.Sprintf("you have edited files of %s:", component),
 		Remedy: "Nothing was changed. With " + e.option("force") + " they are removed anyway; undo restores them.",
@@ -158,8 +153,8 @@ func (e *Engine) checkUnedited(opened *journal.Journal, history []journal.Operat
 	return refusal.orNil()
 }
 
-// findEdit returns the change to a file since it was generated or the project was created; nil if it has
-// not changed. A file that petrock did not write counts as edited.
+// findEdit returns the change to a file since it was generated or the project was created; nil if
+// it has not changed. A file that petrock did not write counts as edited.
 func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, file string) (*journal.Change, error) {
 	now, err := e.root.ReadFile(file)
 	if err != nil {
@@ -184,8 +179,8 @@ func (e *Engine) findEdit(opened *journal.Journal, history []journal.Operation, 
 	return edit, nil
 }
 
-// dropTests removes the test files that use a component: they name its tool or no longer compile. It refuses
-// to remove edited files.
+// dropTests removes the test files that use a component: they name its tool or no longer compile.
+// It refuses to remove edited files.
 func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, opened *journal.Journal, history []journal.Operation) error {
 	for {
 		uses, err := e.testsUsing(ctx, e.before.With(p.texts), c)
@@ -212,8 +207,8 @@ func (e *Engine) dropTests(ctx context.Context, p *plan, c derive.Component, ope
 	}
 }
 
-// testsUsing finds the places in test files that do not compile without a component, or that name its tool.
-// If other files do not compile either, it returns nil, because verify refuses the plan.
+// testsUsing finds the places in test files that do not compile without a component, or that name
+// its tool. If other files do not compile either, it returns nil, because verify refuses the plan.
 func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.Component) ([]typecheck.Diagnostic, error) {
 	verdict, err := e.checker.Verify(ctx, e.before, view)
 	if err != nil {
@@ -240,51 +235,4 @@ func (e *Engine) testsUsing(ctx context.Context, view *typecheck.View, c derive.
 		}
 	}
 	return uses, nil
-}
-
-// docOf returns the doc comment of a declaration, or nil.
-func docOf(node ast.Node) *ast.CommentGroup {
-	switch node := node.(type) {
-	case *ast.FuncDecl:
-		return node.Doc
-	case *ast.GenDecl:
-		return node.Doc
-	}
-	return nil
-}
-
-// startOf returns the position of a declaration with its doc comment.
-func startOf(node ast.Node) token.Pos {
-	if doc := docOf(node); doc != nil {
-		return doc.Pos()
-	}
-	return node.Pos()
-}
-
-// declarationName returns the name of a declaration: a function, a method with its type, or the first of
-// several names.
-func declarationName(decl ast.Decl) string {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		return strings.TrimPrefix(receiverName(decl)+"."+decl.Name.Name, ".")
-	case *ast.GenDecl:
-		if names := typecheck.DeclaredNames(&ast.File{Decls: []ast.Decl{decl}}); len(names) > 0 {
-			return names[0]
-		}
-	}
-	return "_"
-}
-
-// workerAdvice advises on workers that a plan removes or renames.
-func (e *Engine) workerAdvice(p *plan) []string {
-	var advice []string
-	for _, file := range slices.Sorted(maps.Keys(p.recomputed)) {
-		after := p.after.File(file)
-		for _, worker := range derive.Workers(e.before.File(file)) {
-			if after != nil && !slices.Contains(derive.Workers(after), worker) {
-				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))
-			}
-		}
-	}
-	return advice
 }

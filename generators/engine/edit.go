@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-
 	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/contract"
@@ -41,9 +39,9 @@ type Replacement struct {
 	All bool   `json:"all,omitempty"` // Every occurrence
 }
 
-// Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go files are
-// formatted, imports of the standard library and the module are added and removed as needed, and derived files
-// follow. Edit refuses files that petrock writes.
+// Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go
+// files are formatted, imports of the standard library and the module are added and removed as
+// needed, and derived files follow. Edit refuses files that petrock writes.
 func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result, error) {
 	switch {
 	case len(edits) == 0:
@@ -51,32 +49,32 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 	case o.Test && o.NoExec:
 		return nil, terminal.Usagef("tests are disabled by --no-exec; edit without test")
 	}
-	o.lenient = true
-	return e.transact(ctx, o, func(j *journal.Journal) (*plan, error) { return e.planEdit(ctx, j, edits, o) })
+	return e.transact(ctx, request{Options: o, action: actionEdit, lenient: true}, func(j *journal.Journal, p *plan) error {
+		return e.planEdit(ctx, j, p, edits)
+	})
 }
 
-func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, edits []FileEdit, o Options) (*plan, error) {
-	p := newPlan(actionEdit)
-	p.checkPure, p.accepts = true, o.Accept
+func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, p *plan, edits []FileEdit) error {
+	p.checkPure = true
 	if err := e.planEdits(ctx, j, p, edits); err != nil {
-		return nil, err
+		return err
 	}
 	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
-	p.operation.Title = actionEdit + " " + p.name
-	if !o.Test && !o.NoExec {
-		p.next = append(p.next, "Run the tests with petrock test (over MCP: test).")
+	p.title = actionEdit + " " + p.name
+	if !p.Test && !p.NoExec {
+		p.next = append(p.next, fmt.Sprintf("Run the tests with %s.", e.Call("test")))
 	}
 	if err := e.derive(ctx, p, e.placesAfter(p), false); err != nil {
-		return nil, err
+		return err
 	}
 	for _, pkg := range p.packages {
 		if len(pkg.Problems) > 0 && e.whyUnread(pkg.Dir) == "" {
 			if err := e.refuseNewProblems(ctx, p, pkg); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // planEdits plans edits of files, on top of the planned texts.
@@ -155,8 +153,8 @@ func (e *Engine) pathInProject(name string) string {
 	return path.Clean(name)
 }
 
-// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit may not
-// change.
+// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit
+// may not change.
 func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, exists bool, err error) {
 	if info, err := e.root.Lstat(name); err == nil && info.IsDir() {
 		return nil, 0, false, errors.New("is a folder; name a file in it")
@@ -173,8 +171,8 @@ func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []by
 	return text, mode, text != nil, nil
 }
 
-// whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an empty text
-// if it may.
+// whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an
+// empty text if it may.
 func (e *Engine) whyNotEditable(name string, text []byte) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -225,8 +223,8 @@ func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
 	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
 }
 
-// nearestLine returns the number of the first line of a text that contains a line of old, white space aside.
-// It is 0 if there is none.
+// nearestLine returns the number of the first line of a text that contains a line of old, white
+// space aside. It is 0 if there is none.
 func nearestLine(text, old string) int {
 	squeeze := func(line string) string { return strings.Join(strings.Fields(line), "") }
 	for wanted := range strings.Lines(old) {
@@ -239,65 +237,6 @@ func nearestLine(text, old string) int {
 		}
 	}
 	return 0
-}
-
-// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
-func (e *Engine) completeGo(ctx context.Context, p *plan) error {
-	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
-		view := e.before.With(p.texts)
-		if view.File(name) == nil {
-			continue // deleted, not Go, or in testdata
-		}
-		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
-		if err != nil {
-			return err
-		}
-		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
-			return err
-		}
-		p.texts[name] = formatted(name, text)
-	}
-	return nil
-}
-
-// planGoMod completes a planned go.mod and plans go.sum, with go mod tidy. Verify compiles the whole project
-// with them.
-func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
-	text, planned := p.texts["go.mod"]
-	if !planned {
-		e.useModules(p)
-		return nil
-	}
-	parsed, err := modfile.ParseLax("go.mod", text, nil)
-	switch {
-	case text == nil:
-		return &Refusal{Reason: "edit go.mod: a project needs it", Remedy: "Nothing was changed."}
-	case err != nil:
-		return &Refusal{Reason: fmt.Sprintf("edit go.mod: %v", err), Remedy: "Nothing was changed."}
-	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
-		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
-	}
-	goSum, err := e.textOf(p, "go.sum")
-	if err != nil {
-		return err
-	}
-	present := presentParts(e.before.With(p.texts))
-	newMod, newSum, err := e.runTidy(ctx, p, text, goSum, present)
-	if err != nil {
-		return err
-	}
-	if changed := changedModules(text, newMod); len(changed) > 0 {
-		p.notices = append(p.notices, fmt.Sprintf("go mod tidy added modules to go.mod, or removed those that no package needs: %s. Edit go.mod together with the Go code that imports a module.", joinFew(changed)))
-	}
-	p.texts["go.mod"], p.texts["go.sum"] = newMod, newSum
-	e.useModules(p)
-	return nil
-}
-
-// useModules makes verify use planned module files, and compile the whole project with a planned go.mod.
-func (e *Engine) useModules(p *plan) {
-	p.tidied = p.texts["go.mod"] != nil
-	e.cache.PlanModules(p.texts)
 }
 
 // placesAfter returns the places that have Go files before or after a plan.

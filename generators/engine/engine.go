@@ -15,12 +15,14 @@ import (
 	"errors"
 	"fmt"
 	"go/version"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"golang.org/x/mod/modfile"
 
@@ -28,12 +30,13 @@ import (
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
+	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// An Engine changes and inspects one project. It caches parsed and checked packages. It is not safe for
-// concurrent use; processes that change the same project wait for each other.
+// An Engine changes and inspects one project. It caches parsed and checked packages. It is not safe
+// for concurrent use; processes that change the same project wait for each other.
 type Engine struct {
 	project    *project.Project
 	generators []gen.Generator
@@ -45,22 +48,20 @@ type Engine struct {
 	deriver    derive.Project
 	resolver   *imports.Resolver
 	before     *typecheck.View   // the project on disk
-	options    Options           // of the running operation
 	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
 
 	notes map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name; nil outside of one
 
-	// Limits apply to examples; Limits.Time also to generators and to the tests of each package. The zero value
-	// means the defaults.
+	// Limits apply to examples; Limits.Time also to generators and to the tests of each package.
+	// The zero value means the defaults.
 	Limits trial.Limits
 
 	// Step reports progress. It may be nil.
 	Step func(string)
 
-	// OverMCP makes messages name MCP tools and their arguments instead of commands and their flags.
-	// ToolPrefix precedes the names of the tools.
-	OverMCP    bool
-	ToolPrefix string
+	// FormatCall writes calls that messages recommend as the caller would; nil means as command
+	// lines.
+	FormatCall func(gen.Call) string
 }
 
 // NoProjectRemedy is the remedy for a command that is run outside a project.
@@ -113,34 +114,26 @@ func (e *Engine) Name() string { return e.project.Name }
 // PetrockVersion returns the version of petrock that created the project.
 func (e *Engine) PetrockVersion() string { return e.project.Petrock }
 
+var versionConstant = regexp.MustCompile(`(?m)^const Version = "([^"]+)"`)
+
 // CodeVersion returns the version of petrock in the project's folder generators, or "" if it is
 // unknown.
 func (e *Engine) CodeVersion() string {
 	text, _ := e.root.ReadFile("generators/generators.go")
-	found := regexp.MustCompile(`(?m)^const Version = "([^"]+)"`).FindSubmatch(text)
+	found := versionConstant.FindSubmatch(text)
 	if found == nil {
 		return ""
 	}
 	return string(found[1])
 }
 
-// call returns a call as the caller would write it: a command line, or the name of a tool with arguments.
-func (e *Engine) call(commandLine, tool string) string {
-	return e.words(commandLine, e.ToolPrefix+tool)
+// Call returns a call of petrock for a message, see [gen.NewCall].
+func (e *Engine) Call(command string, arguments ...any) string {
+	return gen.Project{FormatCall: e.FormatCall}.Call(command, arguments...)
 }
 
-// option returns the name of an option as the caller would write it.
-func (e *Engine) option(name string) string {
-	return e.words("--"+name, strings.ReplaceAll(name, "-", "_"))
-}
-
-// words returns the words for the front end of the caller.
-func (e *Engine) words(commandLine, overMCP string) string {
-	if e.OverMCP {
-		return overMCP
-	}
-	return commandLine
-}
+// option returns the name of an option for a message.
+func (e *Engine) option(name string) string { return e.Call("", name, nil) }
 
 func (e *Engine) step(what string) {
 	if e.Step != nil {
@@ -202,4 +195,20 @@ func (e *Engine) read(ctx context.Context) error {
 		return fmt.Errorf("read project: %w", err)
 	}
 	return nil
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// openJournal locks the project, and completes or rolls back an interrupted operation.
+func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
+	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
+}
+
+func (e *Engine) interrupted() []typecheck.Diagnostic {
+	if !journal.Interrupted(e.root) {
+		return nil
+	}
+	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
 }

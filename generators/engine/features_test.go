@@ -23,8 +23,8 @@ type bench struct {
 	dir string
 }
 
-// open writes the project and derives from it. Its only generator writes the file of its input, and prints
-// the feature posts.
+// open writes the project and derives from it. Its only generator writes the file of its input, and
+// prints the feature posts.
 func open(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
@@ -258,8 +258,8 @@ func TestApplyIsPure(t *testing.T) {
 	}
 }
 
-// A command that is saved half-typed can be changed again, and leaves no operation. Fields that were recorded before are
-// still protected.
+// A command that is saved half-typed can be changed again, and leaves no operation. Fields that
+// were recorded before are still protected.
 func TestSavedFeatures(t *testing.T) {
 	b := open(t)
 	save := func(file, text string) *engine.Result {

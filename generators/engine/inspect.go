@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"path"
 	"slices"
@@ -14,8 +11,48 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// An Inspection is the definition and source of one component.
+type Inspection struct {
+	OK           bool                   `json:"ok"`                     // Always true
+	Component    derive.Component       `json:"component"`              // Its definition, as clients see it
+	Declarations string                 `json:"declarations,omitempty"` // Declarations of its file, without function bodies if they are long
+	Source       string                 `json:"source,omitempty"`       // Text of its file
+	TestFile     string                 `json:"testFile,omitempty"`     // Path of its test file, NAME_test.go; empty if it does not exist
+	Test         string                 `json:"test,omitempty"`         // Text of its test file
+	Warnings     []typecheck.Diagnostic `json:"warnings,omitempty"`
+}
+
+// Inspect returns a component by its client name or Go name. The kind may be empty if the name is
+// unique.
+func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
+	if err := e.read(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.checkKind(ctx, kind); err != nil {
+		return nil, err
+	}
+	c, pkg, err := e.lookUp(ctx, derive.Kind(kind), name)
+	if err != nil {
+		return nil, err
+	}
+	shown := &Inspection{OK: true, Component: c, Warnings: []typecheck.Diagnostic{}}
+	if text, err := e.root.ReadFile(c.File); err == nil {
+		shown.Source, shown.Declarations = string(text), declarations(c.File, text)
+	}
+	if file := e.before.File(testPath(c.File)); file != nil {
+		shown.TestFile, shown.Test = file.Path, string(file.Text)
+	}
+	for _, d := range pkg.Warnings {
+		if d.File == c.File {
+			shown.Warnings = append(shown.Warnings, d)
+		}
+	}
+	return shown, nil
+}
 
 // Sizes of texts for agents.
 const (
@@ -24,48 +61,13 @@ const (
 	maxFile         = 1 << 20 // of a whole file, in bytes
 )
 
-// declarations returns the declarations of a Go file. If they are long, they have no function bodies.
+// declarations returns the declarations of a Go file. If they are long, they have no function
+// bodies.
 func declarations(name string, text []byte) string {
 	if all := outline(name, text, true); len(all) <= maxDeclarations {
 		return all
 	}
 	return cutText(outline(name, text, false), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
-}
-
-// outline returns the declarations of a Go file except imports, with or without doc comments and function
-// bodies. It is empty if the file does not parse.
-func outline(name string, text []byte, whole bool) string {
-	fset, mode := token.NewFileSet(), parser.SkipObjectResolution
-	if whole {
-		mode |= parser.ParseComments
-	}
-	file, err := parser.ParseFile(fset, name, text, mode)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	for _, decl := range file.Decls {
-		end, after := decl.End(), ""
-		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !whole {
-			end, after = function.Body.Lbrace, "{ … }"
-		}
-		if group, ok := decl.(*ast.GenDecl); !ok || group.Tok != token.IMPORT {
-			source := text[fset.Position(startOf(decl)).Offset:fset.Position(end).Offset]
-			parts = append(parts, string(source)+after)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// receiverName returns the type of a method's receiver, without type parameters, or "" for a function.
-func receiverName(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return ""
-	}
-	for ident := range nodesOf[*ast.Ident](f.Recv.List[0].Type) {
-		return ident.Name
-	}
-	return ""
 }
 
 // WithoutText returns the inspection without source.
@@ -75,7 +77,8 @@ func (i *Inspection) WithoutText() *Inspection {
 	return &s
 }
 
-// Short returns the short form of the inspection: the component's own declarations instead of its files.
+// Short returns the short form of the inspection: the component's own declarations instead of its
+// files.
 func (i *Inspection) Short(most int) any {
 	c := &Cutter{Most: most}
 	s := *i
@@ -142,8 +145,8 @@ func (f *FileText) Short(int) any {
 	return &s
 }
 
-// ReadText returns lines of a text file of the project, or the entries of a folder. Zero values of from and to
-// mean the first and the last line.
+// ReadText returns lines of a text file of the project, or the entries of a folder. Zero values of
+// from and to mean the first and the last line.
 func (e *Engine) ReadText(_ context.Context, file string, from, to int) (*FileText, error) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	hidden := slices.IndexFunc(strings.Split(file, "/"), func(name string) bool { return name == ".git" || name == ".petrock" })
@@ -198,8 +201,9 @@ func (e *Engine) readFileOrFolder(file string) ([]byte, error) {
 	return []byte(strings.Join(names, "\n")), err
 }
 
-// CheckTypes type-checks the project's own packages in memory, tests included, and returns their import paths
-// and errors. It does not check core, generators, cgo and embedded files; [typecheck.CheckPackages] does.
+// CheckTypes type-checks the project's own packages in memory, tests included, and returns their
+// import paths and errors. It does not check core, generators, cgo and embedded files;
+// [typecheck.CheckPackages] does.
 func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typecheck.Diagnostic, err error) {
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// An inspection shows the declarations of the component's file. If they are long, functions have no bodies.
+// An inspection shows the declarations of the component's file. If they are long, functions have no
+// bodies.
 func TestInspectShowsDeclarations(t *testing.T) {
 	b := open(t)
 	b.write("tools/many.go", `package tools

@@ -57,37 +57,34 @@ func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contra
 
 // versionCall returns the call that generates a version of a command, with a renamed field as OLD=NEW or "".
 func (e *Engine) versionCall(command, rename string) string {
-	flag, member := "", ""
+	arguments := []any{"kind", "version", "name", command}
 	if rename != "" {
-		flag, member = " --rename "+rename, fmt.Sprintf(`, "rename": [%q]`, rename)
+		arguments = append(arguments, "rename", []string{rename})
 	}
-	return e.call("petrock generate version "+command+flag, fmt.Sprintf(`generate_component {"kind": "version", "name": %q%s}`, command, member))
+	return e.Call("generate", arguments...)
 }
 
 // changeCall returns the call that makes the change of a broken command and generates its version.
 func (e *Engine) changeCall(b brokenCommand) string {
-	line, tool := "petrock change command "+b.command, fmt.Sprintf(`change {"kind": "command", "name": %q`, b.command)
-	add := func(flag, member string, values []string) {
-		if len(values) > 0 {
-			line += " " + flag + " " + strings.Join(values, " "+flag+" ")
-			tool += fmt.Sprintf(`, %q: ["%s"]`, member, strings.Join(values, `", "`))
-		}
-	}
+	arguments := []any{"kind", "command", "name", b.command}
 	if rename := contract.Renamed(b.changes); rename != "" {
-		add("--rename-field", "rename_fields", []string{rename})
-	} else {
-		var set, removed []string
-		for _, c := range b.changes {
-			if c.Removes() {
-				removed = append(removed, c.Path)
-			} else {
-				set = append(set, c.Path+":TYPE")
-			}
-		}
-		add("--field", "fields", set)
-		add("--remove-field", "remove_fields", removed)
+		return e.Call("change", append(arguments, "rename_fields", []string{rename})...)
 	}
-	return e.call(line, tool+"}")
+	var set, removed []string
+	for _, c := range b.changes {
+		if c.Removes() {
+			removed = append(removed, c.Path)
+		} else {
+			set = append(set, c.Path+":TYPE")
+		}
+	}
+	if len(set) > 0 {
+		arguments = append(arguments, "fields", set)
+	}
+	if len(removed) > 0 {
+		arguments = append(arguments, "remove_fields", removed)
+	}
+	return e.Call("change", arguments...)
 }
 
 // migrate plans a new version of a recorded command, with edited fields, and of the commands that break
@@ -99,7 +96,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	}
 	command = component.EventType
 	m := &migration{engine: e, edit: edit}
-	if m.record, err = e.readContract(newPlan(actionGenerate)); err != nil {
+	if m.record, err = e.readContract(newPlan(request{action: actionGenerate})); err != nil {
 		return nil, err
 	}
 	recorded, known := m.record.Commands[command]
@@ -167,7 +164,7 @@ func (m *migration) editFields(ctx context.Context, c derive.Component) (*rewrit
 
 // complete adds edited files, with their imports.
 func (m *migration) complete(ctx context.Context, texts map[string][]byte) error {
-	p := newPlan(actionGenerate)
+	p := newPlan(request{action: actionGenerate})
 	maps.Copy(p.texts, m.texts)
 	maps.Copy(p.texts, texts)
 	m.texts = p.texts

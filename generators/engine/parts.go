@@ -1,20 +1,12 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/semver"
-
-	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
@@ -43,13 +35,6 @@ func (c PartChange) String() string {
 	return text
 }
 
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
 // A PartStatus describes a part, and whether a project has it.
 type PartStatus struct {
 	Name        string `json:"name"`        // Name of the part
@@ -71,41 +56,42 @@ func (s PartStatus) String() string {
 
 // AddPart adds a part to the project.
 func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionAdd) })
+	return e.changeParts(ctx, name, request{Options: o, action: actionAdd})
 }
 
 // RemovePart removes a part. It refuses if the part is used, or if its code was edited.
 func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.transact(ctx, o, func(*journal.Journal) (*plan, error) { return e.planPart(ctx, name, actionRemove) })
+	return e.changeParts(ctx, name, request{Options: o, action: actionRemove})
 }
 
-func (e *Engine) planPart(ctx context.Context, name, action string) (*plan, error) {
+func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*Result, error) {
 	part, ok := parts.Find(name)
 	if !ok {
 		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
 	}
-	add := action == actionAdd
-	p := newPlan(action)
-	p.operation.Title, p.name, p.kind = action+" "+name, name, "part"
-	switch has := isPresent(part, e.before); {
-	case add && has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
-	case !add && !has:
-		return nil, &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see petrock list", part.Name)}
+	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
+		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
+		if err := e.planPart(ctx, p, part); err != nil {
+			return err
+		}
+		return e.derive(ctx, p, nil, false)
+	})
+}
+
+func (e *Engine) planPart(ctx context.Context, p *plan, part parts.Part) error {
+	adds, has := p.action == actionAdd, isPresent(part, e.before)
+	switch {
+	case adds && has:
+		return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
+	case adds:
+		return e.addPart(ctx, p, part)
+	case !has:
+		return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", part.Name, e.Call("list"))}
 	}
-	if add {
-		if err := e.addPart(ctx, p, part); err != nil {
-			return nil, err
-		}
-	} else {
-		if reason := e.whyPartStays(part, e.before); reason != "" {
-			return nil, &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
-		}
-		if err := e.removePart(ctx, p, part); err != nil {
-			return nil, err
-		}
+	if reason := e.whyPartStays(part, e.before); reason != "" {
+		return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
 	}
-	return p, e.derive(ctx, p, nil, false)
+	return e.removePart(ctx, p, part)
 }
 
 func isPresent(part parts.Part, view *typecheck.View) bool {
@@ -141,8 +127,8 @@ func (e *Engine) usesPart(file *typecheck.File, part parts.Part) bool {
 	return !isPetrockPath(file.Path) && !file.IsDerived() && part.IsUsedBy(file.Path, e.checker.Module().Path, importPaths(file))
 }
 
-// whyPartStays returns why a part cannot be removed: it is used, or its files are edited, missing or added. It
-// returns an empty string if it can.
+// whyPartStays returns why a part cannot be removed: it is used, or its files are edited, missing
+// or added. It returns an empty string if it can.
 func (e *Engine) whyPartStays(part parts.Part, view *typecheck.View) string {
 	if user := e.partUser(part, view); user != "" {
 		return user + " uses it"
@@ -176,8 +162,8 @@ func (e *Engine) addNeeded(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// addPart plans to unpack a part, and those that it needs: it adds its code, updates go.mod, go.sum and
-// petrock.sum, and removes its archive.
+// addPart plans to unpack a part, and those that it needs: it adds its code, updates go.mod, go.sum
+// and petrock.sum, and removes its archive.
 func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	for _, name := range part.Needs {
 		if needed, ok := parts.Find(name); ok && !isPresent(needed, e.before.With(p.texts)) {
@@ -200,7 +186,7 @@ func (e *Engine) addPart(ctx context.Context, p *plan, part parts.Part) error {
 	}
 	for file := range files {
 		if _, err := e.root.Lstat(file); err == nil {
-			p.conflicts = append(p.conflicts, fmt.Sprintf("%s already exists, and part %s contains it", file, part.Name))
+			p.conflict("%s already exists, and part %s contains it", file, part.Name)
 		}
 	}
 	return e.changePart(ctx, p, part, journal.Create, files, []string{part.Archive()})
@@ -224,8 +210,8 @@ func (e *Engine) removePart(ctx context.Context, p *plan, part parts.Part) error
 	return e.changePart(ctx, p, part, journal.Delete, packed, slices.Collect(maps.Keys(code)))
 }
 
-// changePart plans to create or delete a part: it adds and removes files, and updates petrock.sum, go.mod
-// and go.sum.
+// changePart plans to create or delete a part: it adds and removes files, and updates petrock.sum,
+// go.mod and go.sum.
 func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, action journal.Action, added map[string][]byte, removed []string) error {
 	if _, err := e.root.Lstat("vendor/modules.txt"); err == nil {
 		return &Refusal{Reason: fmt.Sprintf("part %s changes go.mod, so the folder vendor would be out of date", part.Name), Remedy: "Nothing was changed. Remove the folder vendor, try again, and run go mod vendor."}
@@ -250,13 +236,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 		sum.Add(file, text)
 	}
 	put(SumFile, sum.Encode())
-	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders}
-	if action == journal.Create {
-		change.Files = len(added)
-		p.operation.Added = append(p.operation.Added, part.Name)
-	} else {
+	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders, Files: len(added)}
+	if action == journal.Delete {
 		change.Files = len(removed)
-		p.operation.Removed = append(p.operation.Removed, part.Name)
 	}
 	goMod, goSum, err := e.plannedModules(p)
 	if err != nil {
@@ -282,8 +264,8 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	return nil
 }
 
-// revertParts plans to undo the changes to parts. It removes parts that the operation added, unless they
-// are used or edited, and adds parts that it removed.
+// revertParts plans to undo the changes to parts. It removes parts that the operation added, unless
+// they are used or edited, and adds parts that it removed.
 func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operation) error {
 	for _, name := range slices.Backward(target.Added) { // a part comes after those that it needs
 		part, ok := parts.Find(name)
@@ -310,110 +292,4 @@ func (e *Engine) revertParts(ctx context.Context, p *plan, target journal.Operat
 		return &Refusal{Reason: fmt.Sprintf("nothing of %s (%s) can be undone:", target.ID, target.Title), Conflicts: p.notices, Remedy: "Nothing was changed."}
 	}
 	return nil
-}
-
-// partsAdvice names the parts that are no longer used after a plan.
-func (e *Engine) partsAdvice(p *plan) []string {
-	var next []string
-	for _, part := range parts.All() {
-		if isPresent(part, p.after) && e.partUser(part, e.before) != "" && e.partUser(part, p.after) == "" {
-			next = append(next, fmt.Sprintf("Part %s is no longer used; run petrock remove %[1]s to remove it.", part.Name))
-		}
-	}
-	return next
-}
-
-func importPaths(files ...*typecheck.File) []string {
-	var all []string
-	for _, file := range files {
-		for _, i := range file.Imports() {
-			all = append(all, i.Path)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// plannedModules returns the planned go.mod and go.sum, or else those on disk.
-func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
-	goMod, modErr := e.textOf(p, "go.mod")
-	goSum, sumErr := e.textOf(p, "go.sum")
-	return goMod, goSum, errors.Join(modErr, sumErr)
-}
-
-// changedModules returns the paths of modules that only one of two go.mod files requires.
-func changedModules(old, now []byte) []string {
-	required := map[string]int{}
-	for _, text := range [][]byte{old, now} {
-		if parsed, err := modfile.ParseLax("go.mod", text, nil); err == nil {
-			for _, r := range parsed.Require {
-				required[r.Mod.Path]++
-			}
-		}
-	}
-	maps.DeleteFunc(required, func(_ string, files int) bool { return files > 1 })
-	return slices.Sorted(maps.Keys(required))
-}
-
-// runTidy runs go mod tidy, which reads the planned files and writes to copies. The parts must stay.
-func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, present []string) (newMod, newSum []byte, err error) {
-	e.step("running go mod tidy on a copy of go.mod")
-	dir, err := os.MkdirTemp("", "petrock")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(dir)
-	copied, err := withParts(goMod, present)
-	if err != nil {
-		return nil, nil, err
-	}
-	modFile, sumFile := filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")
-	overlay, err := typecheck.WriteOverlay(dir, e.project.Root, p.texts)
-	if err := errors.Join(err, os.WriteFile(modFile, copied, 0o644), os.WriteFile(sumFile, goSum, 0o644)); err != nil {
-		return nil, nil, err
-	}
-	flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(flag string) bool {
-		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "mod")
-	})
-	env := slices.Concat(os.Environ(), e.system.Env, []string{"GOWORK=off", "GOFLAGS=" + strings.Join(flags, " ")})
-	// With -e, tidy continues if the user imports a package that does not exist.
-	_, stderr, err := process.Run(ctx, process.RunOptions{Dir: e.project.Root, Env: env}, "go", "mod", "tidy", "-e", "-modfile="+modFile, "-overlay="+overlay)
-	if err != nil {
-		return nil, nil, &Refusal{
-			Reason:    "go mod tidy failed:",
-			Conflicts: strings.Split(strings.TrimSpace(cmp.Or(string(stderr), err.Error())), "\n"),
-			Remedy:    "Nothing was changed. If a module is not downloaded, connect to the network, run go mod download, and try again.",
-		}
-	}
-	newMod, modErr := os.ReadFile(modFile)
-	newSum, sumErr := os.ReadFile(sumFile)
-	return newMod, newSum, errors.Join(modErr, sumErr)
-}
-
-// withParts adds the requirements of parts to a go.mod, or raises their versions.
-func withParts(goMod []byte, names []string) ([]byte, error) {
-	parsed, err := modfile.Parse("go.mod", goMod, nil)
-	if err != nil {
-		return nil, fmt.Errorf("parse %w", err)
-	}
-	for _, name := range names {
-		part, _ := parts.Find(name)
-		required, err := part.Required()
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range required {
-			hasIt := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool {
-				return r.Mod.Path == m.Path && semver.Compare(r.Mod.Version, m.Version) >= 0
-			})
-			if hasIt {
-				continue
-			}
-			if err := parsed.AddRequire(m.Path, m.Version); err != nil {
-				return nil, fmt.Errorf("go.mod: %w", err)
-			}
-		}
-	}
-	parsed.Cleanup()
-	return parsed.Format()
 }

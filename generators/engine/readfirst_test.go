@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -15,7 +16,7 @@ func (b *bench) change(input string) (*engine.Result, error) {
 	if err := json.Unmarshal([]byte(input), &change); err != nil {
 		b.Fatal(err)
 	}
-	b.OverMCP = true
+	b.FormatCall = devserver.FormatCall("")
 	return b.Change(b.Context(), change, engine.Options{NoExec: true})
 }
 
@@ -57,7 +58,7 @@ func TestReadFirst(t *testing.T) {
 	b.has("features/desk/desk.go", "//petrock:version 2 //petrock:writes 1 type Close struct", "By *string")
 	b.has("features/desk/close_v1.go", "Reason string `json:\"reason\" schema:\"min=1,max=80\"` // Reason of the end", "func (old CloseV1) Upgrade() Close { return Close{Reason: old.Reason} }",
 		"func (c Close) Downgrade() CloseV1 { return CloseV1{Reason: c.Reason} }")
-	b.has("features/desk/desk_gen.go", `app.CommandOf[Close]("close", 2, app.OlderOf[CloseV1](1, Close.Downgrade)).Writes(1)`, "appmcp.DoOlder[Close, CloseV1](a)")
+	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Close]("close", 2, app.OlderOf[CloseV1](1, Close.Downgrade)).Writes(1)`, "appmcp.DoOlder[Close, CloseV1](a)")
 
 	// A second change, of everything else, before the first is written.
 	b.mustChange(`{"name": "desk/close", "rename_fields": ["reason=why"], "fields": ["why:string:2..90", "urgency:int"], "default": ["urgency=3"], "read_first": true}`)
@@ -65,7 +66,7 @@ func TestReadFirst(t *testing.T) {
 	b.has("features/desk/desk.go", "//petrock:version 3 //petrock:writes 1 type Close struct", `schema:"min=2,max=90"`)
 	b.has("features/desk/close_v1.go", "func (old CloseV1) Upgrade() CloseV2 { return CloseV2{Reason: old.Reason} }", "func (c CloseV2) Downgrade() CloseV1 { return CloseV1{Reason: c.Reason} }")
 	b.has("features/desk/close_v2.go", "Close{Why: old.Reason, By: old.By, Urgency: 3}", "func (c Close) Downgrade() CloseV2 { return CloseV2{Reason: c.Why, By: c.By} }")
-	b.has("features/desk/desk_gen.go", `app.CommandOf[Close]("close", 3, app.OlderOf[CloseV1](1, CloseV2.Downgrade), app.OlderOf[CloseV2](2, Close.Downgrade)).Writes(1)`)
+	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Close]("close", 3, app.OlderOf[CloseV1](1, CloseV2.Downgrade), app.OlderOf[CloseV2](2, Close.Downgrade)).Writes(1)`)
 	b.has("features/desk/desk_test.go", "call(\"desk_close\", `{\"reason\":\"x\"}`)", "Close{Why: \"x\"}")
 
 	b.replace("features/desk/desk.go", "//petrock:version 3 //petrock:writes 1", "//petrock:version 3")
@@ -90,7 +91,7 @@ func TestReadFirstOfSharedType(t *testing.T) {
 		"func (c Stock) Downgrade() StockV1 { return StockV1{Items: app.UpgradeList(c.Items, downgradeStockV1Acquire), Note: c.Note} }",
 		"func downgradeStockV1Acquire(c Acquire) StockV1Acquire { return StockV1Acquire{Title: c.Title, Authors: c.Authors} }")
 	b.has("features/desk/acquire_v1.go", "func (c Acquire) Downgrade() AcquireV1")
-	b.has("features/desk/desk_gen.go", `app.CommandOf[Stock]("stock", 2, app.OlderOf[StockV1](1, Stock.Downgrade)).Writes(1)`)
+	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Stock]("stock", 2, app.OlderOf[StockV1](1, Stock.Downgrade)).Writes(1)`)
 	b.lacks("features/desk/donate_v1.go", "Downgrade")
 	if want := "Before Go code executes desk/donate, write its Downgrade: desk/donate: cannot convert Donate to DonateV1: title is a field of an embedded struct; set downgrade to the statements of func (c Donate) Downgrade() DonateV1"; !strings.Contains(next, want) {
 		t.Errorf("change(read_first).Next = %s, want %q in it", next, want)
@@ -119,7 +120,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	b.isClean()
 	b.has("features/desk/close_v1.go", "func (c Close) Downgrade() CloseV1 { return CloseV1{Reason: c.Reason} }")
-	b.has("features/desk/desk_gen.go", `app.CommandOf[Close]("close", 2, app.OlderOf[CloseV1](1, Close.Downgrade)),`)
+	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Close]("close", 2, app.OlderOf[CloseV1](1, Close.Downgrade)),`)
 	if text := result.String(); !strings.Contains(text, "log downgrade") {
 		t.Error(text)
 	}

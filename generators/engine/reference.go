@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// function returns the function of the project that text names, for a tool that calls it: ./folder.Function or
-// ./folder.Variable.Method.
+// function returns the function of the project that text names, for a tool that calls it:
+// ./folder.Function or ./folder.Variable.Method.
 func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
 	folder, last := path.Split(strings.TrimSpace(text))
 	words := strings.Split(last, ".")
@@ -88,7 +88,8 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 	return nil, fmt.Errorf("%q is neither an exported function nor a method of an exported variable; the functions of the package are %s", ref, cmp.Or(joinFew(functions), "none"))
 }
 
-// compilePackage type-checks the package in a folder, without tests. It refuses a package with errors.
+// compilePackage type-checks the package in a folder, without tests. It refuses a package with
+// errors.
 func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
 	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
 		Skip:   (*typecheck.File).IsTest,
@@ -105,21 +106,13 @@ func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package
 		return nil, fmt.Errorf("%s has no Go files to build, except tests", asFolder(dir))
 	case len(errs) > 0:
 		return nil, &Refusal{
-			Reason:        fmt.Sprintf("%s does not compile:", asFolder(dir)),
-			Diagnostics:   errs,
-			Remedy:        "Nothing was changed. Fix these errors first.",
-			existedBefore: true,
+			Reason:      fmt.Sprintf("%s does not compile:", asFolder(dir)),
+			Diagnostics: errs,
+			Remedy:      "Nothing was changed. Fix these errors first.",
+			cause:       causeBefore,
 		}
 	}
 	return pkg, nil
 }
 
 func asFolder(dir string) string { return "./" + strings.TrimPrefix(dir, ".") }
-
-func joinFew(words []string) string {
-	const maxListed = 8
-	if len(words) > maxListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListed], ", "), len(words)-maxListed)
-	}
-	return strings.Join(words, ", ")
-}

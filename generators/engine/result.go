@@ -1,19 +1,14 @@
 package engine
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
-	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -84,13 +79,6 @@ func (r *Result) String() string {
 	return out.String()
 }
 
-// writeLines writes the entries of a list, one a line.
-func writeLines[T any](out *strings.Builder, prefix string, list []T) {
-	for _, entry := range list {
-		fmt.Fprintf(out, "%s%v\n", prefix, entry)
-	}
-}
-
 // isRefused reports whether a sync changed nothing because of errors.
 func (r *Result) isRefused() bool {
 	return r.Action == actionSync && len(r.Files) == 0 && len(r.Refused) > 0
@@ -126,7 +114,8 @@ func (r *Result) Headline() string {
 	return fmt.Sprintf("%s %s:", verb, what)
 }
 
-// Stale lists stale derived files, and errors of packages that cannot be derived from, one line each.
+// Stale lists stale derived files, and errors of packages that cannot be derived from, one line
+// each.
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {
@@ -136,7 +125,8 @@ func (r *Result) Stale() string {
 	return out.String()
 }
 
-// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call it.
+// Impurities lists code that makes replay non-deterministic, one line each. Projects' tests call
+// it.
 func (r *Result) Impurities() string {
 	var out strings.Builder
 	writeLines(&out, "", r.Impure)
@@ -207,7 +197,7 @@ func (s *Size) String() string {
 	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
 }
 
-func toolsListSize(components []derive.Component) *Size {
+func newSize(components []derive.Component) *Size {
 	var s Size
 	for _, c := range components {
 		if !c.IsTool() {
@@ -225,133 +215,30 @@ func toolsListSize(components []derive.Component) *Size {
 	return &s
 }
 
-// A Fault is an error as JSON, the same on the command line and over MCP.
-type Fault struct {
-	OK      bool     `json:"ok"`                // Always false
-	Message string   `json:"error"`             // Message for people
-	Status  int      `json:"status"`            // Exit code of the command line
-	Refusal *Refusal `json:"refusal,omitempty"` // Details, if a change was refused
-}
-
-// Error returns the message, with the details of a refusal.
-func (f *Fault) Error() string {
-	if f.Refusal != nil && f.Message == f.Refusal.Reason { // the short form
-		return f.Refusal.Error()
+// Short returns the short form of the result.
+func (r *Result) Short(most int) any {
+	c := &Cutter{Most: most}
+	s := *r
+	s.ToolsList = nil
+	s.Files = c.Files(r.Files)
+	s.Components = nil
+	s.Parts = slices.Clone(r.Parts)
+	for i := range s.Parts {
+		s.Parts[i].Modules = nil
 	}
-	return f.Message
-}
-
-// FaultOf converts an error to a fault.
-func FaultOf(err error) *Fault {
-	if known, ok := errors.AsType[*Fault](err); ok {
-		return known
+	s.Notices, s.Next = Cut(c, r.Notices, "notice"), Cut(c, r.Next, "next step")
+	s.Diagnostics = c.Diagnostics(r.Diagnostics, "existing error")
+	s.Refused = c.Diagnostics(r.Refused, "error")
+	s.Impure = c.Diagnostics(r.Impure, "impure function")
+	s.Warnings = c.Diagnostics(r.Warnings, "warning")
+	if r.Trial != nil {
+		tried := *r.Trial
+		tried.Passed, tried.Printed = Cut(c, tried.Passed, "passed example"), c.Text(tried.Printed)
+		s.Trial = &tried
 	}
-	f := &Fault{Message: err.Error(), Status: terminal.ExitCode(err)}
-	errors.As(err, &f.Refusal)
-	return f
-}
-
-// A Refusal explains why a change was refused. Nothing was changed.
-type Refusal struct {
-	Reason      string                 `json:"reason"`                // One sentence
-	Conflicts   []string               `json:"conflicts,omitempty"`   // Conflicts with the project
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
-	Declares    string                 `json:"declares,omitempty"`    // Declarations in the file with the caller's body, without function bodies
-	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
-	Tests       []trial.TestFailure    `json:"tests,omitempty"`       // Failed tests
-	Printed     string                 `json:"printed,omitempty"`     // Output of the function
-	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
-	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
-	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
-	Remedy      string                 `json:"wayOut,omitempty"`      // Remedy
-
-	existedBefore bool // whether the project had the errors before
-	aboutEvents   bool // whether stored events would become unreadable
-}
-
-// A Failure is an example that failed.
-type Failure struct {
-	gen.Example
-	Message string `json:"said"` // Why it failed
-}
-
-// orNil returns the refusal, or nil if it lists nothing.
-func (r *Refusal) orNil() error {
-	if len(r.Conflicts)+len(r.Diagnostics)+len(r.Tests)+len(r.Files) == 0 {
-		return nil
+	if r.Tests != nil {
+		s.Tests = r.Tests.short(c)
 	}
-	return r
-}
-
-// Error formats the refusal as text.
-func (r *Refusal) Error() string {
-	var out strings.Builder
-	out.WriteString(r.Reason)
-	add := func(indent, text string) {
-		if text != "" {
-			out.WriteString("\n" + indent + strings.ReplaceAll(text, "\n", "\n"+indent))
-		}
-	}
-	for _, conflict := range r.Conflicts {
-		add("  ", conflict)
-	}
-	const maxListed = 20
-	for i, d := range r.Diagnostics {
-		if i == maxListed {
-			add("  ", fmt.Sprintf("and %d more", len(r.Diagnostics)-maxListed))
-			break
-		}
-		add("  ", d.String())
-		add("    ", d.Lines)
-	}
-	if r.Declares != "" {
-		add("", "The file declares:")
-		add("  ", r.Declares)
-	}
-	for _, f := range r.Failures {
-		given := ""
-		if f.Input != nil {
-			given = fmt.Sprintf(", given %s", f.Input)
-		}
-		add("  ", f.Name+given+":")
-		add("    ", f.Message)
-	}
-	for _, f := range r.Tests {
-		place := ""
-		if f.File != "" {
-			place = fmt.Sprintf(" (%s:%d)", f.File, f.Line)
-		}
-		add("  ", strings.TrimSpace(f.Package+" "+f.Test)+place+":")
-		add("    ", f.Message)
-		if f.Output != "" {
-			add("    ", "Output:\n  "+strings.ReplaceAll(f.Output, "\n", "\n  "))
-		}
-	}
-	if r.Printed != "" {
-		add("", "Output:")
-		add("  ", strings.TrimSpace(r.Printed))
-	}
-	for _, file := range r.Files {
-		add("", cmp.Or(strings.TrimSuffix(file.Diff, "\n"), "  "+file.Path))
-	}
-	add("", r.LeftOut)
-	add("", r.Remedy)
-	return out.String()
-}
-
-// withSource adds source lines to diagnostics in files of a view. It omits lines that the previous diagnostic
-// shows.
-func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
-	found = slices.Clone(found)
-	shown, last := "", 0
-	for i, d := range found {
-		if d.File == shown && d.Line >= last && d.Line <= last+2 {
-			continue
-		}
-		if file := view.File(d.File); file != nil {
-			found[i].Lines = typecheck.LinesAround(string(file.Text), d.Line)
-			shown, last = d.File, d.Line
-		}
-	}
-	return found
+	s.LeftOut = c.LeftOut()
+	return &s
 }

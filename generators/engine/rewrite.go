@@ -7,22 +7,19 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"golang.org/x/tools/go/ast/astutil"
-
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A rewrite edits Go files of the project at positions in their syntax, and renames declarations with all
-// uses.
+// A rewrite edits Go files of the project at positions in their syntax, and renames declarations
+// with all uses.
 type rewrite struct {
 	view      *typecheck.View
 	pass      *typecheck.Pass
@@ -96,7 +93,8 @@ func (r *rewrite) renameUses() {
 	r.noteUnbuilt(built, old)
 }
 
-// noteUnbuilt notes files that are not built on this system and contain old names of renamed declarations.
+// noteUnbuilt notes files that are not built on this system and contain old names of renamed
+// declarations.
 func (r *rewrite) noteUnbuilt(built map[*typecheck.File]bool, old map[string]bool) {
 	for _, dir := range r.dirs {
 		for _, file := range r.view.Files(dir) {
@@ -115,8 +113,8 @@ func (r *rewrite) nameOf(object types.Object) string {
 	return cmp.Or(r.renamed[origin(object).Pos()], object.Name())
 }
 
-// isInOlder reports whether a position is in a method of an older version of a command, or in a function that
-// maps events to a command, which a new version makes map to the older one.
+// isInOlder reports whether a position is in a method of an older version of a command, or in a
+// function that maps events to a command, which a new version makes map to the older one.
 func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	function := typecheck.Enclosing[*ast.FuncDecl](file, pos)
 	pkg, _ := r.pass.Package(file.Dir())
@@ -156,7 +154,8 @@ func olderOf(pkg *types.Package, name string) string {
 	return ""
 }
 
-// isVersionOf reports whether a name is that of an older version of a command: CreateV1 or CreateV1Item.
+// isVersionOf reports whether a name is that of an older version of a command: CreateV1 or
+// CreateV1Item.
 func isVersionOf(command, name string) bool {
 	rest, ok := strings.CutPrefix(name, command+"V")
 	return ok && command != "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
@@ -207,8 +206,8 @@ func (r *rewrite) texts() map[string][]byte {
 	return texts
 }
 
-// renameField plans a new name for a field of a type, in JSON and in Go, unless the source already has it.
-// Names are JSON paths.
+// renameField plans a new name for a field of a type, in JSON and in Go, unless the source already
+// has it. Names are JSON paths.
 func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	prefix := old[:strings.LastIndex(old, ".")+1]
 	if !strings.Contains(name, ".") {
@@ -239,8 +238,8 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	return nil
 }
 
-// editField plans the name, type, tag and comment of a field. An empty type stays. Without a description, the
-// comment stays, unless it was generated from the old name.
+// editField plans the name, type, tag and comment of a field. An empty type stays. Without a
+// description, the comment stays, unless it was generated from the old name.
 func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
 	if f.Go != v.Name() {
 		r.renamed[v.Pos()] = f.Go
@@ -335,48 +334,4 @@ func (r *rewrite) removeField(v *types.Var) error {
 	}
 	r.replace(file, start, end, "")
 	return nil
-}
-
-// docAt returns the doc comment of a declaration and the position of the declaration. A single type or variable
-// may have its comment above the keyword.
-func docAt(file *typecheck.File, pos token.Pos) (doc *ast.CommentGroup, at token.Pos) {
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, node := range nodes { // from the innermost to the outermost
-		switch node := node.(type) {
-		case *ast.FuncDecl:
-			return node.Doc, node.Pos()
-		case *ast.Field: // a method of an interface
-			return node.Doc, node.Pos()
-		case *ast.TypeSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.ValueSpec:
-			doc, at = node.Doc, node.Pos()
-		case *ast.GenDecl:
-			if doc == nil && len(node.Specs) == 1 {
-				return node.Doc, node.Pos()
-			}
-		}
-	}
-	return doc, at
-}
-
-// nodesOf returns the nodes of a type in a syntax tree, in depth-first order.
-func nodesOf[N ast.Node](root ast.Node) iter.Seq[N] {
-	return func(yield func(N) bool) {
-		for node := range ast.Preorder(root) {
-			if found, ok := node.(N); ok && !yield(found) {
-				return
-			}
-		}
-	}
-}
-
-// unquote returns the value of an expression that is a string literal.
-func unquote(e ast.Node) (string, bool) {
-	literal, _ := e.(*ast.BasicLit)
-	if literal == nil || literal.Kind != token.STRING {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	return text, err == nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A panic, a timeout and a cancelled context are errors. Time that the generator spends in the engine does
-// not count.
+// A panic, a timeout and a cancelled context are errors. Time that the generator spends in the
+// engine does not count.
 func TestGeneratorIsStopped(t *testing.T) {
 	b := open(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
@@ -337,8 +338,8 @@ func TestSharedTypeRefusals(t *testing.T) {
 	for overMCP, wants := range map[bool][3]string{
 		true: {
 			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
-			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind": "command", "name": "desk/acquire", "fields": ["authors:TYPE"]}; or`,
-			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind": "version", "name": "desk/acquire"}; or`,
+			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind":"command","name":"desk/acquire","fields":["authors:TYPE"]}; or`,
+			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind":"version","name":"desk/acquire"}; or`,
 		},
 		false: {
 			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
@@ -346,7 +347,9 @@ func TestSharedTypeRefusals(t *testing.T) {
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
 		},
 	} {
-		b.OverMCP = overMCP
+		if b.FormatCall = nil; overMCP {
+			b.FormatCall = devserver.FormatCall("")
+		}
 		_, err := b.Change(t.Context(), change, o)
 		b.checkError(err, wants[0])
 		_, err = b.Edit(t.Context(), edit, o)
@@ -362,7 +365,7 @@ func TestSharedTypeRefusals(t *testing.T) {
 	}
 
 	// Another command that contains the type has changes of its own.
-	b.OverMCP = false
+	b.FormatCall = nil
 	b.replace(desk, "Authors string", "Authors []string")
 	b.replace(desk, "Note string `json:\"note\"`", "Remark string `json:\"remark\"`")
 	const body = `"body": "return Acquire{Title: old.Title}"`

@@ -27,8 +27,8 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// ServerDir is the folder of the last built server, which engines ask for stored events. It is in the
-// project, so that the server uses the project's data: see project.Source.
+// ServerDir is the folder of the last built server, which engines ask for stored events. It is in
+// the project, so that the server uses the project's data: see project.Source.
 const ServerDir = ".petrock/bin"
 
 // storedTimeout is how long an operation waits for the data.
@@ -93,23 +93,23 @@ func (s *StoredEvents) describe(command string) string {
 // looked reports whether the data was read.
 func (s *StoredEvents) looked() bool { return s != nil && s.Looked }
 
-// lookAtEvents asks the data that the project's server would use for the types of its events, once for each
-// plan. It creates nothing there. It asks the last built server; if there is none, or it fails, build decides
-// whether to build one.
+// lookAtEvents asks the data that the project's server would use for the types of its events, once
+// for each plan. It creates nothing there. It asks the last built server; if there is none, or it
+// fails, build decides whether to build one.
 func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*StoredEvents, error) {
 	if p.stored != nil {
 		return p.stored, nil
 	}
 	p.stored = &StoredEvents{}
-	if e.options.NoData {
-		p.stored.Why = e.option("no-data") + " is set"
+	if p.NoData {
+		p.stored.Why = e.option("no_data") + " is set"
 		return p.stored, nil
 	}
 	if e.hasNoStore() {
 		p.stored.Looked = true
 		return p.stored, nil
 	}
-	if e.options.NoExec {
+	if p.NoExec {
 		p.stored.Why = "no code of the project is run"
 		return p.stored, nil
 	}
@@ -140,8 +140,8 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 	return p.stored, nil
 }
 
-// hasNoStore reports whether the server would use a data folder that has no event log. Only the server knows
-// how to ask a database.
+// hasNoStore reports whether the server would use a data folder that has no event log. Only the
+// server knows how to ask a database.
 func (e *Engine) hasNoStore() bool {
 	dir, _, err := project.LookupSetting(e.project.Name, "data")
 	if err != nil || strings.Contains(dir, "://") {
@@ -157,8 +157,8 @@ func (e *Engine) hasNoStore() bool {
 	return err == nil && len(found) == 0
 }
 
-// askServer calls ask with the last built server. If there is none, or it cannot answer, build makes askServer
-// build one from the source on disk and call ask again.
+// askServer calls ask with the last built server. If there is none, or it cannot answer, build
+// makes askServer build one from the source on disk and call ask again.
 func (e *Engine) askServer(ctx context.Context, build bool, ask func(ctx context.Context, server string) error) error {
 	server := filepath.Join(e.project.Root, filepath.FromSlash(ServerDir), e.project.Name)
 	if runtime.GOOS == "windows" {
@@ -203,11 +203,11 @@ func (e *Engine) runServer(ctx context.Context, server string, args ...string) (
 	return out, nil
 }
 
-// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the commands whose
-// events no type reads any more, and plans to decode those of changed types.
+// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the
+// commands whose events no type reads any more, and plans to decode those of changed types.
 func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *contract.Contract) error {
 	changed, isRecorded := u.changed(recorded)
-	if len(changed) == 0 || u.keepsCommands || u.contractOnly {
+	if len(changed) == 0 || u.Saved || u.contractOnly {
 		return nil
 	}
 	stored, err := e.lookAtEvents(ctx, u.plan, isRecorded)
@@ -215,10 +215,10 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		return err
 	}
 	isSkipped := func(command string) bool {
-		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.accepts, command)
+		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.Accept, command)
 	}
 	wasRead := func(t storedType) bool {
-		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.accepts, t.Type)
+		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.Accept, t.Type)
 	}
 	mayMapChange := func(eventType string) bool { // the function, or the command that it returns
 		feature, _, isMapped := strings.Cut(u.mapped[eventType], ".")
@@ -242,8 +242,8 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 	return nil
 }
 
-// changed returns the commands whose types, or functions that map them, a plan adds, changes or removes.
-// isRecorded reports whether the contract on disk has one of them.
+// changed returns the commands whose types, or functions that map them, a plan adds, changes or
+// removes. isRecorded reports whether the contract on disk has one of them.
 func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, isRecorded bool) {
 	all := map[string]bool{}
 	for _, commands := range []map[string]contract.Command{u.was, u.now, recorded.Commands} {
@@ -252,7 +252,7 @@ func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, 
 			all[command] = isUndecided || !reflect.DeepEqual(u.was[command], u.now[command]) || u.wasMapped[command] != u.mapped[command]
 		}
 	}
-	for _, command := range slices.Concat(u.accepts, u.skips) {
+	for _, command := range slices.Concat(u.Accept, u.skips) {
 		all[command] = true
 	}
 	for _, command := range slices.Sorted(maps.Keys(all)) {
@@ -275,30 +275,35 @@ func (t storedType) isRead(commands map[string]contract.Command, mapped map[stri
 	return isKnown || t.Version < command.Version && hasMap(t.Type)
 }
 
-// decodeStored decodes stored events of changed commands with the planned types, in the program that runs
-// examples, and refuses the plan if one of them cannot be decoded.
-func (e *Engine) decodeStored(ctx context.Context, p *plan) error {
+// decodeStored decodes stored events of changed commands with the planned types, in the program
+// that runs examples, and refuses the plan if one of them cannot be decoded.
+func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
+	if len(c.decode) == 0 {
+		return nil
+	}
+	events := *c.stored
+	c.decoded = &events
 	byDir := map[string][]storedType{}
-	for _, t := range p.decode {
-		if dir := p.readerOf(t.Type); dir != "" {
+	for _, t := range c.decode {
+		if dir := c.readerOf(t.Type); dir != "" {
 			byDir[dir] = append(byDir[dir], t)
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
-		events, err := e.sampleEvents(ctx, byDir[dir])
+		sample, err := e.sampleEvents(ctx, byDir[dir])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			p.stored.Looked, p.stored.Why = false, err.Error()
+			events.Looked, events.Why = false, err.Error()
 			return nil
 		}
-		p.stored.decoded += bytes.Count(events, []byte("\n"))
-		if err := e.decodeWith(ctx, p, dir, events); err != nil {
+		events.decoded += bytes.Count(sample, []byte("\n"))
+		if err := e.decodeWith(ctx, c, dir, sample); err != nil {
 			return err
 		}
 	}
-	return e.refuseBroken(p)
+	return e.refuseBroken(&c.plan, c.undecodable)
 }
 
 // readerOf returns the folder of the feature that reads events of a type after a plan.
@@ -331,11 +336,11 @@ func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, 
 	return all, nil
 }
 
-// decodeWith decodes events with the planned code of a feature. It notes the commands of those that cannot be
-// decoded as broken.
-func (e *Engine) decodeWith(ctx context.Context, p *plan, dir string, events []byte) error {
+// decodeWith decodes events with the planned code of a feature. It notes the commands of those that
+// cannot be decoded as broken.
+func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) error {
 	const test = "TestPetrockStoredEvents"
-	planned := maps.Clone(p.texts)
+	planned := maps.Clone(c.texts)
 	planned[path.Join(dir, "petrock_stored_events_test.go")] = fmt.Appendf(nil, `package %[1]s_test
 
 import (
@@ -356,35 +361,35 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		return err
 	}
 	if len(summary.Examples) == 0 {
-		return &Refusal{Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: p.compileRemedy()}
+		return &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
 	}
 	report := summary.Examples[0]
 	if report.Passed {
 		return nil
 	}
 	found := false
-	for _, c := range report.Cases {
-		for _, message := range c.Messages {
+	for _, failed := range report.Cases {
+		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
-			if ok && slices.ContainsFunc(p.decode, func(t storedType) bool { return t.Type == command }) {
-				was, isOnDisk := p.was[command]
+			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
+				was, isOnDisk := c.was[command]
 				found = true
-				b := brokenCommand{command: command, unreadable: why, stored: p.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(p.shippedPackages())[command]}
-				if now, err := derive.Contract(p.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
+				b := brokenCommand{command: command, unreadable: why, stored: c.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(c.shippedPackages())[command]}
+				if now, err := derive.Contract(c.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
 					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(now.Commands[command].Versions[was.Version])})
 				}
-				p.broken = append(p.broken, b)
+				c.undecodable = append(c.undecodable, b)
 			}
 		}
 	}
 	if !found {
-		return p.trialRefusal(report)
+		return c.trialRefusal(report)
 	}
 	return nil
 }
 
-// committedContract returns the contract of the last commit, which is empty if no commit has one. known is
-// false without git, and outside of a repository.
+// committedContract returns the contract of the last commit, which is empty if no commit has one.
+// known is false without git, and outside of a repository.
 func (e *Engine) committedContract(ctx context.Context) (committed *contract.Contract, known bool) {
 	git := func(args ...string) ([]byte, error) {
 		env := append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")

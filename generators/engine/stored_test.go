@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// store makes the project's server report stored events, such as "posts/create 1 3 24": three events of version
-// 1, the first of which is event 24. A script takes the place of the built server.
+// store makes the project's server report stored events, such as "posts/create 1 3 24": three
+// events of version 1, the first of which is event 24. A script takes the place of the built
+// server.
 func (b *bench) store(events ...string) {
 	b.Helper()
 	if runtime.GOOS == "windows" {
@@ -42,7 +44,8 @@ func (b *bench) serve(script string) {
 	}
 }
 
-// commit makes the project a git repository, and commits all files but those that petrock does not track.
+// commit makes the project a git repository, and commits all files but those that petrock does not
+// track.
 func (b *bench) commit() {
 	b.Helper()
 	b.write(".gitignore", ".petrock/\ndata/\n")
@@ -76,8 +79,8 @@ func (b *bench) addMark() *engine.Result {
 	return made
 }
 
-// A command that the last commit has, or of which events are stored, is not removed without a decision, in
-// whichever way it is removed. Other commands go freely.
+// A command that the last commit has, or of which events are stored, is not removed without a
+// decision, in whichever way it is removed. Other commands go freely.
 func TestRemovedCommands(t *testing.T) {
 	const file, name = "features/posts/mark.go", "posts/mark"
 	ways := map[string]func(b *bench, made *engine.Result, o engine.Options) error{
@@ -113,18 +116,18 @@ func TestRemovedCommands(t *testing.T) {
 	}{
 		{"stored", func() { b.store("posts/mark 1 3 24", "posts/create 1 2 1") }, engine.Options{}, " (3 events are stored, the first is event 24)"},
 		{"no git, not looked at", func() {}, engine.Options{NoExec: true}, ""},
-		{"committed", func() { b.commit(); b.store(); b.OverMCP = true }, engine.Options{}, ""},
+		{"committed", func() { b.commit(); b.store(); b.FormatCall = devserver.FormatCall("") }, engine.Options{}, ""},
 	} {
 		test.prepare()
 		for way, remove := range ways {
 			err := remove(b, made, test.o)
 			b.checkError(err, "posts/mark: the command was removed"+test.refused+"; decide about its events: ")
 			switch {
-			case way != "sync" && b.OverMCP:
+			case way != "sync" && b.FormatCall != nil:
 				b.checkError(err, `destroy_component {"kind":"command","name":"posts/mark","retire":true} (replay them), or with "skip":true (ignore them) or "map":"FEATURE/COMMAND" (read them as another command) instead`)
 			case way != "sync":
 				b.checkError(err, "petrock destroy command posts/mark --retire (replay them), or with --skip (ignore them) or --map FEATURE/COMMAND (read them as another command) instead")
-			case b.OverMCP:
+			case b.FormatCall != nil:
 				b.checkError(err, `to ignore them, build {"skip":["posts/mark"]}`)
 			default:
 				b.checkError(err, "restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map posts/mark; if you renamed its type, put //petrock:event mark into the doc comment of the new one; to ignore them, petrock sync --skip posts/mark")
@@ -155,8 +158,8 @@ func TestRemovedCommands(t *testing.T) {
 	}
 }
 
-// Each decision about the events of a command lets it go, is recorded, passes the project's test, and can be
-// undone.
+// Each decision about the events of a command lets it go, is recorded, passes the project's test,
+// and can be undone.
 func TestDecisionsAboutEvents(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -168,7 +171,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 			if !c.Retired || c.IsGone() || !strings.Contains(text, "//petrock:retired\ntype Mark struct{}") || strings.Contains(text, "Check") || strings.Contains(text, `"context"`) {
 				b.Errorf("recorded %+v, the file is\n%s", c, text)
 			}
-			if derived := b.read("features/posts/posts_gen.go"); !strings.Contains(derived, `app.RetiredOf[Mark]("mark", 1)`) || strings.Contains(derived, "posts_mark") {
+			if derived := b.read("features/posts/posts_gen.go"); !strings.Contains(derived, `app.RetiredTypeOf[Mark]("mark", 1)`) || strings.Contains(derived, "posts_mark") {
 				b.Errorf("derived:\n%s", derived)
 			}
 		}},
@@ -278,8 +281,8 @@ func TestUndoOfSync(t *testing.T) {
 	}
 }
 
-// A break that is accepted does not hide stored events: those of a skipped command, and those of a version
-// whose type was removed by hand.
+// A break that is accepted does not hide stored events: those of a skipped command, and those of a
+// version whose type was removed by hand.
 func TestAcceptedBreaksOfStoredEvents(t *testing.T) {
 	b := open(t)
 	b.addMark()
@@ -338,8 +341,8 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 	}
 }
 
-// An undo of the version that a hand edit of a type needed restores the edit, which is refused as before, unless the
-// last commit has the type as it was before the edit.
+// An undo of the version that a hand edit of a type needed restores the edit, which is refused as
+// before, unless the last commit has the type as it was before the edit.
 func TestUndoRestoresEditedTypes(t *testing.T) {
 	const file = "features/posts/create.go"
 	b := open(t)
@@ -369,16 +372,17 @@ func TestUndoRestoresEditedTypes(t *testing.T) {
 	b.commit()
 	made := version()
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "posts/create: field title was removed, name was added; keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create\n")
+	b.checkError(err, "posts/create: field title was removed, name was added; keep the type and its version; or, if no stored data matters, edit the type (petrock edit) with --accept posts/create\n")
 	b.store("posts/create 2 5 7")
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
-	b.checkError(err, "(5 events are stored, the first is event 7); keep the type and its version; or, if no stored data matters, edit the type with petrock edit FILE --accept posts/create --no-data\n")
+	b.checkError(err, "(5 events are stored, the first is event 7); keep the type and its version; or, if no stored data matters, edit the type (petrock edit) with --accept posts/create --no-data\n")
 	if _, err := b.Edit(t.Context(), []engine.FileEdit{{Path: file, Text: &edited}}, engine.Options{Accept: []string{"posts/create"}, NoData: true}); err != nil {
 		t.Errorf("the advice is refused: %v", err)
 	}
 }
 
-// The result says why stored events could not be looked at. A server that does not answer is not waited for.
+// The result says why stored events could not be looked at. A server that does not answer is not
+// waited for.
 func TestStoredEventsCannotBeRead(t *testing.T) {
 	b := open(t)
 	b.store()

@@ -17,8 +17,8 @@ import (
 // SumFile is the file that holds a project's [Sum].
 const SumFile = "petrock.sum"
 
-// A Sum has the hashes of files that petrock wrote, by path from the project's root: the files of petrock's
-// folders, and the Go files that a new project starts with.
+// A Sum has the hashes of files that petrock wrote, by path from the project's root: the files of
+// petrock's folders, and the Go files that a new project starts with.
 type Sum map[string]string
 
 // Add records a file.
@@ -30,7 +30,8 @@ func (s Sum) Matches(path string, text []byte) bool {
 	return ok && hash == hashLines(text)
 }
 
-// hashLines returns the SHA-256 of the text with LF line endings. It is not Go's Hash1, despite the prefix.
+// hashLines returns the SHA-256 of the text with LF line endings. It is not Go's Hash1, despite the
+// prefix.
 func hashLines(text []byte) string {
 	sum := sha256.Sum256(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
@@ -88,8 +89,8 @@ type Drift struct {
 // IsEmpty reports whether nothing differs.
 func (d Drift) IsEmpty() bool { return len(d.Changed)+len(d.Missing)+len(d.Added) == 0 }
 
-// Compare compares the files of some folders with the sum. It ignores line endings, permissions and hidden
-// files.
+// Compare compares the files of some folders with the sum. It ignores line endings, permissions and
+// hidden files.
 func (s Sum) Compare(project fs.FS, folders ...string) Drift {
 	drift := Drift{Changed: []string{}, Missing: []string{}, Added: []string{}}
 	found := filesBelow(project, folders)
@@ -147,4 +148,9 @@ func (e *Engine) CompareSum() (Drift, error) {
 		return Drift{}, err
 	}
 	return sum.Compare(e.root.FS(), PetrockFolders()...), nil
+}
+
+func isPetrockPath(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Contains(PetrockFolders(), first)
 }

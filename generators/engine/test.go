@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -37,8 +38,8 @@ type TestResult struct {
 	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
 }
 
-// Test runs tests of the project as it is on disk. The tests are the user's own code: they are not confined.
-// Time and output of each package have the limits of examples.
+// Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
+// confined. Time and output of each package have the limits of examples.
 func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
@@ -65,8 +66,8 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	return result, nil
 }
 
-// findPackages returns the folders that patterns name. Without patterns, it returns the folders with tests,
-// except petrock's.
+// findPackages returns the folders that patterns name. Without patterns, it returns the folders
+// with tests, except petrock's.
 func (e *Engine) findPackages(patterns []string) ([]string, error) {
 	if len(patterns) == 0 {
 		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil
@@ -92,17 +93,12 @@ func (e *Engine) findPackages(patterns []string) ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-func isPetrockPath(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	return slices.Contains(PetrockFolders(), first)
-}
-
 func hasTests(view *typecheck.View, dir string) bool {
 	return slices.ContainsFunc(view.Files(dir), (*typecheck.File).IsTest)
 }
 
-// runTests runs the selected tests of packages with planned files, which are part of view. It also returns the
-// reports of examples.
+// runTests runs the selected tests of packages with planned files, which are part of view. It also
+// returns the reports of examples.
 func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, []*trial.Report, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
@@ -186,57 +182,59 @@ func (r *TestResult) String() string {
 	return failed.Error() + "\n"
 }
 
-// laterTime limits the tests of a plan, all together, once the packages that are tested first have ended.
+// laterTime limits the tests of a plan, all together, once the packages that are tested first have
+// ended.
 const laterTime = time.Minute
 
-// testPlan runs the examples of a plan, and the tests of the packages that it changes and of those that import
-// them, with the planned files. It refuses the plan if an example fails, or a test that passes without the plan.
-// It does nothing for plans that need no tests.
-func (e *Engine) testPlan(ctx context.Context, p *plan, o Options) error {
-	if !o.Test && !p.needsTests() {
+// runPlannedTests runs the examples of a plan, and the tests of the packages that it changes and of
+// those that import them, with the planned files. It refuses the plan if an example fails, or a
+// test that passes without the plan. It does nothing for plans that need no tests.
+func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
+	if !c.Test && !c.needsTests() {
 		return nil
 	}
-	dirs, first := e.packagesToTest(p)
+	dirs, first := e.packagesToTest(c)
 	selected := trial.Selection{First: first, LaterTime: laterTime}
-	if p.trial.Test != "" {
-		selected.Examples = trial.Examples{Dir: p.dir, Tests: []string{p.trial.Test}}
+	if c.trial.Test != "" {
+		selected.Examples = trial.Examples{Dir: c.dir, Tests: []string{c.trial.Test}}
 	}
-	if o.NoExec {
+	if c.NoExec {
 		if len(dirs) > 0 {
-			p.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
+			c.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
 		}
-		if p.trial.Test != "" {
-			p.tried = &Trial{Passed: []string{}}
+		if c.trial.Test != "" {
+			c.tried = &Trial{Passed: []string{}}
 		}
 		return nil
 	}
-	after, examples, err := e.runTests(ctx, p.after, p.texts, dirs, selected, e.Limits)
+	after, examples, err := e.runTests(ctx, c.after, c.texts, dirs, selected, e.Limits)
 	if err != nil {
 		return err
 	}
 	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
-		return p.trialRefusal(examples[at])
+		return c.trialRefusal(examples[at])
 	}
 	if len(examples) > 0 {
-		p.tried = p.newTrial(examples)
+		c.tried = c.newTrial(examples)
 	}
-	if p.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
-		if after.Packages == 0 && p.action != actionEdit {
-			p.tests = nil // examples are not counted
+	if c.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
+		if after.Packages == 0 && c.action != actionEdit {
+			c.tests = nil // examples are not counted
 		}
 		return nil
 	}
-	return e.refuseNewFailures(ctx, p, dirs)
+	return e.refuseNewFailures(ctx, c, dirs)
 }
 
-// needsTests reports whether a plan changes what code does, so that tests decide whether to write it.
+// needsTests reports whether a plan changes what code does, so that tests decide whether to write
+// it.
 func (p *plan) needsTests() bool {
 	return p.trial.Test != "" || p.action == actionChange || p.action == actionDestroy || p.action == actionGenerate && p.bodyFile != ""
 }
 
 // refuseNewFailures runs the failed tests of a plan without it, and refuses the plan if they pass.
-func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) error {
-	after := p.tests
+func (e *Engine) refuseNewFailures(ctx context.Context, c *verified, dirs []string) error {
+	after := c.tests
 	var failing []string // packages that fail and existed before
 	for _, dir := range dirs {
 		failed := slices.ContainsFunc(after.Failures, func(f trial.TestFailure) bool { return f.Package == dir })
@@ -250,12 +248,12 @@ func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) 
 	}
 	isOlder := func(f trial.TestFailure) bool {
 		name, rest, _ := strings.Cut(f.Test, "/")
-		name = strings.TrimSuffix(cmp.Or(p.oldNames[name], name)+"/"+rest, "/")
+		name = strings.TrimSuffix(cmp.Or(c.oldNames[name], name)+"/"+rest, "/")
 		return slices.Contains(before.NotRun, f.Package) || slices.ContainsFunc(before.Failures, func(old trial.TestFailure) bool {
 			return old.Package == f.Package && (old.Test == name || old.Exceeded && f.Exceeded)
 		})
 	}
-	refusal := &Refusal{Reason: "tests would fail:", Remedy: e.testRemedy(p)}
+	refusal := &Refusal{Reason: "tests would fail:", Remedy: e.testRemedy(c)}
 	refusal.Diagnostics = withoutExisting(slices.Clone(after.Diagnostics), before.Diagnostics)
 	refusal.Tests = slices.DeleteFunc(slices.Clone(after.Failures), isOlder)
 	after.Older = true // unless the plan is refused
@@ -263,42 +261,41 @@ func (e *Engine) refuseNewFailures(ctx context.Context, p *plan, dirs []string) 
 }
 
 // testRemedy advises on tests that fail with a plan, and pass without it.
-func (e *Engine) testRemedy(p *plan) string {
-	edit := e.call("petrock edit", "edit")
+func (e *Engine) testRemedy(c *verified) string {
+	edit := e.Call("edit")
 	switch {
-	case p.action == actionEdit:
+	case c.action == actionEdit:
 		return "Nothing was changed. Correct the change or the tests and retry."
-	case p.action == actionDestroy:
-		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", p.kind, p.name, edit)
-	case p.action == actionChange && e.OverMCP:
-		return "Nothing was changed. If these tests expect the old behavior, change them in the same call, with edits."
-	case p.bodyFile != "":
-		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", p.correctable("the body"), edit)
-	case p.action == actionChange:
-		return fmt.Sprintf("Nothing was changed. If these tests expect the old %s, change it and the tests in one operation (%s).", p.kind, edit)
+	case c.action == actionDestroy:
+		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", c.kind, c.name, edit)
+	case c.bodyFile != "":
+		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", c.correctable("the body"), edit)
+	case c.action == actionChange:
+		return fmt.Sprintf("Nothing was changed. If these tests expect the old %s, change it and the tests in one operation (%s).", c.kind, edit)
 	}
-	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", p.kind, p.name, edit)
+	return fmt.Sprintf("Nothing was changed. If a test expects that %s %s does not exist, change it first (%s).", c.kind, c.name, edit)
 }
 
-// packagesToTest returns the folders with tests of packages that a plan changes and of those that import them,
-// without petrock's. The first are to be tested first: the package of the component, or all that an edit changes.
-func (e *Engine) packagesToTest(p *plan) (all, first []string) {
+// packagesToTest returns the folders with tests of packages that a plan changes and of those that
+// import them, without petrock's. The first are to be tested first: the package of the component,
+// or all that an edit changes.
+func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 	var changed []string
-	for _, f := range p.files {
+	for _, f := range c.files {
 		if isPetrockPath(f.Path) {
 			continue
 		}
 		dir := path.Dir(f.Path)
-		for len(p.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
+		for len(c.after.Files(dir)) == 0 && len(e.before.Files(dir)) == 0 && dir != "." {
 			dir = path.Dir(dir) // a file in testdata belongs to the package above it
 		}
 		changed = append(changed, dir)
 	}
-	all = slices.DeleteFunc(e.checker.Importers(p.after, changed...), func(dir string) bool {
-		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(p.after, dir)
+	all = slices.DeleteFunc(e.checker.Importers(c.after, changed...), func(dir string) bool {
+		return isPetrockPath(dir) || dir == ownPetrock || !hasTests(c.after, dir)
 	})
 	for _, dir := range all {
-		if dir == p.dir || p.dir == "" && slices.Contains(changed, dir) {
+		if dir == c.dir || c.dir == "" && slices.Contains(changed, dir) {
 			first = append(first, dir)
 		}
 	}
@@ -307,3 +304,56 @@ func (e *Engine) packagesToTest(p *plan) (all, first []string) {
 
 // ownPetrock is the folder of the project's own petrock. Its test compares derived files on disk.
 const ownPetrock = "cmd/petrock"
+
+// newTrial returns the result of examples that passed.
+func (p *plan) newTrial(reports []*trial.Report) *Trial {
+	tried := &Trial{Ran: true, Passed: []string{}}
+	for _, report := range reports {
+		tried.Printed += report.Printed
+		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
+		for _, c := range report.Cases {
+			tried.Passed = append(tried.Passed, p.example(c).Name)
+		}
+	}
+	return tried
+}
+
+// trialRefusal refuses a plan whose examples failed.
+func (p *plan) trialRefusal(report *trial.Report) *Refusal {
+	refusal := &Refusal{Reason: "examples failed:", Printed: cutText(report.Printed, 2000)}
+	source := "the example"
+	if p.trial.Examples == nil {
+		refusal.Reason, source = "the generated test failed:", "the input"
+	}
+	if p.bodyFile != "" {
+		source = "the body or " + source
+	}
+	refusal.Remedy = "Nothing was changed. Correct " + p.correctable(source) + "."
+	for _, c := range report.Cases {
+		if c.Passed {
+			continue
+		}
+		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
+		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
+		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
+			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
+		}
+	}
+	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
+		refusal.Remedy += " Later examples were not run."
+	}
+	if len(refusal.Failures) == 0 {
+		refusal.Reason = cmp.Or(report.Ended, "the generated test failed")
+	}
+	return refusal
+}
+
+// example returns the example of a test case. Case names have spaces instead of underscores.
+func (p *plan) example(c trial.Case) gen.Example {
+	for _, e := range p.trial.Examples {
+		if strings.ReplaceAll(e.Name, "_", " ") == c.Name {
+			return e
+		}
+	}
+	return gen.Example{Name: c.Name}
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A testReader resolves expressions in the tests of a package to the literals that they stand for: through
-// variables, fields of structs, and tables that a loop ranges over.
+// A testReader resolves expressions in the tests of a package to the literals that they stand for:
+// through variables, fields of structs, and tables that a loop ranges over.
 type testReader struct {
 	info *types.Info
 	set  map[token.Pos][]ast.Expr // values of variables, by the position of the declaration
@@ -51,7 +51,8 @@ func (r *testReader) assign(left ast.Expr, right []ast.Expr, i int) {
 	}
 }
 
-// walk calls visit for all nodes of a tree, and for those in the body of a loop over a table once for each row.
+// walk calls visit for all nodes of a tree, and for those in the body of a loop over a table once
+// for each row.
 func (r *testReader) walk(root ast.Node, in row, visit func(ast.Node, row)) {
 	ast.Inspect(root, func(node ast.Node) bool {
 		if node != nil {
@@ -100,8 +101,8 @@ func (r *testReader) bind(in row, variable, value ast.Expr) {
 	}
 }
 
-// values returns the expressions that an expression stands for. If it does not know them, it returns the
-// expression itself.
+// values returns the expressions that an expression stands for. If it does not know them, it
+// returns the expression itself.
 func (r *testReader) values(e ast.Expr, in row) []ast.Expr { return r.resolve(e, in, 0) }
 
 func (r *testReader) resolve(e ast.Expr, in row, depth int) (found []ast.Expr) {
@@ -192,7 +193,8 @@ func (r *testReader) structType(e ast.Expr) *types.Struct {
 	return nil
 }
 
-// example returns the values of the fields Input and Output of an example, a struct literal that has both.
+// example returns the values of the fields Input and Output of an example, a struct literal that
+// has both.
 func (r *testReader) example(e ast.Expr, in row) (inputs, outputs []ast.Expr, ok bool) {
 	structure := r.structType(e)
 	if structure == nil {

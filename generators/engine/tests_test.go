@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// loans are tools whose outputs share a type, and loansTest is a test of them. Its function check compares the
-// output of a tool with JSON.
+// loans are tools whose outputs share a type, and loansTest is a test of them. Its function check
+// compares the output of a tool with JSON.
 const loans = `package tools
 
 import "context"
@@ -86,8 +86,8 @@ func TestLoans(t *testing.T) {
 }
 `
 
-// A renamed field of a type is renamed in the outputs of all tools that use the type. If a test would still fail,
-// nothing is changed.
+// A renamed field of a type is renamed in the outputs of all tools that use the type. If a test
+// would still fail, nothing is changed.
 func TestChangeOfSharedType(t *testing.T) {
 	b := open(t)
 	b.write("tools/loans.go", loans)
@@ -112,8 +112,8 @@ func TestChangeOfSharedType(t *testing.T) {
 	}
 }
 
-// Generators with a body and destroy run the tests of changed packages and of those that import them. Only new
-// failures refuse a plan.
+// Generators with a body and destroy run the tests of changed packages and of those that import
+// them. Only new failures refuse a plan.
 func TestGenerateAndDestroyRunTests(t *testing.T) {
 	b := open(t)
 	b.write("money/money.go", "package money\n\n// Coins are known.\nvar Coins []string\n")

@@ -12,16 +12,18 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: it restores the operation's files, and derives derived files again. An empty
-// id means the last operation that is not undone, so that repeated calls go back step by step.
+// Undo reverts an operation: it restores the operation's files, and derives derived files again. An
+// empty id means the last operation that is not undone, so that repeated calls go back step by
+// step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
-	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findUndo(history, id) })
+	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findUndo(history, id) })
 }
 
-// Redo restores what an undo has reverted. The id is that of the undo or of the undone operation. An empty
-// id means the last undo that is not redone; Redo refuses it if another operation followed.
+// Redo restores what an undo has reverted. The id is that of the undo or of the undone operation.
+// An empty id means the last undo that is not redone; Redo refuses it if another operation
+// followed.
 func (e *Engine) Redo(ctx context.Context, id string, o Options) (*Result, error) {
-	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return findRedo(history, id) })
+	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findRedo(history, id) })
 }
 
 // revert reverts the operation that find returns the index of.
@@ -29,81 +31,80 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
-	o.lenient = true
-	action := actionUndo
-	var history []journal.Operation
-	var target journal.Operation  // the operation to revert
-	var later []journal.Operation // later operations that are not undone
-	result, err := e.transact(ctx, o, func(j *journal.Journal) (_ *plan, err error) {
-		if history, err = j.History(); err != nil {
-			return nil, err
+	var r reversal
+	result, err := e.transact(ctx, request{Options: o, lenient: true}, func(j *journal.Journal, p *plan) (err error) {
+		if r.history, err = j.History(); err != nil {
+			return err
 		}
-		at, err := find(history)
+		at, err := find(r.history)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if target, later, err = checkRevertible(history, at); err != nil {
-			return nil, err
+		if r.target, r.later, err = checkRevertible(r.history, at); err != nil {
+			return err
 		}
-		if isUndo(history, target) {
-			action = actionRedo
-		}
-		p, err := e.planRevert(j, action, target, later, o)
-		if err != nil {
-			return nil, err
-		}
-		p.operation.Title, p.operation.Undoes = action+" "+baseTitle(target), target.ID
-		e.useModules(p)
-		if err := e.revertParts(ctx, p, target); err != nil {
-			return nil, err
-		}
-		return p, e.derive(ctx, p, e.touched(p), true)
+		return e.planRevert(ctx, j, p, r)
 	})
-	if refusal, ok := err.(*Refusal); ok && len(refusal.Diagnostics) > 0 && !refusal.existedBefore && !refusal.aboutEvents {
-		refusal.nameOperations(action, target, later)
+	if refusal := refusedCode(err); refusal != nil {
+		r.explain(refusal)
 	}
 	if err == nil && !o.DryRun {
-		history = append(history, journal.Operation{ID: result.Operation, Undoes: target.ID})
+		history := append(r.history, journal.Operation{ID: result.Operation, Undoes: r.target.ID})
 		result.Next = append(e.afterRevert(history), result.Next...)
 	}
 	return result, err
 }
 
-// afterRevert says what the next undo and redo would do. The last operation of the history is the revert.
-func (e *Engine) afterRevert(history []journal.Operation) []string {
-	undo, redo := e.call("petrock undo", "undo"), e.call("petrock redo", "redo")
-	next := undo + " has nothing more to undo."
-	if at := lastNotUndone(history); at >= 0 {
-		next = fmt.Sprintf("%s would now undo %s, %s.", undo, history[at].ID, history[at].Title)
+// A reversal is an operation that is undone or redone.
+type reversal struct {
+	history []journal.Operation
+	target  journal.Operation   // the operation to revert
+	later   []journal.Operation // later operations that are not undone
+}
+
+// action returns undo, or redo if the target is itself an undo.
+func (r reversal) action() string {
+	if isUndo(r.history, r.target) {
+		return actionRedo
 	}
-	if at, err := findRedo(history, ""); err == nil {
-		undone, err := findOperation(history, history[at].Undoes)
-		if err == nil {
-			next += fmt.Sprintf(" %s would redo %s.", redo, history[undone].Title)
+	return actionUndo
+}
+
+// explain names the later operations that depend on the one to revert: those whose files would not
+// compile.
+func (r reversal) explain(refusal *Refusal) {
+	for _, op := range r.later {
+		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
+			return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
+		}) {
+			refusal.Operations = append(refusal.Operations, op.ID)
+		}
+	}
+	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action(), r.target.ID, r.target.Title, strings.Replace(refusal.Reason, "the change", "the project", 1))
+	if len(refusal.Operations) > 0 {
+		refusal.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(refusal.Operations, ", ") + "."
+	}
+}
+
+// afterRevert says what the next undo and redo would do. The last operation of the history is the
+// revert.
+func (e *Engine) afterRevert(history []journal.Operation) []string {
+	next := e.Call("undo") + " has nothing more to undo."
+	if at := lastNotUndone(history); at >= 0 {
+		next = fmt.Sprintf("%s would now undo %s, %s.", e.Call("undo"), history[at].ID, history[at].Title)
+	}
+	if at, err := e.findRedo(history, ""); err == nil {
+		if undone, err := e.findOperation(history, history[at].Undoes); err == nil {
+			next += fmt.Sprintf(" %s would redo %s.", e.Call("redo"), history[undone].Title)
 		}
 	}
 	return []string{next}
 }
 
-// nameOperations adds the later operations that depend on the one to revert: those whose files would not compile.
-func (r *Refusal) nameOperations(action string, target journal.Operation, later []journal.Operation) {
-	for _, op := range later {
-		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
-			return !f.Derived && slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
-		}) {
-			r.Operations = append(r.Operations, op.ID)
-		}
-	}
-	r.Reason = fmt.Sprintf("%s %s (%s): %s", action, target.ID, target.Title, strings.Replace(r.Reason, "the change", "the project", 1))
-	if len(r.Operations) > 0 {
-		r.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(r.Operations, ", ") + "."
-	}
-}
-
 // findUndo returns the index of the operation to undo.
-func findUndo(history []journal.Operation, id string) (int, error) {
+func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
 	if id != "" {
-		return findOperation(history, id)
+		return e.findOperation(history, id)
 	}
 	at := lastNotUndone(history)
 	if at < 0 {
@@ -112,8 +113,8 @@ func findUndo(history []journal.Operation, id string) (int, error) {
 	return at, nil
 }
 
-// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It passes over
-// sync: the contract would follow the source again.
+// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It
+// passes over sync: the contract would follow the source again.
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	at := len(history) - 1
@@ -124,10 +125,10 @@ func lastNotUndone(history []journal.Operation) int {
 }
 
 // findRedo returns the index of the undo to revert.
-func findRedo(history []journal.Operation, id string) (int, error) {
+func (e *Engine) findRedo(history []journal.Operation, id string) (int, error) {
 	undone := undoneBy(history)
 	if id != "" {
-		at, err := findOperation(history, id)
+		at, err := e.findOperation(history, id)
 		if err != nil || isUndo(history, history[at]) {
 			return at, err
 		}
@@ -135,7 +136,7 @@ func findRedo(history []journal.Operation, id string) (int, error) {
 		if by == "" {
 			return 0, &Refusal{Reason: fmt.Sprintf("redo %s (%s): it is not undone", history[at].ID, history[at].Title)}
 		}
-		return findOperation(history, by)
+		return e.findOperation(history, by)
 	}
 	var since *journal.Operation // the first operation after the undo
 	for at, op := range slices.Backward(history) {
@@ -149,7 +150,7 @@ func findRedo(history []journal.Operation, id string) (int, error) {
 			return 0, &Refusal{
 				Reason:     fmt.Sprintf("nothing to redo: %s (%s) followed the last undo", since.ID, since.Title),
 				Operations: []string{op.ID},
-				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: petrock redo %s (over MCP: redo with this operation).", baseTitle(op), op.ID),
+				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: %s.", baseTitle(op.Title), e.Call("redo", "operation", op.ID)),
 			}
 		}
 	}
@@ -157,16 +158,16 @@ func findRedo(history []journal.Operation, id string) (int, error) {
 }
 
 // findOperation returns the index of the operation with an id or number.
-func findOperation(history []journal.Operation, id string) (int, error) {
+func (e *Engine) findOperation(history []journal.Operation, id string) (int, error) {
 	at := slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == id || strings.HasPrefix(op.ID, id+"-") })
 	if at < 0 {
-		return 0, terminal.Usagef("operation %q does not exist; run petrock history (over MCP: history)", id)
+		return 0, terminal.Usagef("operation %q does not exist; run %s", id, e.Call("history"))
 	}
 	return at, nil
 }
 
-// checkRevertible refuses an operation that is already reverted. It returns the operation, and the later
-// operations that are not undone.
+// checkRevertible refuses an operation that is already reverted. It returns the operation, and the
+// later operations that are not undone.
 func checkRevertible(history []journal.Operation, at int) (target journal.Operation, later []journal.Operation, err error) {
 	undone := undoneBy(history)
 	target = history[at]
@@ -184,87 +185,68 @@ func checkRevertible(history []journal.Operation, at int) (target journal.Operat
 	return target, later, nil
 }
 
-// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
-func isUndo(history []journal.Operation, op journal.Operation) bool {
-	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
-	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
-}
-
-// baseTitle returns the title of an operation, or of the one that it undoes or redoes.
-func baseTitle(op journal.Operation) string {
-	title := op.Title
-	for op.Undoes != "" && (strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ")) {
-		title = title[len(actionUndo)+1:] // both have four letters
-	}
-	return title
-}
-
-// undoneBy maps each undone operation to the operation that undid it, unless that was itself undone.
-func undoneBy(history []journal.Operation) map[string]string {
-	undone := map[string]string{}
-	for _, op := range slices.Backward(history) {
-		if op.Undoes != "" && undone[op.ID] == "" && undone[op.Undoes] == "" {
-			undone[op.Undoes] = op.ID
-		}
-	}
-	return undone
-}
-
-// planRevert plans to restore the files of an operation. It refuses files that were edited, or changed by a
-// later operation.
-func (e *Engine) planRevert(opened *journal.Journal, action string, target journal.Operation, later []journal.Operation, o Options) (*plan, error) {
-	p := newPlan(action)
-	edited := &Refusal{
-		Reason: fmt.Sprintf("files of %s (%s) have been edited since:", target.ID, target.Title),
-		Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]sne; with %[3]s they are %[1]sne too.", action, e.option("keep"), e.option("force")), // undone or redone
-	}
-	restores := len(target.Added)+len(target.Removed) > 0
-	for _, record := range target.Files {
+// planRevert plans to restore the files of an operation. It refuses files that were edited, or
+// changed by a later operation.
+func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
+	p.action, p.undoes = r.action(), r.target.ID
+	p.title = p.action + " " + baseTitle(r.target.Title)
+	var edited []FileChange
+	var changedBy []string // later operations
+	restores := len(r.target.Added)+len(r.target.Removed) > 0
+	for _, record := range r.target.Files {
 		if record.Derived {
 			continue
 		}
 		if record.Path == contract.File {
-			if err := e.revertContract(opened, p, record); err != nil {
-				return nil, err
+			if err := e.revertContract(j, p, record); err != nil {
+				return err
 			}
 			continue
 		}
-		for _, op := range later {
-			if slices.ContainsFunc(op.Files, func(f journal.Record) bool { return f.Path == record.Path }) && !slices.Contains(edited.Operations, op.ID) {
-				edited.Operations = append(edited.Operations, op.ID)
+		for _, op := range r.later {
+			if slices.ContainsFunc(op.Files, func(f journal.Record) bool { return f.Path == record.Path }) && !slices.Contains(changedBy, op.ID) {
+				changedBy = append(changedBy, op.ID)
 			}
 		}
 		now, err := e.root.ReadFile(record.Path)
 		if err != nil && !isMissing(err) {
-			return nil, err
+			return err
 		}
-		if journal.Hash(now) != record.After && !o.Force {
-			if o.Keep {
-				continue
+		switch isEdited := journal.Hash(now) != record.After; {
+		case !isEdited || p.Force:
+			if p.texts[record.Path], err = j.Contents(record.Before); err != nil {
+				return err
 			}
-			wrote, err := opened.Contents(record.After)
+			p.modes[record.Path] = record.Mode
+			restores = true
+		case !p.Keep:
+			wrote, err := j.Contents(record.After)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			edited.Files = append(edited.Files, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
-			continue
+			edited = append(edited, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 		}
-		if p.texts[record.Path], err = opened.Contents(record.Before); err != nil {
-			return nil, err
-		}
-		p.modes[record.Path] = record.Mode
-		restores = true
 	}
+	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
 	switch {
-	case len(edited.Operations) > 0:
-		edited.Reason = fmt.Sprintf("later operations have changed the same files as %s (%s): %s", target.ID, target.Title, strings.Join(edited.Operations, ", "))
-		edited.Files = nil
-		edited.Remedy = "Nothing was changed. Undo those first."
-		return nil, edited
-	case len(edited.Files) > 0:
-		return nil, edited
-	case !restores && slices.ContainsFunc(target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File }):
-		return nil, &Refusal{Reason: fmt.Sprintf("all files of %s (%s) have been edited since; there is nothing to undo", target.ID, target.Title)}
+	case len(changedBy) > 0:
+		return &Refusal{
+			Reason:     fmt.Sprintf("later operations have changed the same files as %s: %s", what, strings.Join(changedBy, ", ")),
+			Operations: changedBy,
+			Remedy:     "Nothing was changed. Undo those first.",
+		}
+	case len(edited) > 0:
+		return &Refusal{
+			Reason: fmt.Sprintf("files of %s have been edited since:", what),
+			Files:  edited,
+			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]sne; with %[3]s they are %[1]sne too.", p.action, e.option("keep"), e.option("force")), // undone or redone
+		}
+	case !restores && slices.ContainsFunc(r.target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File }):
+		return &Refusal{Reason: fmt.Sprintf("all files of %s have been edited since; there is nothing to undo", what)}
 	}
-	return p, nil
+	e.useModules(p)
+	if err := e.revertParts(ctx, p, r.target); err != nil {
+		return err
+	}
+	return e.derive(ctx, p, e.touched(p), true)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// openNotes returns the engine of a project without Go files. Its generator note writes a text file, and its
-// generator check a Go file.
+// openNotes returns the engine of a project without Go files. Its generator note writes a text
+// file, and its generator check a Go file.
 func openNotes(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")

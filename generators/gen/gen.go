@@ -1,5 +1,5 @@
-// Package gen is the API for generators: facts about the project ([Project], [Function], [Feature]),
-// inputs ([Name], [Field]) and the result ([Draft]).
+// Package gen is the API for generators: facts about the project ([Project], [Function],
+// [Feature]), inputs ([Name], [Field]) and the result ([Draft]).
 //
 // A generator is a pure function from a project and an input to a draft. It does not read or write
 // files; package engine plans, verifies, applies and records the draft.
@@ -41,23 +41,37 @@ type Project struct {
 	// Feature returns a feature by its name, or nil. Feature may be nil in tests of generators.
 	Feature func(name string) *Feature
 
-	// Uses returns the features that the package in a folder imports, directly or indirectly. Uses may be nil
-	// in tests of generators.
+	// Uses returns the features that the package in a folder imports, directly or indirectly. Uses
+	// may be nil in tests of generators.
 	Uses func(dir string) []string
 
-	// Migrate edits the fields of a recorded command, such as posts/create, for a new version. Migrate
-	// may be nil in tests of generators.
+	// Migrate edits the fields of a recorded command, such as posts/create, for a new version.
+	// Migrate may be nil in tests of generators.
 	Migrate func(eventType string, edit Edit) (*Migration, error)
 
-	// OldVersion returns the newest old version of a command whose next version has no method Downgrade.
-	// OldVersion may be nil in tests of generators.
+	// OldVersion returns the newest old version of a command whose next version has no method
+	// Downgrade. OldVersion may be nil in tests of generators.
 	OldVersion func(eventType string) (*OldVersion, error)
 
-	// Option returns an input of the generator as the caller writes it: --body in a terminal, body over
-	// MCP. VersionCall returns the call that generates a version of a command. Both may be nil in tests
-	// of generators.
-	Option      func(input string) string
-	VersionCall func(eventType string) string
+	// FormatCall writes a call as the caller of the generator would; nil means as a command line.
+	// InputNames are the names under which the caller has set inputs of the generator, if they
+	// differ.
+	FormatCall func(Call) string
+	InputNames map[string]string
+}
+
+// Call returns a call of petrock for a message, see [NewCall].
+func (p Project) Call(command string, arguments ...any) string {
+	if p.FormatCall == nil {
+		return NewCall(command, arguments...).String()
+	}
+	return p.FormatCall(NewCall(command, arguments...))
+}
+
+// Option returns the name of an input of the generator for a message: --body in a terminal, body
+// over MCP.
+func (p Project) Option(input string) string {
+	return p.Call("", cmp.Or(p.InputNames[input], input), nil)
 }
 
 // Import returns the import path of a folder of the project.
@@ -84,7 +98,8 @@ type Draft struct {
 	Changes       []File
 	NewVersionsOf []string
 
-	// Sample is a component of a new generator, which must compile in the project. It is not written.
+	// Sample is a component of a new generator, which must compile in the project. It is not
+	// written.
 	Sample []File
 
 	// Trial is run before anything is written.
@@ -135,8 +150,8 @@ func (e *SourceError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Field, e.Line, e.Column, e.Message)
 }
 
-// ParseBody parses statements with optional leading import declarations. It refuses text that would not
-// stay inside of one function. field is the field of the input, for errors.
+// ParseBody parses statements with optional leading import declarations. It refuses text that would
+// not stay inside of one function. field is the field of the input, for errors.
 func ParseBody(field, text string) (imports []Import, statements string, err error) {
 	const maxBytes = 100_000
 	switch {
@@ -236,7 +251,8 @@ func New[In any](name, description, schema string, f func(Project, In) (Draft, e
 	}}
 }
 
-// A Feature describes a feature of a project. If its package has errors, Commands and Queries are empty.
+// A Feature describes a feature of a project. If its package has errors, Commands and Queries are
+// empty.
 type Feature struct {
 	Name     string
 	Dir      string              // from the project's root
@@ -272,7 +288,8 @@ type Function struct {
 	Taken     []string // names that package tools declares, so that imports cannot use them
 
 	// Input returns the JSON Schema of a type as the input of a tool, Output as its output. Output
-	// returns nil for a type that is a whole tool result. The error says why a type is not supported.
+	// returns nil for a type that is a whole tool result. The error says why a type is not
+	// supported.
 	Input, Output func(types.Type) (json.RawMessage, error)
 }
 
@@ -363,12 +380,13 @@ type Edit struct {
 	Rename map[string]string // old name to new name
 	Drop   []string
 
-	// ReadFirst makes a new version for every change that older builds cannot read. New events keep the
-	// recorded version.
+	// ReadFirst makes a new version for every change that older builds cannot read. New events keep
+	// the recorded version.
 	ReadFirst bool
 }
 
-// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its type Item.
+// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its type
+// Item.
 func (v *Version) OldType(name string) string {
 	base := v.Type + "V" + strconv.Itoa(v.Number)
 	if name == v.Type { // the command contains itself
@@ -400,9 +418,9 @@ func ParseDescription(text string) (string, error) {
 	return text, nil
 }
 
-// isText reports whether a description may contain a character. Line breaks would end the Go comment.
-// Other control, invisible and bidirectional characters could hide text. Joiners are allowed: some
-// scripts and emoji need them.
+// isText reports whether a description may contain a character. Line breaks would end the Go
+// comment. Other control, invisible and bidirectional characters could hide text. Joiners are
+// allowed: some scripts and emoji need them.
 func isText(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return r == nonJoiner || r == joiner || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)

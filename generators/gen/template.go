@@ -23,6 +23,12 @@ import (
 // the package with the ending _test.
 type Template struct{ Path, Text string }
 
+var (
+	testFunction  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	packageClause = regexp.MustCompile(`(?m)^package \w`)
+	pathPattern   = regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`)
+)
+
 // FromTemplates returns the draft of a component whose files are created from templates. in is the input of
 // the generator, a struct with a field Name and optionally Description. Before the component is written,
 // petrock runs the first test in a file next to the first one with the ending _test.go.
@@ -51,10 +57,9 @@ func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, er
 		}
 		draft.Files = append(draft.Files, file)
 		dir := path.Dir(file.Path)
-		test := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindSubmatch(file.Text)
+		test := testFunction.FindSubmatch(file.Text)
 		if test != nil && draft.Trial.Test == "" && strings.HasSuffix(file.Path, "_test.go") && dir == path.Dir(draft.Files[0].Path) {
 			draft.Trial.Test = string(test[1])
-			draft.Next = append(draft.Next, "go test ./"+dir)
 		}
 	}
 	return draft, nil
@@ -85,7 +90,7 @@ func (t Template) file(p Project, kind string, name Name, values map[string]any)
 	if err := parsed.Execute(&text, values); err != nil {
 		return File{}, fmt.Errorf("execute template: %w", err)
 	}
-	if isGo && !regexp.MustCompile(`(?m)^package \w`).MatchString(text.String()) {
+	if isGo && !packageClause.MatchString(text.String()) {
 		pkg := p.Package(dir)
 		if strings.HasSuffix(file.Path, "_test.go") && regexp.MustCompile(`\b`+pkg+`\.[A-Z]`).MatchString(text.String()) {
 			pkg += "_test" // it imports the package
@@ -125,7 +130,7 @@ func CheckPattern(pattern string) error {
 		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
 	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
 		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
-	case !regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`).MatchString(pattern):
+	case !pathPattern.MatchString(pattern):
 		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
 	}
 	return nil

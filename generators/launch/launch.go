@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 		o.Root, o.Name, o.Log = found.Root, found.Name, os.Stderr
 		return 0, ServeStdio(ctx, o, os.Stdout)
 	}
-	progress := terminal.NewProgress(os.Stderr, false)
+	progress := &terminal.Progress{Out: os.Stderr}
 	progress.Begin("building the project's petrock")
 	executable, err := handover.Build(ctx, found.Root, handover.Petrock)
 	progress.End()

@@ -38,7 +38,7 @@ type Options struct {
 }
 
 // Register adds the tools of all features, and the app's resources.
-// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Ask] too.
+// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Query] too.
 // For the log to record callers and causes, open the app with [Actor] and [Cause] in its options.
 // Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, o Options, features ...Feature) error {
@@ -80,22 +80,22 @@ func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C
 	return DoOlder[C, C](a)
 }
 
-// DoOlder is [Do] for a command that writes the version of Old, see [app.Command.Writes].
+// DoOlder is [Do] for a command that writes the version of Old, see [app.CommandType.Writes].
 func DoOlder[C app.Commander[S, Out], Old, S, Out any](a *app.App) func(context.Context, Old) (mcp.Encoded[Out], error) {
 	return func(ctx context.Context, old Old) (mcp.Encoded[Out], error) {
 		ctx, err := WithKey(ctx)
 		if err != nil {
 			return mcp.Encoded[Out]{}, err
 		}
-		raw, err := app.ExecuteOlder(ctx, a, old)
+		raw, err := app.DoOlderRaw(ctx, a, old)
 		return mcp.Encoded[Out]{JSON: raw}, err
 	}
 }
 
-// Ask returns a function for [mcp.AddTool] that answers a query.
-func Ask[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q) (mcp.Encoded[Out], error) {
+// Query returns a function for [mcp.AddTool] that runs a query.
+func Query[Q app.Answerer[S, Out], S, Out any](a *app.App) func(context.Context, Q) (mcp.Encoded[Out], error) {
 	return func(ctx context.Context, q Q) (mcp.Encoded[Out], error) {
-		raw, err := app.Read[S, Out](ctx, a, q)
+		raw, err := app.QueryRaw[S, Out](ctx, a, q)
 		return mcp.Encoded[Out]{JSON: raw}, err
 	}
 }

@@ -79,14 +79,14 @@ func posts() appmcp.Feature {
 		Feature: app.Feature{
 			Name:     "posts",
 			State:    app.StateOf(func() *state { return &state{Posts: map[string]string{}} }),
-			Commands: []app.Command{app.CommandOf[create]("create", 1)},
-			Queries:  []app.Query{app.QueryOf[title]("title"), app.QueryOf[list]("list")},
+			Commands: []app.CommandType{app.CommandTypeOf[create]("create", 1)},
+			Queries:  []app.QueryType{app.QueryTypeOf[title]("title"), app.QueryTypeOf[list]("list")},
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
 				mcp.AddTool(s, mcp.Tool{Name: "posts_create"}, appmcp.Do[create](a)),
-				mcp.AddTool(s, mcp.Tool{Name: "posts_title"}, appmcp.Ask[title](a)),
-				mcp.AddTool(s, mcp.Tool{Name: "posts_list", OutputSchema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}, appmcp.Ask[list](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_title"}, appmcp.Query[title](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_list", OutputSchema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}, appmcp.Query[list](a)),
 			)
 		},
 	}
@@ -123,7 +123,7 @@ func TestOtherTools(t *testing.T) {
 					return "", err
 				}
 			}
-			all, err := app.Ask(ctx, list{})
+			all, err := app.Query(ctx, list{})
 			return strings.Join(all, ", "), err
 		})
 	})
@@ -325,7 +325,7 @@ func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	feature.Register = func(s *mcp.Server, a *app.App) error {
 		return errors.Join(
 			mcp.AddTool(s, mcp.Tool{Name: "posts_create", Scopes: []string{"posts:write"}}, appmcp.Do[create](a)),
-			mcp.AddTool(s, mcp.Tool{Name: "posts_title", Scopes: []string{"posts:read"}}, appmcp.Ask[title](a)),
+			mcp.AddTool(s, mcp.Tool{Name: "posts_title", Scopes: []string{"posts:read"}}, appmcp.Query[title](a)),
 		)
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
@@ -509,7 +509,7 @@ func TestTwoPersons(t *testing.T) {
 		Feature: app.Feature{
 			Name:     "payments",
 			State:    app.StateOf(func() *ledger { return &ledger{map[string]string{}} }),
-			Commands: []app.Command{app.CommandOf[pay]("pay", 1), app.CommandOf[approve]("approve", 1)},
+			Commands: []app.CommandType{app.CommandTypeOf[pay]("pay", 1), app.CommandTypeOf[approve]("approve", 1)},
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(mcp.AddTool(s, mcp.Tool{Name: "pay"}, appmcp.Do[pay](a)), mcp.AddTool(s, mcp.Tool{Name: "approve"}, appmcp.Do[approve](a)))

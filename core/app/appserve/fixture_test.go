@@ -73,15 +73,15 @@ func posts() appmcp.Feature {
 		Feature: app.Feature{
 			Name:     "posts",
 			State:    app.StateOf(func() *state { return &state{} }),
-			Commands: []app.Command{app.CommandOf[create]("create", 1), app.CommandOf[drop]("drop", 1)},
-			Queries:  []app.Query{app.QueryOf[list]("list")},
+			Commands: []app.CommandType{app.CommandTypeOf[create]("create", 1), app.CommandTypeOf[drop]("drop", 1)},
+			Queries:  []app.QueryType{app.QueryTypeOf[list]("list")},
 			Workers: []app.Worker{app.WorkerOf("digest", func(context.Context) (*digest, error) { return &digest{}, nil },
 				app.On((*digest).onCreate))},
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
 				mcp.AddTool(s, mcp.Tool{Name: "posts_create"}, appmcp.Do[create](a)),
-				mcp.AddTool(s, mcp.Tool{Name: "posts_list"}, appmcp.Ask[list](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "posts_list"}, appmcp.Query[list](a)),
 			)
 		},
 	}

@@ -43,8 +43,8 @@ func (m markV1) Apply(s *tally, _ app.Event) int     { s.Events++; return s.Even
 func (m markV1) Upgrade() mark                       { return mark{m.Name, 1} }
 
 // tallying returns the data of a build with a version of the command.
-func tallying(c app.Command) *Data {
-	return New("weather", appmcp.Feature{Feature: app.Feature{Name: "tally", State: app.StateOf(func() *tally { return &tally{} }), Commands: []app.Command{c}}})
+func tallying(c app.CommandType) *Data {
+	return New("weather", appmcp.Feature{Feature: app.Feature{Name: "tally", State: app.StateOf(func() *tally { return &tally{} }), Commands: []app.CommandType{c}}})
 }
 
 // Many events can be amended, downgraded and erased.
@@ -72,9 +72,9 @@ func TestManyEvents(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	newer, older := app.CommandOf[mark]("mark", 2, app.OlderOf[markV1](1, mark.Downgrade)), app.CommandOf[markV1]("mark", 1)
+	newer, older := app.CommandTypeOf[mark]("mark", 2, app.OlderOf[markV1](1, mark.Downgrade)), app.CommandTypeOf[markV1]("mark", 1)
 	for _, test := range []struct {
-		build app.Command
+		build app.CommandType
 		line  string
 		want  string
 	}{

@@ -29,7 +29,7 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := app.Execute(t.Context(), a, create{"bad"}); err != nil {
+		if _, err := app.DoRaw(t.Context(), a, create{"bad"}); err != nil {
 			t.Fatal(err)
 		}
 	}

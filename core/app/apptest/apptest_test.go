@@ -108,15 +108,15 @@ func sums() appmcp.Feature {
 		Feature: app.Feature{
 			Name:     "sums",
 			State:    app.StateOf(func() *state { return &state{} }),
-			Commands: []app.Command{app.CommandOf[add]("add", 1), app.CommandOf[doubled]("doubled", 1)},
-			Queries:  []app.Query{app.QueryOf[sum]("sum")},
+			Commands: []app.CommandType{app.CommandTypeOf[add]("add", 1), app.CommandTypeOf[doubled]("doubled", 1)},
+			Queries:  []app.QueryType{app.QueryTypeOf[sum]("sum")},
 			Workers: []app.Worker{app.WorkerOf("double", func(context.Context) (*double, error) { return &double{}, nil },
 				app.On((*double).onAdd))},
 		},
 		Register: func(s *mcp.Server, a *app.App) error {
 			return errors.Join(
 				mcp.AddTool(s, mcp.Tool{Name: "sums_add"}, appmcp.Do[add](a)),
-				mcp.AddTool(s, mcp.Tool{Name: "sums_sum"}, appmcp.Ask[sum](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "sums_sum"}, appmcp.Query[sum](a)),
 			)
 		},
 	}
@@ -129,7 +129,7 @@ type report struct{ Last string }
 
 func (w *report) every(ctx context.Context) (err error) {
 	if _, err = app.Do(ctx, add{N: 1}); err == nil {
-		w.Last, err = app.Ask(ctx, sum{})
+		w.Last, err = app.Query(ctx, sum{})
 	}
 	return err
 }

@@ -125,7 +125,7 @@ func TestKilledRestore(t *testing.T) {
 	}
 	big := string(bytes.Repeat([]byte("note "), 5000)) // so that the copy needs several chunks
 	for range 300 {
-		if _, err := app.Execute(t.Context(), a, Note{Name: big}); err != nil {
+		if _, err := app.DoRaw(t.Context(), a, Note{Name: big}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 	}
 	secret := []byte("top secret note")
 	for range 3 {
-		if _, err := app.Execute(app.WithKey(t.Context(), fmt.Sprint(string(secret), rand.Int())), a, Note{Name: string(secret), By: 1000}); err != nil {
+		if _, err := app.DoRaw(app.WithKey(t.Context(), fmt.Sprint(string(secret), rand.Int())), a, Note{Name: string(secret), By: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}

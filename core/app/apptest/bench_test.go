@@ -104,7 +104,7 @@ func BenchmarkCommand(b *testing.B) {
 	n, m := 0, 0
 	took := medians(b, func() {
 		n++
-		_, err := app.Execute(b.Context(), a, Change{ID: fmt.Sprint("thing ", n%100), Text: "text"})
+		_, err := app.DoRaw(b.Context(), a, Change{ID: fmt.Sprint("thing ", n%100), Text: "text"})
 		fatal(b, err)
 	}, func() {
 		m++
@@ -129,7 +129,7 @@ func BenchmarkCallers(b *testing.B) {
 		for caller := range callers {
 			group.Go(func() {
 				for range each {
-					_, err := app.Execute(b.Context(), a, Change{ID: fmt.Sprint("thing ", caller), Text: "text"})
+					_, err := app.DoRaw(b.Context(), a, Change{ID: fmt.Sprint("thing ", caller), Text: "text"})
 					fatal(b, err)
 				}
 			})
@@ -163,7 +163,7 @@ func raceChild(ctx context.Context, a *app.App) error {
 	var took []time.Duration
 	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
 		begin := time.Now()
-		if _, err := app.Execute(ctx, a, Note{Name: "race"}); err != nil {
+		if _, err := app.DoRaw(ctx, a, Note{Name: "race"}); err != nil {
 			return err
 		}
 		took = append(took, time.Since(begin))
@@ -212,7 +212,7 @@ func serveChild(ctx context.Context, a *app.App) error {
 	output := json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"},"n":{"type":"integer"}},"required":["count","n"]}`)
 	err := mcp.AddTool(s, mcp.Tool{Name: "plain", InputSchema: schema, OutputSchema: output}, func(_ context.Context, in Look) (Seen, error) { return Seen{Count: 1, N: in.N}, nil })
 	if err == nil {
-		err = mcp.AddTool(s, mcp.Tool{Name: "query", InputSchema: schema, OutputSchema: output}, appmcp.Ask[Look](a))
+		err = mcp.AddTool(s, mcp.Tool{Name: "query", InputSchema: schema, OutputSchema: output}, appmcp.Query[Look](a))
 	}
 	if err != nil {
 		return err
@@ -366,6 +366,6 @@ func live() app.Feature {
 	return app.Feature{
 		Name:     "live",
 		State:    app.StateOf(func() *Live { return &Live{Things: map[string]*Thing{}} }),
-		Commands: []app.Command{app.CommandOf[Change]("change", 1)},
+		Commands: []app.CommandType{app.CommandTypeOf[Change]("change", 1)},
 	}
 }

@@ -153,7 +153,7 @@ func writeChild(ctx context.Context, a *app.App) error {
 		go func() {
 			for n := 0; ; n++ {
 				name := fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, n)
-				result, err := app.Execute(ctx, a, Note{Name: name})
+				result, err := app.DoRaw(ctx, a, Note{Name: name})
 				mu.Lock() // not after the end, when the store is closed
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)
@@ -267,12 +267,12 @@ func mixedChild(ctx context.Context, a *app.App) error {
 		group.Go(func() {
 			before := 0
 			for i := range n {
-				if _, err := app.Execute(ctx, a, Note{Name: fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, i), By: caller}); err != nil {
+				if _, err := app.DoRaw(ctx, a, Note{Name: fmt.Sprintf("%d-%d-%d", os.Getpid(), caller, i), By: caller}); err != nil {
 					errs[caller] = err
 					return
 				}
 				for range 3 {
-					now, err := app.Ask(app.With(ctx, a), Count{})
+					now, err := app.Query(app.With(ctx, a), Count{})
 					if err == nil && now < before {
 						err = fmt.Errorf("there were %d, and now there are %d", before, now)
 					}

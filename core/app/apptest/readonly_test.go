@@ -26,7 +26,7 @@ func TestReadOnly(t *testing.T) {
 			return store, a
 		}
 		store, writer := open(app.Options{})
-		if _, err := app.Execute(t.Context(), writer, Note{Name: "one"}); err != nil {
+		if _, err := app.DoRaw(t.Context(), writer, Note{Name: "one"}); err != nil {
 			t.Fatal(err)
 		}
 		before, err := store.Stamp(t.Context())
@@ -37,13 +37,13 @@ func TestReadOnly(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { reader.Run(ctx); close(ended) }()
-		if _, err := app.Execute(t.Context(), writer, Note{Name: "two"}); err != nil {
+		if _, err := app.DoRaw(t.Context(), writer, Note{Name: "two"}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := app.Ask(app.With(t.Context(), reader), Count{}); err != nil || n != 2 {
+		if n, err := app.Query(app.With(t.Context(), reader), Count{}); err != nil || n != 2 {
 			t.Errorf("it has %d notes, %v", n, err)
 		}
-		if _, err := app.Execute(t.Context(), reader, Note{Name: "three"}); err == nil || !strings.Contains(err.Error(), "read-only: maintenance") {
+		if _, err := app.DoRaw(t.Context(), reader, Note{Name: "three"}); err == nil || !strings.Contains(err.Error(), "read-only: maintenance") {
 			t.Errorf("a command: %v", err)
 		}
 		stop()

@@ -45,7 +45,7 @@ func tally() app.Feature {
 	return app.Feature{
 		Name:     "tally",
 		State:    app.StateOf(func() *Tally { return &Tally{} }),
-		Commands: []app.Command{app.CommandOf[Note]("note", 1)},
-		Queries:  []app.Query{app.QueryOf[Count]("count"), app.QueryOf[Look]("look")},
+		Commands: []app.CommandType{app.CommandTypeOf[Note]("note", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Count]("count"), app.QueryTypeOf[Look]("look")},
 	}
 }

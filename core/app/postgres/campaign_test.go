@@ -53,8 +53,8 @@ func entriesFeature() app.Feature {
 	return app.Feature{
 		Name:     "entries",
 		State:    app.StateOf(func() *entries { return &entries{Count: map[string]int{}} }),
-		Commands: []app.Command{app.CommandOf[Entry]("entry", 1)},
-		Queries:  []app.Query{app.QueryOf[Counted]("counted")},
+		Commands: []app.CommandType{app.CommandTypeOf[Entry]("entry", 1)},
+		Queries:  []app.QueryType{app.QueryTypeOf[Counted]("counted")},
 		Workers:  []app.Worker{app.WorkerOf("echo", func(context.Context) (*echo, error) { return &echo{}, nil }, app.On((*echo).OnEntry))},
 	}
 }
@@ -110,7 +110,7 @@ func (r *pair) add(s *Store, kind, text string, keyed bool) (string, error) {
 	if keyed {
 		ctx = app.WithKey(ctx, name)
 	}
-	_, err := app.Execute(ctx, r.appOf[s], Entry{name, text})
+	_, err := app.DoRaw(ctx, r.appOf[s], Entry{name, text})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -148,7 +148,7 @@ func (r *pair) work(s *Store) error {
 		return err
 	}
 	for begin := time.Now(); time.Since(begin) < 2*recovery; time.Sleep(5 * time.Millisecond) {
-		n, err := app.Ask(app.With(r.Context(), r.appOf[r.two]), Counted{"echo of " + ping})
+		n, err := app.Query(app.With(r.Context(), r.appOf[r.two]), Counted{"echo of " + ping})
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ var operations = []struct {
 	{"a command", 3, func(r *pair) error { _, err := r.add(r.one, "entry", "", false); return err }},
 	{"a command with a key", 2, func(r *pair) error { _, err := r.add(r.one, "entry", "", true); return err }},
 	{"a query", 2, func(r *pair) error {
-		_, err := app.Ask(app.With(r.Context(), r.appOf[r.one]), Counted{"x"})
+		_, err := app.Query(app.With(r.Context(), r.appOf[r.one]), Counted{"x"})
 		return err
 	}},
 	{"a command of 10 MB", 1, func(r *pair) error {
@@ -266,7 +266,7 @@ func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 		r.must(r.two, "terminated")
 		r.must(r.two, "terminated")
 		if sees {
-			if _, err := app.Ask(app.With(r.Context(), r.appOf[r.one]), Counted{"x"}); err != nil {
+			if _, err := app.Query(app.With(r.Context(), r.appOf[r.one]), Counted{"x"}); err != nil {
 				r.Error(err)
 			}
 		}

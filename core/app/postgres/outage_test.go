@@ -107,7 +107,7 @@ func run(t *testing.T, s *Store) (a *app.App, ctx context.Context, log *syncBuff
 	t.Helper()
 	log = &syncBuffer{}
 	a, err := app.Open(t.Context(), s, app.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}, app.Feature{
-		Name: "sums", State: app.StateOf(func() *state { return &state{} }), Commands: []app.Command{app.CommandOf[add]("add", 1)}, Queries: []app.Query{app.QueryOf[sum]("sum")},
+		Name: "sums", State: app.StateOf(func() *state { return &state{} }), Commands: []app.CommandType{app.CommandTypeOf[add]("add", 1)}, Queries: []app.QueryType{app.QueryTypeOf[sum]("sum")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestFullDatabase(t *testing.T) {
 		if _, err := app.Do(ctx, add{1}); !errors.Is(err, app.ErrFull) || errors.Is(err, app.ErrOutcomeUnknown) {
 			t.Errorf("got %v", err)
 		}
-		if got, err := app.Ask(ctx, sum{}); got != 0 || err != nil {
+		if got, err := app.Query(ctx, sum{}); got != 0 || err != nil {
 			t.Errorf("got %d, %v", got, err)
 		}
 	}

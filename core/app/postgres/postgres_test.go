@@ -387,7 +387,7 @@ func numbersFeature() app.Feature {
 	return app.Feature{
 		Name:     "numbers",
 		State:    app.StateOf(func() *numbers { return &numbers{Known: map[int]bool{}} }),
-		Commands: []app.Command{app.CommandOf[Number]("number", 1)},
+		Commands: []app.CommandType{app.CommandTypeOf[Number]("number", 1)},
 	}
 }
 
@@ -402,7 +402,7 @@ func TestLostLock(t *testing.T) {
 			a, b := openApp(t, s, app.Options{}), openApp(t, other, app.Options{})
 			execute := func(a *app.App, n int) {
 				t.Helper()
-				if _, err := app.Execute(t.Context(), a, Number{n}); err != nil {
+				if _, err := app.DoRaw(t.Context(), a, Number{n}); err != nil {
 					t.Error(n, err)
 				}
 			}
@@ -416,7 +416,7 @@ func TestLostLock(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := app.Execute(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
+			if _, err := app.DoRaw(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
 				t.Errorf("a command that must be refused: %v", err)
 			}
 			execute(a, 3)
@@ -436,13 +436,13 @@ func TestRestoredLog(t *testing.T) {
 		address := newSchema(t)
 		a, b := openApp(t, open(t, address), app.Options{}), openApp(t, open(t, address), app.Options{})
 		for n := range 3 {
-			if _, err := app.Execute(t.Context(), []*app.App{a, b}[n%2], Number{n}); err != nil {
+			if _, err := app.DoRaw(t.Context(), []*app.App{a, b}[n%2], Number{n}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		backup := app.NewMemory()
 		for n := range events {
-			if _, err := app.Execute(t.Context(), openApp(t, backup, app.Options{}), Number{100 + n}); err != nil {
+			if _, err := app.DoRaw(t.Context(), openApp(t, backup, app.Options{}), Number{100 + n}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -459,7 +459,7 @@ func TestRestoredLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, a := range map[string]*app.App{"a": a, "b": b} {
-			_, err := app.Execute(t.Context(), a, Number{5})
+			_, err := app.DoRaw(t.Context(), a, Number{5})
 			_, readErr := a.Status(t.Context())
 			for _, err := range []error{err, readErr} {
 				if err == nil || !strings.Contains(err.Error(), "restart this process") {
@@ -467,7 +467,7 @@ func TestRestoredLog(t *testing.T) {
 				}
 			}
 		}
-		if _, err := app.Execute(t.Context(), openApp(t, restored, app.Options{}), Number{5}); err != nil {
+		if _, err := app.DoRaw(t.Context(), openApp(t, restored, app.Options{}), Number{5}); err != nil {
 			t.Error(err)
 		}
 	}

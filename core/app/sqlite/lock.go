@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // A fairLock admits one writer at a time, of all processes, in about the order in which they arrive. A
@@ -16,8 +17,7 @@ import (
 // next writer is known before the current one releases the lock, and no writer starves. The files are
 // never removed. The operating system releases the locks when a process ends.
 type fairLock struct {
-	path     string // of the store
-	locker   locker
+	path     string   // of the store
 	turnFile *os.File // nil when closed
 	lockFile *os.File
 	owner    []byte // name of this process, written to each file while the process has locked it
@@ -56,7 +56,7 @@ func newFairLock(path string) fairLock {
 	host, _ := os.Hostname()
 	owner := make([]byte, ownerSize)
 	copy(owner[:ownerSize-1], fmt.Sprintf("process %d (%s) on %s", os.Getpid(), filepath.Base(program), host))
-	return fairLock{path: path, locker: newLocker(), owner: owner}
+	return fairLock{path: path, owner: owner}
 }
 
 // open opens the files, if needed.
@@ -85,7 +85,7 @@ func (l *fairLock) acquire(ctx context.Context) error {
 				return err
 			}
 			l.wait = &wait{ended: make(chan struct{}), wanted: true}
-			go l.wait.run(l.locker, l.turnFile, l.lockFile, l.owner)
+			go l.wait.run(l.turnFile, l.lockFile, l.owner)
 		} else if !l.wait.setWanted(true) {
 			l.wait = nil // it has ended
 			continue
@@ -112,31 +112,32 @@ func (l *fairLock) tryAcquire() (acquired bool, err error) {
 	if err := l.open(); err != nil {
 		return false, err
 	}
-	turn, err := l.locker.lock(l.turnFile, false)
-	err = lockError(l.turnFile, err)
-	if turn {
-		acquired, err = l.locker.lock(l.lockFile, false)
-		err = errors.Join(lockError(l.lockFile, err), lockError(l.turnFile, l.locker.unlock(l.turnFile)))
+	err = filelock.TryLockFile(l.turnFile)
+	if err == nil {
+		err = filelock.TryLockFile(l.lockFile)
+		if unlockErr := filelock.UnlockFile(l.turnFile); unlockErr != nil {
+			err = unlockErr
+		}
 	}
-	if err != nil {
-		return false, errors.Join(err, l.close())
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return false, nil
+	case err != nil:
+		return false, errors.Join(lockError(err), l.close())
 	}
-	if acquired {
-		l.writeOwner()
-	}
-	return acquired, nil
+	l.writeOwner()
+	return true, nil
 }
 
 // run acquires the lock. If no caller wants it any longer, it releases it.
-func (w *wait) run(l locker, turn, lock *os.File, owner []byte) {
+func (w *wait) run(turn, lock *os.File, owner []byte) {
 	defer close(w.ended)
-	_, err := l.lock(turn, true)
-	w.err = lockError(turn, err)
+	w.err = lockError(filelock.LockFile(turn))
 	if w.err == nil {
 		turn.WriteAt(owner, ownerAt) // for messages only
-		_, err = l.lock(lock, true)
+		err := filelock.LockFile(lock)
 		clearOwner(turn)
-		w.err = errors.Join(lockError(lock, err), lockError(turn, l.unlock(turn)))
+		w.err = errors.Join(lockError(err), lockError(filelock.UnlockFile(turn)))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +147,7 @@ func (w *wait) run(l locker, turn, lock *os.File, owner []byte) {
 		turn.Close()
 		lock.Close()
 	case !w.wanted && w.err == nil:
-		w.err = lockError(lock, l.unlock(lock))
+		w.err = lockError(filelock.UnlockFile(lock))
 	}
 }
 
@@ -165,7 +166,7 @@ func (l *fairLock) writeOwner() { l.lockFile.WriteAt(l.owner, ownerAt) }
 
 func (l *fairLock) release() error {
 	clearOwner(l.lockFile)
-	return l.locker.unlock(l.lockFile)
+	return filelock.UnlockFile(l.lockFile)
 }
 
 // clearOwner overwrites the start of the owner's name in a file with a zero byte.
@@ -198,7 +199,7 @@ func (l *fairLock) holder() string {
 		if err != nil {
 			continue
 		}
-		free, _ := l.locker.lock(file, false)
+		free := filelock.TryLockFile(file) == nil
 		owner := make([]byte, ownerSize)
 		file.ReadAt(owner, ownerAt) // the file may be shorter
 		file.Close()                // which releases the lock
@@ -213,14 +214,14 @@ func (l *fairLock) holder() string {
 	return "another process"
 }
 
-// lockError returns errNoLocks if files cannot be locked, and otherwise adds the path to err, which may
-// be nil.
-func lockError(file *os.File, err error) error {
+// lockError returns errNoLocks if files cannot be locked, and otherwise adds what was tried to err,
+// which may be nil.
+func lockError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errors.ErrUnsupported):
 		return errNoLocks
 	}
-	return fmt.Errorf("wait to write: %w", &fs.PathError{Op: "lock", Path: file.Name(), Err: err})
+	return fmt.Errorf("wait to write: %w", err)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // A cancelled wait releases its locks, and its fairLock can be used again.
@@ -33,19 +34,19 @@ func TestCancelledWait(t *testing.T) {
 			if err := other.open(); err != nil {
 				t.Fatal(err)
 			}
-			locked, err := other.locker.lock(other.turnFile, false)
+			err := filelock.TryLockFile(other.turnFile)
+			if errors.Is(err, filelock.ErrLocked) {
+				break
+			}
 			if err != nil {
 				t.Fatal(err)
-			}
-			if !locked {
-				break
 			}
 			other.close()
 			runtime.Gosched()
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Fatalf("cancelled wait: %v", err)
+			t.Fatalf("acquire after cancel = %v, want context.Canceled", err)
 		}
 		next := make(chan error)
 		go func() { next <- waiting.acquire(t.Context()) }()
@@ -86,16 +87,16 @@ func TestHolder(t *testing.T) {
 		{holder.lockFile, "process 7 (hello) on moon", "because process 7 (hello) on moon holds the lock; stop it"},
 		{holder.turnFile, "process 8 (hello) on moon", "because process 8 (hello) on moon holds the lock; stop it"},
 	} {
-		if _, err := holder.locker.lock(test.file, true); err != nil {
+		if err := filelock.LockFile(test.file); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := test.file.WriteAt(append([]byte(test.owner), 0), ownerAt); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Write(t.Context(), nil); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got error %v", err)
+			t.Errorf("Write while the lock is held = %v, want %q", err, test.want)
 		}
-		if err := holder.locker.unlock(test.file); err != nil {
+		if err := filelock.UnlockFile(test.file); err != nil {
 			t.Fatal(err)
 		}
 		s.timeout = lockTimeout

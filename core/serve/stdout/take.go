@@ -5,7 +5,7 @@ package stdout
 import (
 	"syscall"
 
-	"github.com/petrock/petrock/core/stdfd"
+	"github.com/petrock/petrock/core/internal/stdfd"
 )
 
 // take moves standard output to another descriptor. On failure, standard output stays where it is.

@@ -16,8 +16,9 @@ const (
 
 // Register registers the tools of this package.
 func Register(s *mcp.Server) error {
+	d := s.Derived("tools_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(inputSchemaAdd),

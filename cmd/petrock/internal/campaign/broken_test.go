@@ -323,7 +323,7 @@ func TestBuildAfterSaves(t *testing.T) {
 		t.Errorf("there are %d operations, although nothing was derived", got)
 	}
 	w.write("tools/broken.go", "package tools\n\nimport \"context\"\n\n// Whole is whole.\nfunc Whole(ctx context.Context, in struct{}) (string, error) { return \"\", nil }\n")
-	if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); !status.Builds || !strings.Contains(status.String(), "stale: contract.json, tools/tools_gen.go; run petrock sync (over MCP: build)") {
+	if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); !status.Builds || !strings.Contains(status.String(), "stale: contract.json, tools/tools_gen.go; run petrock sync") {
 		t.Errorf("with a new tool, project_status says %s", status)
 	}
 	sound("contract.json", "tools/tools_gen.go")

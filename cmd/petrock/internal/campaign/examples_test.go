@@ -15,7 +15,7 @@ func TestExamplesUseFeatures(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "tickets", "crud": true, "fields": []string{"title", "owner:string?"}})
-	const body = "got, err := app.Ask(ctx, tickets.Get{ID: in.ID})\nif err != nil {\n\treturn \"\", err\n}\nreturn got.Title, nil"
+	const body = "got, err := app.Query(ctx, tickets.Get{ID: in.ID})\nif err != nil {\n\treturn \"\", err\n}\nreturn got.Title, nil"
 	create := object{"tool": "tickets_create", "input": object{"title": "VPN", "owner": "Ann"}}
 	first := object{"input": object{"id": "id1"}, "output": "VPN"}
 	none := object{"name": "none", "input": object{"id": "id9"}, "error": "no ticket"}
@@ -32,7 +32,7 @@ func TestExamplesUseFeatures(t *testing.T) {
 			[]string{"example 2", "none"}},
 		{"generate_prompt", object{"name": "later", "fields": []string{"id"}, "body": body, "examples": []object{create, rename, renamed, first}}, nil},
 		{"generate_tool", object{"name": "age", "fields": []string{"id"}, "output": []string{"hours:int"},
-			"body":     "got, err := app.Ask(ctx, tickets.Get{ID: in.ID})\nreturn AgeOutput{Hours: int(app.Now(ctx).Sub(got.CreatedAt).Hours())}, err",
+			"body":     "got, err := app.Query(ctx, tickets.Get{ID: in.ID})\nreturn AgeOutput{Hours: int(app.Now(ctx).Sub(got.CreatedAt).Hours())}, err",
 			"examples": []object{create, {"later": "336h", "input": object{"id": "id1"}, "output": object{"hours": 336}}}},
 			[]string{"example 2"}},
 	} {
@@ -57,8 +57,8 @@ func TestGeneratedTestsServeUsedFeatures(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/overdue", "output": []string{"n:int"}, "body": "return OverdueOutput{N: 2}, nil"})
-	worker := mustCall[engine.Result](w, client, "generate_worker", object{"name": "fines/charge", "every": "24h", "body": "_, err := app.Ask(ctx, desk.Overdue{})\nreturn err"})
-	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "late/late.go", "text": "package late\n\n// Count returns the number of late items.\nfunc Count(ctx context.Context) (int, error) {\n\tgot, err := app.Ask(ctx, desk.Overdue{})\n\treturn got.N, err\n}\n"}}})
+	worker := mustCall[engine.Result](w, client, "generate_worker", object{"name": "fines/charge", "every": "24h", "body": "_, err := app.Query(ctx, desk.Overdue{})\nreturn err"})
+	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "late/late.go", "text": "package late\n\n// Count returns the number of late items.\nfunc Count(ctx context.Context) (int, error) {\n\tgot, err := app.Query(ctx, desk.Overdue{})\n\treturn got.N, err\n}\n"}}})
 	tool := mustCall[engine.Result](w, client, "generate_tool", object{"name": "late", "output": []string{"n:int"}, "body": "n, err := late.Count(ctx)\nreturn LateOutput{N: n}, err", "examples": []object{{"output": object{"n": 2}}}})
 	for _, made := range []*engine.Result{&worker, &tool} {
 		if made.Tests == nil || !made.Tests.OK || made.Tests.Passed == 0 {

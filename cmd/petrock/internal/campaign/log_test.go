@@ -59,15 +59,15 @@ func TestLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := app.Read(t.Context(), a, posts.Get{ID: "id1"})
+	got, err := app.QueryRaw(t.Context(), a, posts.Get{ID: "id1"})
 	if err != nil || len(records) != 4 || !strings.Contains(string(got), "changed") {
 		t.Errorf("with %d records, the first post is %s, %v", len(records), got, err)
 	}
-	got, err = app.Read(t.Context(), a, posts.List{})
+	got, err = app.QueryRaw(t.Context(), a, posts.List{})
 	if err != nil || strings.Contains(string(got), "second") {
 		t.Errorf("the posts are %s, %v", got, err)
 	}
-	if _, err := app.Execute(t.Context(), a, posts.Create{Title: "third"}); err != nil {
+	if _, err := app.DoRaw(t.Context(), a, posts.Create{Title: "third"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,8 +90,8 @@ func TestLogStays(t *testing.T) {
 	w.generate(e, "query", input{Name: "posts/count"})
 	w.generate(e, "worker", input{Name: "posts/digest", On: []string{"posts/create"}})
 	w.generate(e, "command", input{Name: "users/create", Fields: []string{"name"}})
-	w.registers("features/posts/posts_gen.go", `CommandOf[Create]("create", 1)`, `CommandOf[Update]("update", 1)`, `CommandOf[Delete]("delete", 1)`, `CommandOf[Publish]("publish", 1)`, `CommandOf[Archive]("archive", 1)`,
-		`QueryOf[Get]("get")`, `QueryOf[List]("list")`, `QueryOf[Count]("count")`, `WorkerOf("digest"`)
+	w.registers("features/posts/posts_gen.go", `CommandTypeOf[Create]("create", 1)`, `CommandTypeOf[Update]("update", 1)`, `CommandTypeOf[Delete]("delete", 1)`, `CommandTypeOf[Publish]("publish", 1)`, `CommandTypeOf[Archive]("archive", 1)`,
+		`QueryTypeOf[Get]("get")`, `QueryTypeOf[List]("list")`, `QueryTypeOf[Count]("count")`, `WorkerOf("digest"`)
 	w.registers("cmd/hello/wire_gen.go", "posts.Feature()", "users.Feature()")
 	w.goCommand("test", "./features/...")
 
@@ -99,6 +99,6 @@ func TestLogStays(t *testing.T) {
 	if _, err := e.Destroy(t.Context(), "command", "posts/archive", engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	w.registers("features/posts/posts_gen.go", `CommandOf[Create]("create", 1)`, `CommandOf[Publish]("publish", 1)`)
+	w.registers("features/posts/posts_gen.go", `CommandTypeOf[Create]("create", 1)`, `CommandTypeOf[Publish]("publish", 1)`)
 	w.goCommand("test", "./features/posts")
 }

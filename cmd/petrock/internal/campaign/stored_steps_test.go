@@ -282,9 +282,9 @@ func (h *history) advice(c call, refusal string) (next []call) {
 	add(`petrock (generate) (version) ([\w/]+)(?: (--rename) (\w+=\w+))?`, func(found []string) (call, bool) {
 		return call{command: slices.DeleteFunc(found[1:], func(s string) bool { return s == "" })}, true
 	})
-	add(`(generate_component) (\{"kind": "version".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
+	add(`(generate_component) (\{"kind":"version".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
 	add(`petrock (change) (command) ([\w/]+) (--rename-field) (\w+=\w+)`, func(found []string) (call, bool) { return call{command: found[1:]}, true })
-	add(`(change) (\{"kind": "command", "name": "[\w/]+", "rename_fields".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
+	add(`(change) (\{"kind":"command","name":"[\w/]+","rename_fields".*?\})`, func(found []string) (call, bool) { return parse(found[1], found[2]), true })
 	change := func(found []string) (call, bool) {
 		c := call{tool: "change", arguments: object{"kind": "command", "name": found[1]}}
 		for _, part := range []struct{ argument, pattern, format string }{
@@ -300,7 +300,7 @@ func (h *history) advice(c call, refusal string) (next []call) {
 		return c, true
 	}
 	add(`petrock change command ([\w/]+)(?:;| --field| --remove-field)`, change)
-	add(`change \{"kind": "command", "name": "([\w/]+)"(?:\}|, "fields"|, "remove_fields")`, change)
+	add(`change \{"kind":"command","name":"([\w/]+)"(?:\}|,"fields"|,"remove_fields")`, change)
 	if strings.Contains(refusal, "to the statements of func (old ") {
 		command := c.arguments["name"]
 		if c.tool == "" {

@@ -83,7 +83,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 
 	// Events of version 3 are stored now, so that undo keeps its type.
 	said := client.CallTool("undo", nil)
-	const want = `version 3 of its events is stored, and the source has version 2 (2 events are stored, the first is event 1); keep the type and its version; or, if no stored data matters, edit the type with edit and "accept":["links/create"],"no_data":true`
+	const want = `version 3 of its events is stored, and the source has version 2 (2 events are stored, the first is event 1); keep the type and its version; or, if no stored data matters, edit the type (edit) with "accept":["links/create"],"no_data":true`
 	if !said.IsError || !strings.Contains(said.Text(), want) {
 		t.Errorf("undo says %s, want %q", said.Text(), want)
 	}
@@ -415,7 +415,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	}
 	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of desk/label, desk/stock, store/order call it too")
 	change["upgrade"] = `return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, ", ")}`
-	refused("the change would not compile", "Set body too, and edits of other code that uses the fields.")
+	refused("the change would not compile", "To change other code or tests in the same call, set edits.")
 	change["body"] = "s.Authors = append(s.Authors, c.Authors...)\nreturn AcquireOutput{}"
 	change["edits"] = []object{
 		{"path": "features/desk/stock.go", "replace": []object{{"old": "item.Authors", "new": "item.Authors..."}}},

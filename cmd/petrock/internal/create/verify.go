@@ -26,31 +26,26 @@ import (
 // generators are petrock's own code: verify checks that all their packages and modules are there, and
 // the first command of the project's petrock compiles them.
 //
-// If the build fails because a module is missing and cannot be downloaded, verify retries without it,
-// since some modules are for other systems. It retries once if no module is missing any more, because
-// another process may have downloaded it.
+// If the build fails while modules are missing from Go's module cache, verify retries without them,
+// since some modules are for other systems. It also retries if another process has downloaded missing
+// ones meanwhile.
 func verify(ctx context.Context, to *destination, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
+	missing := missingModules(ctx, files)
 	var first error
-	for again := true; ; {
+	for {
 		err := verifyWithout(ctx, to, files, result, without)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		first = cmp.Or(first, err)
-		named := slices.DeleteFunc(required(files), func(m module.Version) bool {
-			return slices.Contains(without, m) || !strings.Contains(err.Error(), m.Path)
-		})
-		missing := missingModules(ctx, files)
-		more := slices.DeleteFunc(slices.Clone(missing), func(m module.Version) bool { return !slices.Contains(named, m) })
-		switch {
-		case len(more) > 0:
-			without = append(without, more...)
-		case len(named) > 0 && again:
-			again = false
-		default:
+		before := missing
+		missing = missingModules(ctx, files)
+		more := slices.DeleteFunc(slices.Clone(missing), func(m module.Version) bool { return slices.Contains(without, m) })
+		if len(more) == 0 && slices.Equal(missing, before) {
 			return explain(first, missing)
 		}
+		without = append(without, more...)
 	}
 }
 
@@ -121,17 +116,16 @@ func (e *brokenError) Error() string {
 	return text.String()
 }
 
-// explain adds the remedy to an error that names a missing module.
+// explain adds the remedy to an error that missing modules may have caused.
 func explain(err error, missing []module.Version) error {
-	named := func(m module.Version) bool { return strings.Contains(err.Error(), m.Path) }
-	if !slices.ContainsFunc(missing, named) {
+	if len(missing) == 0 {
 		return err
 	}
 	var names []string
 	for _, m := range missing {
 		names = append(names, m.String())
 	}
-	return fmt.Errorf("modules that the project needs are not in Go's module cache; with network access, run\n  go mod download %s\nand retry. Error of the go command:\n%w", strings.Join(names, " "), err)
+	return fmt.Errorf("%w\nModules are missing from Go's module cache; with network access, run\n  go mod download %s\nand retry", err, strings.Join(names, " "))
 }
 
 // missingModules returns the required modules that are not in Go's module cache, or none if the cache

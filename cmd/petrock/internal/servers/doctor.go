@@ -65,7 +65,7 @@ Exit codes: 0 success, 1 an error was found, 2 usage error. Notes are not errors
 						c.server.Err = err
 					}
 				}
-				progress := terminal.NewProgress(env.Err, flags.Verbose)
+				progress := &terminal.Progress{Out: env.Err, Quiet: flags.Verbose}
 				progress.Begin("checking " + count(len(d.Servers), "server"))
 				d.check(ctx, t)
 				progress.End()
@@ -406,13 +406,13 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 			c.wrong("clients reject the tool name %q; rename the tool in the server, with 1 to 64 letters, digits, _ and -", strictjson.Clip(t.Name, maxShown))
 		}
 		c.names = append(c.names, t.Name)
-		if _, err := schema.Compile(string(t.InputSchema)); err != nil {
+		if _, err := schema.Compile(t.InputSchema); err != nil {
 			c.note("tool %s: petrock cannot read the input schema, so only the server checks arguments: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 		if t.OutputSchema == nil {
 			continue
 		}
-		if _, err := schema.Compile(string(t.OutputSchema)); err != nil {
+		if _, err := schema.Compile(t.OutputSchema); err != nil {
 			c.note("tool %s: petrock cannot read the output schema: %v", strictjson.Clip(t.Name, maxShown), err)
 		}
 	}

@@ -106,9 +106,6 @@ func (d *Dir) checkInside(dir string) (string, error) {
 		if wrong, ok := errors.AsType[*fs.PathError](err); ok {
 			err = wrong.Err
 		}
-		if strings.Contains(err.Error(), "escapes") {
-			err = errors.New("the path is outside")
-		}
 		return "", refused(err)
 	}
 	return path, opened.Close()

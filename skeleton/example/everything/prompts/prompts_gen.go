@@ -17,27 +17,28 @@ const (
 
 // Register registers the prompts of this package.
 func Register(s *mcp.Server) error {
+	d := s.Derived("prompts_gen.go")
 	return errors.Join(
-		mcp.AddPrompt(s, mcp.Prompt{
+		mcp.AddPrompt(d, mcp.Prompt{
 			Name:        "test_input_required_result_prompt",
 			Description: "Asks the user a question before it returns the prompt, as tools can.",
 		}, Asking),
-		mcp.AddPrompt(s, mcp.Prompt{
+		mcp.AddPrompt(d, mcp.Prompt{
 			Name:        "test_prompt_with_arguments",
 			Description: "Returns a prompt with its arguments.",
 			InputSchema: json.RawMessage(inputSchemaArguments),
 		}, Arguments),
 		s.CompletePrompt("test_prompt_with_arguments", words),
-		mcp.AddPrompt(s, mcp.Prompt{
+		mcp.AddPrompt(d, mcp.Prompt{
 			Name:        "test_prompt_with_embedded_resource",
 			Description: "Returns a prompt with an embedded resource.",
 			InputSchema: json.RawMessage(inputSchemaEmbedded),
 		}, Embedded),
-		mcp.AddPrompt(s, mcp.Prompt{
+		mcp.AddPrompt(d, mcp.Prompt{
 			Name:        "test_prompt_with_image",
 			Description: "Returns a prompt with an image.",
 		}, Image),
-		mcp.AddPrompt(s, mcp.Prompt{
+		mcp.AddPrompt(d, mcp.Prompt{
 			Name:        "test_simple_prompt",
 			Title:       "A simple prompt",
 			Description: "Returns a constant prompt.",

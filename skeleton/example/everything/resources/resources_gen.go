@@ -15,6 +15,7 @@ const (
 
 // Register registers the resources of this package.
 func Register(s *mcp.Server) error {
+	d := s.Derived("resources_gen.go")
 	return errors.Join(
 		mcp.AddResource(s, mcp.Resource{
 			URI:         "test://static-binary",
@@ -29,7 +30,7 @@ func Register(s *mcp.Server) error {
 			Description: "Returns a constant text.",
 			MIMEType:    "text/plain",
 		}, StaticText),
-		mcp.AddResourceTemplate(s, mcp.ResourceTemplate{
+		mcp.AddResourceTemplate(d, mcp.ResourceTemplate{
 			URITemplate: "test://template/{id}/data",
 			Name:        "template",
 			Description: "Returns the data of an item.",

@@ -107,8 +107,9 @@ const (
 
 // Register registers the tools of this package.
 func Register(s *mcp.Server) error {
+	d := s.Derived("tools_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "about",
 			Title:        "About the caller",
 			Description:  "Describes the client and the caller, from the context of the call.",
@@ -116,198 +117,197 @@ func Register(s *mcp.Server) error {
 			OutputSchema: json.RawMessage(outputSchemaAbout),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, About),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "add",
 			Description:  "Adds two numbers.",
 			InputSchema:  json.RawMessage(inputSchemaAdd),
 			OutputSchema: json.RawMessage(outputSchemaAdd),
 		}, Add),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(s, mcp.Tool{
 			Name:         "json_schema_2020_12_tool",
 			Description:  "Returns how to reach a person.",
 			InputSchema:  json.RawMessage(inputSchemaContact),
 			OutputSchema: json.RawMessage(outputSchemaContact),
-			OwnSchema:    true,
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Contact),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test_audio_content",
 			Description: "Returns audio.",
 			InputSchema: json.RawMessage(inputSchemaAudioContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, AudioContent),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_custom_header",
 			Description:  "Returns the region.",
 			InputSchema:  json.RawMessage(inputSchemaRegion),
 			OutputSchema: json.RawMessage(outputSchemaRegion),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Region),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_elicitation",
 			Description:  "Asks the user for a name and an email address.",
 			InputSchema:  json.RawMessage(inputSchemaElicitation),
 			OutputSchema: json.RawMessage(outputSchemaElicitation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Elicitation),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_elicitation_sep1034_defaults",
 			Description:  "Shows the user a form with defaults.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationDefaults),
 			OutputSchema: json.RawMessage(outputSchemaElicitationDefaults),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationDefaults),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_elicitation_sep1330_enums",
 			Description:  "Shows the user a form with single and multiple choices.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationChoices),
 			OutputSchema: json.RawMessage(outputSchemaElicitationChoices),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationChoices),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_elicitation_url",
 			Description:  "Asks the user to open a web page, for data that must not pass through the client.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationPage),
 			OutputSchema: json.RawMessage(outputSchemaElicitationPage),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationPage),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test_embedded_resource",
 			Description: "Returns a resource with its contents.",
 			InputSchema: json.RawMessage(inputSchemaEmbeddedResource),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, EmbeddedResource),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_error_handling",
 			Description:  "Fails. The model sees the error.",
 			InputSchema:  json.RawMessage(inputSchemaErrorHandling),
 			OutputSchema: json.RawMessage(outputSchemaErrorHandling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ErrorHandling),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test_image_content",
 			Description: "Returns an image.",
 			InputSchema: json.RawMessage(inputSchemaImageContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ImageContent),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_capabilities",
 			Description:  "Asks the user for a name, or the model if the client cannot ask the user.",
 			InputSchema:  json.RawMessage(inputSchemaAskUserOrModel),
 			OutputSchema: json.RawMessage(outputSchemaAskUserOrModel),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskUserOrModel),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_elicitation",
 			Description:  "Asks the user for a name, and returns a greeting.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationName),
 			OutputSchema: json.RawMessage(outputSchemaElicitationName),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationName),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_list_roots",
 			Description:  "Asks the client for its roots.",
 			InputSchema:  json.RawMessage(inputSchemaListRoots),
 			OutputSchema: json.RawMessage(outputSchemaListRoots),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ListRoots),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_multi_round",
 			Description:  "Asks for a name, then for a color.",
 			InputSchema:  json.RawMessage(inputSchemaAskTwice),
 			OutputSchema: json.RawMessage(outputSchemaAskTwice),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskTwice),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_multiple_inputs",
 			Description:  "Asks for a name, a greeting and the roots in parallel.",
 			InputSchema:  json.RawMessage(inputSchemaAskAll),
 			OutputSchema: json.RawMessage(outputSchemaAskAll),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskAll),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_request_state",
 			Description:  "Asks the user to confirm, and continues with the answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskConfirmation),
 			OutputSchema: json.RawMessage(outputSchemaAskConfirmation),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskConfirmation),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_sampling",
 			Description:  "Asks the client's model for the capital of France.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingCapital),
 			OutputSchema: json.RawMessage(outputSchemaSamplingCapital),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, SamplingCapital),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_input_required_result_tampered_state",
 			Description:  "Asks the user to confirm. The server refuses a call whose state was modified.",
 			InputSchema:  json.RawMessage(inputSchemaAskSealed),
 			OutputSchema: json.RawMessage(outputSchemaAskSealed),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, AskSealed),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_logging_tool",
 			Description:  "Logs one message.",
 			InputSchema:  json.RawMessage(inputSchemaLoggingOnce),
 			OutputSchema: json.RawMessage(outputSchemaLoggingOnce),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, LoggingOnce),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_missing_capability",
 			Description:  "Needs the client's model. It fails if the client does not declare sampling.",
 			InputSchema:  json.RawMessage(inputSchemaSamplingRequired),
 			OutputSchema: json.RawMessage(outputSchemaSamplingRequired),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, SamplingRequired),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test_multiple_content_types",
 			Description: "Returns text, an image and a resource.",
 			InputSchema: json.RawMessage(inputSchemaMultipleContent),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, MultipleContent),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_reconnection",
 			Description:  "Lets the client disconnect and reconnect while it works, in revisions that support it.",
 			InputSchema:  json.RawMessage(inputSchemaReconnection),
 			OutputSchema: json.RawMessage(outputSchemaReconnection),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Reconnection),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test_resource_link",
 			Description: "Returns a link to a resource.",
 			InputSchema: json.RawMessage(inputSchemaResourceLink),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, ResourceLink),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_sampling",
 			Description:  "Sends a prompt to the client's model, and returns its answer.",
 			InputSchema:  json.RawMessage(inputSchemaSampling),
 			OutputSchema: json.RawMessage(outputSchemaSampling),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Sampling),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_simple_text",
 			Description:  "Returns text.",
 			InputSchema:  json.RawMessage(inputSchemaSimpleText),
 			OutputSchema: json.RawMessage(outputSchemaSimpleText),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, SimpleText),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_streaming_elicitation",
 			Description:  "Reports progress, then asks the user for a name.",
 			InputSchema:  json.RawMessage(inputSchemaElicitationStream),
 			OutputSchema: json.RawMessage(outputSchemaElicitationStream),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, ElicitationStream),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_tool_with_logging",
 			Description:  "Logs three messages.",
 			InputSchema:  json.RawMessage(inputSchemaLogging),
 			OutputSchema: json.RawMessage(outputSchemaLogging),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
 		}, Logging),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_tool_with_progress",
 			Description:  "Reports progress while it works.",
 			InputSchema:  json.RawMessage(inputSchemaProgress),
@@ -319,22 +319,23 @@ func Register(s *mcp.Server) error {
 
 // Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
+	d := s.Derived("tools_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_trigger_prompt_change",
 			Description:  "Adds a prompt, or removes it.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangePrompts),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangePrompts),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, t.ChangePrompts),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_trigger_resource_change",
 			Description:  "Notifies subscribers of the watched resource.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeResource),
 			OutputSchema: json.RawMessage(outputSchemaTools_ChangeResource),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, t.ChangeResource),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "test_trigger_tool_change",
 			Description:  "Adds a tool, or removes it.",
 			InputSchema:  json.RawMessage(inputSchemaTools_ChangeTools),

@@ -16,8 +16,9 @@ const (
 
 // Register registers the tools that are methods of t.
 func (t *Tools) Register(s *mcp.Server) error {
+	d := s.Derived("tools_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "moonphase",
 			Title:        "Phase of the moon",
 			Description:  "Returns the age of the moon in days, its illumination in percent and the name of its phase, now or at another time from 1600 to 2400.",

@@ -59,7 +59,7 @@ func conversation(ctx context.Context, in AskQuestionInput) (*mcp.Sampling, erro
 		asked.Messages = append(asked.Messages, mcp.SamplingMessage{Role: role, Content: []mcp.Content{mcp.Text{Text: text}}})
 	}
 	if in.ChatID != "" {
-		chat, err := app.Ask(ctx, chats.Get{ChatID: in.ChatID})
+		chat, err := app.Query(ctx, chats.Get{ChatID: in.ChatID})
 		if err != nil {
 			return nil, err
 		}

@@ -19,15 +19,16 @@ const (
 
 // Register registers the tools of this package.
 func Register(s *mcp.Server) error {
+	d := s.Derived("tools_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "ask_question",
 			Description:  "Asks the client's model a question. With chat_id, the model also gets the conversation so far. If the client does not support sampling, or refuses, the question stays open for another agent to answer.",
 			InputSchema:  json.RawMessage(inputSchemaAskQuestion),
 			OutputSchema: json.RawMessage(outputSchemaAskQuestion),
 			Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, AskQuestion),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "get_next_task",
 			Description:  "Takes the oldest queued task. Do it, and call report_task_done with its id and lease before the lease expires; otherwise the task returns to the queue. If task is null, retry later.",
 			InputSchema:  json.RawMessage(inputSchemaGetNextTask),

@@ -28,13 +28,13 @@ func Feature() appmcp.Feature {
 		Feature: app.Feature{
 			Name:  "chats",
 			State: app.StateOf(NewState),
-			Commands: []app.Command{
-				app.CommandOf[Answer]("answer", 1),
-				app.CommandOf[Record]("record", 1),
+			Commands: []app.CommandType{
+				app.CommandTypeOf[Answer]("answer", 1),
+				app.CommandTypeOf[Record]("record", 1),
 			},
-			Queries: []app.Query{
-				app.QueryOf[Get]("get"),
-				app.QueryOf[List]("list"),
+			Queries: []app.QueryType{
+				app.QueryTypeOf[Get]("get"),
+				app.QueryTypeOf[List]("list"),
 			},
 		},
 		Register: register,
@@ -43,27 +43,28 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
+	d := s.Derived("chats_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "answer_question",
 			Description:  "Answers an open question of another agent, from list_questions. The agent that asked reads the answer with get_chat.",
 			InputSchema:  json.RawMessage(inputSchemaAnswer),
 			OutputSchema: json.RawMessage(outputSchemaAnswer),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Answer](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "get_chat",
 			Description:  "Returns a conversation: the questions so far, with their answers.",
 			InputSchema:  json.RawMessage(inputSchemaGet),
 			OutputSchema: json.RawMessage(outputSchemaGet),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[Get](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		}, appmcp.Query[Get](a)),
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "list_questions",
 			Description:  "Returns the open questions, oldest first. Answer one with answer_question.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[List](a)),
+		}, appmcp.Query[List](a)),
 	)
 }

@@ -15,7 +15,7 @@ type Leases struct{}
 //
 //petrock:every 5s
 func (w *Leases) Every(ctx context.Context) error {
-	expired, err := app.Ask(ctx, Expired{})
+	expired, err := app.Query(ctx, Expired{})
 	if err != nil {
 		return err
 	}

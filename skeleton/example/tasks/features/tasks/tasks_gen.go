@@ -30,15 +30,15 @@ func Feature() appmcp.Feature {
 		Feature: app.Feature{
 			Name:  "tasks",
 			State: app.StateOf(NewState),
-			Commands: []app.Command{
-				app.CommandOf[Create]("create", 1),
-				app.CommandOf[Report]("report", 1),
-				app.CommandOf[Return]("return", 1),
-				app.CommandOf[Take]("take", 1),
+			Commands: []app.CommandType{
+				app.CommandTypeOf[Create]("create", 1),
+				app.CommandTypeOf[Report]("report", 1),
+				app.CommandTypeOf[Return]("return", 1),
+				app.CommandTypeOf[Take]("take", 1),
 			},
-			Queries: []app.Query{
-				app.QueryOf[List]("list"),
-				app.QueryOf[Expired]("expired"),
+			Queries: []app.QueryType{
+				app.QueryTypeOf[List]("list"),
+				app.QueryTypeOf[Expired]("expired"),
 			},
 			Workers: []app.Worker{
 				app.WorkerOf("leases", func(context.Context) (*Leases, error) {
@@ -52,22 +52,23 @@ func Feature() appmcp.Feature {
 
 // register registers the commands and queries of this package as tools.
 func register(s *mcp.Server, a *app.App) error {
+	d := s.Derived("tasks_gen.go")
 	return errors.Join(
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "create_task",
 			Description:  "Adds a task to the queue. An agent gets it with get_next_task.",
 			InputSchema:  json.RawMessage(inputSchemaCreate),
 			OutputSchema: json.RawMessage(outputSchemaCreate),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 		}, appmcp.Do[Create](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "list_tasks",
 			Description:  "Returns tasks with their agents and results, oldest first, a page at a time.",
 			InputSchema:  json.RawMessage(inputSchemaList),
 			OutputSchema: json.RawMessage(outputSchemaList),
 			Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
-		}, appmcp.Ask[List](a)),
-		mcp.AddDerivedTool(s, mcp.Tool{
+		}, appmcp.Query[List](a)),
+		mcp.AddTool(d, mcp.Tool{
 			Name:         "report_task_done",
 			Description:  "Reports that a task is done, or that it failed. It requires the lease from get_next_task. A report after the lease has expired is accepted until another agent takes the task.",
 			InputSchema:  json.RawMessage(inputSchemaReport),

@@ -1,0 +1,187 @@
+package jsonschema
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Match says how closely a schema must match a Go type.
+type Match int
+
+const (
+	// Compatible is for schemas that an author wrote: the schema may be narrower than the type.
+	Compatible Match = iota
+	// Exact is for derived schemas: required properties and number types are those of the type.
+	Exact
+)
+
+// CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has the
+// first difference, such as `SearchInput has "query", its input schema has "qurey"`.
+//
+//   - A property that the schema names or requires must be a field of the struct.
+//   - A field must be a property if the schema forbids additional properties, unless the schema is one
+//     of several alternatives.
+//   - The schema must allow a JSON type that the Go type decodes or encodes.
+//   - The default in the tag of a field must be the default in the schema.
+//
+// CheckType also checks properties, items and the additional properties of maps. The schema may have
+// other limits than the type and, unless the match is [Exact], other required properties than [Infer]
+// would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage and
+// interfaces match every schema.
+func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
+	in := newInference(d)
+	in.lenient = true
+	document, err := in.document(reflected{t})
+	if err != nil {
+		return err
+	}
+	inferred, err := Compile(document.raw())
+	if err != nil {
+		return fmt.Errorf("%v schema of %v: %w", d, t, err)
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	c := typeChecker{direction: d, match: m, done: map[comparison]bool{}}
+	return c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
+}
+
+// A typeChecker compares a schema with the one that is inferred from a type.
+type typeChecker struct {
+	direction Direction
+	match     Match
+	done      map[comparison]bool // schemas with $ref that have been compared
+}
+
+type comparison struct{ schema, inferred *node }
+
+// check compares n with the inferred schema of the type or field at, such as ListInput.tags[]. branch
+// reports whether n is one of several alternatives.
+func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
+	for inferred.ref != nil || inferred.anyOf != nil { // anyOf is a schema or null
+		inferred = append(slices.Clip(inferred.allOf), inferred.anyOf...)[0]
+	}
+	form := inferred.types &^ nullKind
+	compared := comparison{n, inferred}
+	if n.rejectsAll || c.done[compared] || form == 0 {
+		return nil
+	}
+	c.done[compared] = n.ref != nil
+	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
+		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
+	if !n.types.mayInclude(form) || c.match == Exact && narrower {
+		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.names()[0], c.direction, list(n.types.names(), " or "))
+	}
+	for _, other := range n.allOf {
+		if err := c.check(other, inferred, at, branch); err != nil {
+			return err
+		}
+	}
+	for _, branches := range [][]*node{n.anyOf, n.oneOf} {
+		if err := c.checkAlternatives(branches, inferred, at, branch); err != nil {
+			return err
+		}
+	}
+	switch {
+	case form == objectKind && n.object != nil && inferred.object.additional.rejectsAll:
+		return c.checkObject(n.object, inferred.object, at, branch)
+	case form == objectKind && n.object != nil:
+		return c.checkElements([]*node{n.object.additional}, inferred.object.additional, at)
+	case form == arrayKind && n.array != nil:
+		return c.checkElements(append(slices.Clip(n.array.prefix), n.array.items), inferred.array.items, at)
+	}
+	return nil
+}
+
+// mayInclude reports whether the set allows values of a kind, or null, which Go types decode and
+// encode as the absence of a value.
+func (k kinds) mayInclude(kind kinds) bool {
+	if kind == integerKind || kind == numberKind {
+		kind = integerKind | numberKind
+	}
+	return k == 0 || k&(kind|nullKind) != 0
+}
+
+// checkAlternatives compares the branches of anyOf or oneOf. One of them must allow the inferred kind.
+func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at string, branch bool) error {
+	var possible []*node
+	for _, n := range branches {
+		if n.types != nullKind && n.types.mayInclude(inferred.types&^nullKind) {
+			possible = append(possible, n)
+		}
+	}
+	if len(possible) == 0 && len(branches) > 0 {
+		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.names()[0], c.direction)
+	}
+	for _, n := range possible {
+		if err := c.check(n, inferred, at, branch || len(possible) > 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkObject compares the properties of a schema with the fields of a struct.
+func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool) error {
+	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
+	var extra, missing []string
+	for _, key := range fields.propertyOrder {
+		if closed && r.properties[key] == nil {
+			missing = append(missing, strconv.Quote(key))
+		}
+	}
+	for _, key := range slices.Concat(r.propertyOrder, r.required) {
+		quoted := strconv.Quote(key)
+		forbidden := r.properties[key] != nil && r.properties[key].rejectsAll
+		if fields.properties[key] == nil && !forbidden && !slices.Contains(extra, quoted) {
+			extra = append(extra, quoted)
+		}
+	}
+	has, lacks := strings.Join(missing, ", "), strings.Join(extra, ", ")
+	switch {
+	case extra != nil && missing != nil:
+		return fmt.Errorf("%s has %s, its %v schema has %s", at, has, c.direction, lacks)
+	case extra != nil:
+		return fmt.Errorf("%s does not have %s, its %v schema does", at, lacks, c.direction)
+	case missing != nil:
+		return fmt.Errorf("%s has %s, its %v schema does not", at, has, c.direction)
+	}
+	for _, key := range r.propertyOrder {
+		field, property, here := fields.properties[key], r.properties[key], at+"."+key
+		if field == nil {
+			continue
+		}
+		if err := c.check(property, field, here, false); err != nil {
+			return err
+		}
+		switch given, value := property.part.child("default"), field.part.child("default"); {
+		case value != nil && given == nil:
+			return fmt.Errorf("%s has the default %s, its input schema has none", here, value.raw)
+		case value != nil && string(given.raw) != string(value.raw):
+			return fmt.Errorf("%s has the default %s, its input schema has %s", here, value.raw, given.raw)
+		}
+		required := slices.Contains(fields.required, key)
+		if c.match == Exact && !branch && required != slices.Contains(r.required, key) {
+			words := map[bool]string{true: "required", false: "optional"}
+			return fmt.Errorf("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
+		}
+	}
+	return nil
+}
+
+// checkElements compares schemas with that of the elements of a list or map. Some schemas may be nil.
+func (c *typeChecker) checkElements(schemas []*node, inferred *node, at string) error {
+	for _, n := range schemas {
+		if n == nil {
+			continue
+		}
+		if err := c.check(n, inferred, at+"[]", false); err != nil {
+			return err
+		}
+	}
+	return nil
+}

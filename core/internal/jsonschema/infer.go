@@ -1,0 +1,617 @@
+package jsonschema
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
+)
+
+// A Direction says whether a schema describes values that are decoded or encoded.
+type Direction int
+
+const (
+	Input  Direction = iota // JSON that is decoded into a Go value
+	Output                  // JSON that a Go value is encoded as
+)
+
+func (d Direction) String() string {
+	if d == Output {
+		return "output"
+	}
+	return "input"
+}
+
+// Infer returns the schema document of a Go type, see schema.Infer.
+func Infer(t reflect.Type, d Direction) (json.RawMessage, error) {
+	document, _, err := InferFrom(reflected{t}, d)
+	if err != nil {
+		return nil, fmt.Errorf("infer %v schema of %v: %w", d, t, err)
+	}
+	return document, nil
+}
+
+// InferFrom is [Infer] for any implementation of [Type]. It also reports whether a field of the input
+// has a default. Its error is a [*TypeError].
+func InferFrom(t Type, d Direction) (document json.RawMessage, hasDefaults bool, err error) {
+	in := newInference(d)
+	keywords, err := in.document(t)
+	return keywords.raw(), in.hasDefaults, err
+}
+
+// A TypeError means that a type has no schema.
+type TypeError struct {
+	Fields []Field // path to the invalid field
+	Owner  Type    // type whose own schema is invalid, or nil
+	Err    error
+}
+
+func (e *TypeError) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Err.Error()
+	}
+	var names []string
+	for _, f := range e.Fields {
+		names = append(names, f.Name)
+	}
+	return "field " + strings.Join(names, ".") + ": " + e.Err.Error()
+}
+
+func (e *TypeError) Unwrap() error { return e.Err }
+
+type inference struct {
+	direction Direction
+	lenient   bool // types without a schema, or with their own one, match every value
+
+	stack     []any             // IDs of declared types, from the root to the current one
+	recursive []any             // IDs of recursive types, which are in $defs
+	defs      map[string]string // $defs, by name
+	names     map[string]any    // IDs of the types in defs, by name
+	size      int               // number of types so far
+	path      []Field           // from the root to the current field
+
+	defaultAllowed bool // the current field is not in a pointer, list or map
+	hasDefaults    bool
+}
+
+func newInference(d Direction) *inference {
+	return &inference{direction: d, defs: map[string]string{}, names: map[string]any{}, defaultAllowed: true}
+}
+
+func (in *inference) document(t Type) (draft, error) {
+	keywords, err := in.schemaOf(t)
+	if err != nil || len(in.defs) == 0 {
+		return keywords, err
+	}
+	if keywords.get("$ref") != "" { // clients expect the type of the root there
+		if keywords, err = in.expand(t); err != nil {
+			return nil, err
+		}
+	}
+	var defs draft
+	for _, name := range slices.Sorted(maps.Keys(in.defs)) {
+		defs = defs.with(name, in.defs[name])
+	}
+	return keywords.with("$defs", defs.String()), nil
+}
+
+// expand returns the schema of a recursive type, or of a pointer to one, without $ref.
+func (in *inference) expand(t Type) (draft, error) {
+	for isPointer(t) {
+		t = t.Elem()
+	}
+	in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
+	in.stack = nil
+	return in.inline(t)
+}
+
+func (in *inference) fail(format string, args ...any) error {
+	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
+}
+
+func (in *inference) schemaOf(t Type) (draft, error) {
+	keywords, err := in.typeSchema(t)
+	if err != nil && in.lenient {
+		return draft{}, nil
+	}
+	return keywords, err
+}
+
+// typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
+func (in *inference) typeSchema(t Type) (draft, error) {
+	const limit = 20_000
+	if in.size++; in.size > limit {
+		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
+	}
+	id := t.ID()
+	if id == nil {
+		return in.underlying(t)
+	}
+	if slices.Contains(in.stack, id) && !slices.Contains(in.recursive, id) {
+		in.recursive = append(in.recursive, id)
+	}
+	if slices.Contains(in.recursive, id) {
+		return in.reference(t)
+	}
+	keywords, err := in.inline(t)
+	if err == nil && slices.Contains(in.recursive, id) { // inline found it to be recursive
+		return in.reference(t)
+	}
+	return keywords, err
+}
+
+func (in *inference) inline(t Type) (draft, error) {
+	in.stack = append(in.stack, t.ID())
+	defer func() { in.stack = in.stack[:len(in.stack)-1] }()
+	return in.declared(t)
+}
+
+// reference returns a $ref to the definition of a type, and adds the definition if it does not exist.
+func (in *inference) reference(t Type) (draft, error) {
+	name := in.definitionName(t)
+	if _, ok := in.defs[name]; !ok {
+		in.defs[name] = "" // prevents endless recursion
+		direct := in.defaultAllowed
+		in.defaultAllowed = false
+		definition, err := in.inline(t)
+		in.defaultAllowed = direct
+		if err != nil && !in.lenient {
+			return nil, err
+		}
+		in.defs[name] = definition.String()
+	}
+	return draft{{"$ref", quote("#/$defs/" + name)}}, nil
+}
+
+// definitionName returns the name of a type in $defs. It adds a number to a name that is taken.
+func (in *inference) definitionName(t Type) string {
+	base := definitionName(t.Name())
+	name := base
+	for n := 2; ; n++ {
+		other, taken := in.names[name]
+		if !taken || other == t.ID() {
+			in.names[name] = t.ID()
+			return name
+		}
+		name = base + strconv.Itoa(n)
+	}
+}
+
+// definitionName returns the name of a type in $defs: its Go name without packages, with _ in place of
+// characters other than letters and digits. For Page[example.com/model.Item] it is Page_Item.
+func definitionName(goName string) string {
+	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }
+	isWord := func(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	aliases := map[string]string{"byte": "uint8", "rune": "int32", "interface": "any"}
+	var words []string
+	for part := range strings.FieldsFuncSeq(goName, func(r rune) bool { return !isPart(r) }) {
+		part = part[strings.LastIndexByte(part, '.')+1:]
+		words = append(words, strings.FieldsFunc(cmp.Or(aliases[part], part), func(r rune) bool { return !isWord(r) })...)
+	}
+	return strings.Join(words, "_")
+}
+
+// declared returns the schema of a declared type: that of the standard library, its own, or that of the
+// underlying type.
+func (in *inference) declared(t Type) (draft, error) {
+	if keywords, ok := standardTypes[t.Name()]; ok {
+		return slices.Clip(keywords), nil
+	}
+	document, ok, err := t.OwnSchema()
+	switch {
+	case ok && in.lenient:
+		return draft{}, nil
+	case ok || err != nil:
+		return in.ownSchema(t, document, err)
+	}
+	keywords, ok, err := in.marshalled(t)
+	if !ok && err == nil {
+		keywords, err = in.underlying(t)
+	}
+	if err != nil || len(keywords) == 0 {
+		return keywords, err
+	}
+	values, err := t.Enum()
+	if err != nil {
+		return nil, in.fail("%w", err)
+	}
+	if values != nil {
+		keywords = draft{keywords[0]}.with("enum", string(values))
+	}
+	return keywords, nil
+}
+
+// IsStandardType reports whether a type of the standard library, such as time.Time, has its own JSON
+// encoding and a known schema.
+func IsStandardType(name string) bool { return standardTypes[name] != nil }
+
+var standardTypes = map[string]draft{
+	"time.Time":                ofType("string").with("format", `"date-time"`),
+	"time.Duration":            ofType("integer"),
+	"encoding/json.RawMessage": {},
+	"encoding/json.Number":     ofType("number"),
+}
+
+// marshalled returns the schema of a type with a method such as MarshalText. It reports whether the type
+// has one.
+func (in *inference) marshalled(t Type) (draft, bool, error) {
+	names := []string{"UnmarshalJSON", "UnmarshalText"}
+	if in.direction == Output {
+		names = []string{"MarshalJSON", "MarshalText"}
+	}
+	for i, name := range names {
+		switch has, onValue := t.HasMethod(name); {
+		case !has:
+			continue
+		case in.direction == Output && !onValue:
+			return nil, true, in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t)
+		case i == 0:
+			return nil, true, in.fail("%v has its own JSON encoding; %s", t, t.Remedy())
+		}
+		return ofType("string"), true, nil
+	}
+	return nil, false, nil
+}
+
+// ownSchema parses the schema that a type defines itself.
+func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (draft, error) {
+	if err == nil {
+		_, err = Compile(document)
+	}
+	has := func(keyword string) bool { return bytes.Contains(document, []byte(quote(keyword))) }
+	switch {
+	case err == nil && document[0] != '{':
+		err = errors.New("must be a JSON object")
+	case err == nil && len(in.path) > 0 && (has("$ref") || has("$defs") || has("$id")):
+		err = errors.New("is part of another schema, so it cannot have $ref, $defs or $id")
+	}
+	if err != nil {
+		return nil, &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
+	}
+	var keywords draft
+	err = strictjson.Members(document, func(key, value []byte) error {
+		compact, err := json.Marshal(json.RawMessage(value))
+		keywords = keywords.with(string(key), string(compact))
+		return err
+	})
+	return keywords, err
+}
+
+// underlying returns the schema of an undeclared type, or of the underlying type of a declared one.
+func (in *inference) underlying(t Type) (draft, error) {
+	switch t.Kind() {
+	case reflect.Bool:
+		return ofType("boolean"), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return ofType("integer"), nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return ofType("integer").with("minimum", "0"), nil
+	case reflect.Float32, reflect.Float64:
+		return ofType("number"), nil
+	case reflect.String:
+		return ofType("string"), nil
+	case reflect.Pointer:
+		direct := in.defaultAllowed
+		in.defaultAllowed = false
+		defer func() { in.defaultAllowed = direct }()
+		return in.schemaOf(t.Elem()) // the caller adds null
+	case reflect.Struct:
+		if t.ID() == nil { // for a declared type, see declared
+			if keywords, ok, err := in.marshalled(t); ok {
+				return keywords, err
+			}
+		}
+		return in.structSchema(t)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return ofType("string").with("contentEncoding", `"base64"`), nil
+		}
+		items, err := in.elementSchema(t.Elem())
+		return ofType("array").with("items", items.String()), err
+	case reflect.Array:
+		items, err := in.elementSchema(t.Elem())
+		length := strconv.Itoa(t.Len())
+		return ofType("array").with("items", items.String()).with("minItems", length).with("maxItems", length), err
+	case reflect.Map:
+		return in.mapSchema(t)
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return draft{}, nil
+		}
+		return nil, in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
+	case reflect.Invalid:
+		return nil, in.fail("unknown type: a type that it refers to is missing or does not compile")
+	}
+	return nil, in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
+}
+
+func (in *inference) elementSchema(t Type) (draft, error) {
+	direct := in.defaultAllowed
+	in.defaultAllowed = false
+	defer func() { in.defaultAllowed = direct }()
+	keywords, err := in.schemaOf(t)
+	if in.direction == Output && isNilable(t) {
+		keywords = keywords.orNull()
+	}
+	return keywords, err
+}
+
+// isNilable reports whether encoding/json may encode a value of the type as null.
+func isNilable(t Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+}
+
+// isPointer reports whether a type is an undeclared pointer.
+func isPointer(t Type) bool { return t.Kind() == reflect.Pointer && t.ID() == nil }
+
+// mapSchema returns the schema of a map. encoding/json encodes its keys as strings.
+func (in *inference) mapSchema(t Type) (draft, error) {
+	values, err := in.elementSchema(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	keywords := ofType("object").with("additionalProperties", values.String())
+	key, method := t.Key(), "UnmarshalText"
+	if in.direction == Output {
+		method = "MarshalText"
+	}
+	isText, _ := key.HasMethod(method)
+	switch kind := key.Kind(); {
+	case isText:
+		return keywords, nil
+	case kind == reflect.String:
+		enum, err := key.Enum()
+		if err != nil {
+			return nil, in.fail("%w", err)
+		}
+		if enum != nil {
+			keywords = keywords.with("propertyNames", draft{{"enum", string(enum)}}.String())
+		}
+		return keywords, nil
+	case kind >= reflect.Uint && kind <= reflect.Uintptr:
+		return keywords.with("propertyNames", `{"pattern":"^[0-9]+$"}`), nil
+	case kind >= reflect.Int && kind <= reflect.Int64:
+		return keywords.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`), nil
+	}
+	return nil, in.fail("a map with keys of type %v has no JSON form; use string keys", key)
+}
+
+func (in *inference) structSchema(t Type) (draft, error) {
+	var properties draft
+	var required []string
+	for _, f := range t.Fields(in.direction) {
+		depth, direct := len(in.path), in.defaultAllowed
+		in.path = append(in.path, f)
+		in.defaultAllowed = direct && !f.Indirect
+		keywords, optional, err := in.fieldSchema(f)
+		in.path, in.defaultAllowed = in.path[:depth], direct
+		if err != nil {
+			return nil, err
+		}
+		properties = properties.with(f.Key, keywords.String())
+		if !optional {
+			required = append(required, quote(f.Key))
+		}
+	}
+	keywords := ofType("object")
+	if len(properties) > 0 {
+		keywords = keywords.with("properties", properties.String())
+	}
+	if len(required) > 0 {
+		keywords = keywords.with("required", "["+strings.Join(required, ",")+"]")
+	}
+	return keywords.with("additionalProperties", "false"), nil
+}
+
+// fieldSchema returns the schema of a field, and whether the field is optional.
+func (in *inference) fieldSchema(f Field) (keywords draft, optional bool, err error) {
+	if f.Tagged && !isKey(f.Key) {
+		return nil, false, in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
+	}
+	if f.Quoted {
+		keywords = ofType("string")
+	} else if keywords, err = in.schemaOf(f.Type); err != nil {
+		return nil, false, err
+	}
+	tag, err := ParseTag(f.Tag)
+	if err == nil {
+		keywords, err = tag.addLimits(keywords, f.Quoted)
+	}
+	value := ""
+	if err == nil && tag.Default != nil {
+		value, err = in.defaultOf(keywords, f, tag)
+	}
+	if err != nil {
+		return nil, false, in.fail("schema tag: %w", err)
+	}
+	if !f.Omits && (in.direction == Output && isNilable(f.Type) || in.direction == Input && isPointer(f.Type)) {
+		keywords = keywords.orNull()
+	}
+	if tag.Header != "" && in.direction == Input {
+		keywords = keywords.with("x-mcp-header", quote(tag.Header))
+	}
+	if text := describe(f, tag); text != "" {
+		keywords = keywords.with("description", quote(text))
+	}
+	if in.direction == Output { // defaults apply to inputs only
+		return keywords, f.Omits || f.Indirect, nil
+	}
+	if value != "" {
+		keywords = keywords.with("default", value)
+		in.hasDefaults = true
+	}
+	return keywords, f.Omits || isPointer(f.Type) || value != "", nil
+}
+
+// isKey reports whether encoding/json accepts a name in a json tag.
+func isKey(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// defaultOf returns the default of a field as JSON. It is an error if its schema does not allow it, or
+// if it cannot be set before the input is decoded.
+func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error) {
+	switch {
+	case f.Quoted:
+		return "", errors.New(`a field with the json option "string" cannot have a default; remove the default or the option`)
+	case in.direction == Input && !in.defaultAllowed:
+		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
+	}
+	text, t := *tag.Default, f.Type.Reflect()
+	if err := setDefault(reflect.New(t).Elem(), text); err != nil {
+		return "", err
+	}
+	own, err := Compile(keywords.raw())
+	if err != nil {
+		return "", err
+	}
+	value := defaultJSON(t, text)
+	if err := own.Validate([]byte(value)); err != nil {
+		return "", fmt.Errorf("default %s: %w", text, err)
+	}
+	return value, nil
+}
+
+func describe(f Field, tag Tag) string {
+	text, t := cmp.Or(tag.Description, f.Description), f.Type
+	if isPointer(t) {
+		t = t.Elem()
+	}
+	if t.Name() == "time.Duration" && !strings.Contains(text, "nanosecond") {
+		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
+	}
+	return text
+}
+
+// A Type is a Go type, known by reflection or from source code.
+type Type interface {
+	String() string
+	ID() any               // equal for equal declared types; nil for other types
+	Name() string          // of a declared type, with its import path; empty for other types
+	Kind() reflect.Kind    // of the underlying type; Invalid if not known
+	Reflect() reflect.Type // for a basic kind, a type of that kind
+	Elem() Type
+	Key() Type
+	Len() int
+	NumMethod() int // of an interface
+	Fields(d Direction) []Field
+
+	// OwnSchema returns the schema that a declared type defines itself, if any.
+	OwnSchema() (document json.RawMessage, ok bool, err error)
+	// Enum returns the values of a type as a JSON array, or nil if they are not known.
+	Enum() (json.RawMessage, error)
+	// HasMethod reports whether the type or the pointer to it has a method such as MarshalText, and
+	// whether the type itself has it.
+	HasMethod(method string) (has, onValue bool)
+	// Remedy returns how to give a schema to a type with its own JSON encoding.
+	Remedy() string
+}
+
+// A Field is a struct field with a JSON key.
+type Field struct {
+	jsonfield.Claim
+	Name        string // in Go
+	Tag         reflect.StructTag
+	Type        Type
+	Description string // used if the tag has none
+	Source      any    // for the implementation of [Type]
+}
+
+// These are schema.Schemer and schema.Enumerator, which this package cannot import.
+type (
+	schemer    interface{ JSONSchema() string }
+	enumerator interface{ SchemaEnum() []any }
+)
+
+// reflected implements [Type] by reflection.
+type reflected struct{ reflect.Type }
+
+func (t reflected) Reflect() reflect.Type { return t.Type }
+func (t reflected) Elem() Type            { return reflected{t.Type.Elem()} }
+func (t reflected) Key() Type             { return reflected{t.Type.Key()} }
+
+func (t reflected) ID() any {
+	if !isNamed(t.Type) {
+		return nil
+	}
+	return t.Type
+}
+
+func (t reflected) Name() string {
+	if !isNamed(t.Type) {
+		return ""
+	}
+	return t.PkgPath() + "." + t.Type.Name()
+}
+
+// isNamed reports whether a type is declared. Only declared types can contain themselves.
+func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
+
+func (t reflected) Fields(d Direction) []Field {
+	found := jsonfield.Decoded(t.Type)
+	if d == Output {
+		found = jsonfield.Encoded(t.Type)
+	}
+	var fields []Field
+	for _, f := range found {
+		fields = append(fields, Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}})
+	}
+	return fields
+}
+
+func (t reflected) OwnSchema() (json.RawMessage, bool, error) {
+	zero, ok := zeroValue[schemer](t.Type)
+	if !ok {
+		return nil, false, nil
+	}
+	return json.RawMessage(zero.JSONSchema()), true, nil
+}
+
+// zeroValue returns a pointer to the zero value of a type, if it implements I.
+func zeroValue[I any](t reflect.Type) (I, bool) {
+	if t.Kind() == reflect.Interface || !reflect.PointerTo(t).Implements(reflect.TypeFor[I]()) {
+		var none I
+		return none, false
+	}
+	return reflect.New(t).Interface().(I), true
+}
+
+func (t reflected) Enum() (json.RawMessage, error) {
+	zero, ok := zeroValue[enumerator](t.Type)
+	if !ok || t.Kind() == reflect.Struct {
+		return nil, nil
+	}
+	values, err := strictjson.Marshal(zero.SchemaEnum())
+	if err != nil {
+		return nil, fmt.Errorf("encode SchemaEnum of %v: %w", t, err)
+	}
+	return values, nil
+}
+
+func (t reflected) HasMethod(method string) (has, onValue bool) {
+	marshaler := map[string]reflect.Type{
+		"MarshalJSON":   reflect.TypeFor[json.Marshaler](),
+		"UnmarshalJSON": reflect.TypeFor[json.Unmarshaler](),
+		"MarshalText":   reflect.TypeFor[encoding.TextMarshaler](),
+		"UnmarshalText": reflect.TypeFor[encoding.TextUnmarshaler](),
+	}[method]
+	onValue = t.Implements(marshaler)
+	return onValue || reflect.PointerTo(t.Type).Implements(marshaler), onValue
+}
+
+func (t reflected) Remedy() string {
+	return "give it a method JSONSchema() string, or use another type"
+}

@@ -1,0 +1,412 @@
+// Package jsonschema implements package schema and its inference. Only packages of core use it.
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Schema is a compiled schema document. It is safe for concurrent use.
+type Schema struct{ root *node }
+
+// Compile compiles a schema document. Its error has a line for each invalid part of the document, such
+// as "properties.age.minimum: must be a number, got a string".
+func Compile(document json.RawMessage) (*Schema, error) {
+	if err := strictjson.Check(document); err != nil {
+		return nil, fmt.Errorf("parse schema: %w", err)
+	}
+	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
+	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
+	root := c.compile(c.document)
+	c.resolveAll()
+	for _, n := range c.nodes {
+		c.checkDepth(n)
+	}
+	if err := errors.Join(c.errs...); err != nil {
+		return nil, err
+	}
+	return &Schema{root}, nil
+}
+
+// RootIsObject reports whether "type" of the root is "object".
+func (s *Schema) RootIsObject() bool {
+	return s.root.types == objectKind && kindOf(s.root.part.child("type").raw) == stringKind
+}
+
+// A Property is a property of the root of a schema.
+type Property struct {
+	Name        string
+	Description string
+	Required    bool
+	IsString    bool     // the type is string, or string or null
+	Choices     []string // the strings of its enum, in order
+}
+
+// Properties returns the properties of the root, in the order of the document.
+func (s *Schema) Properties() []Property {
+	rules := s.root.object
+	if rules == nil {
+		return nil
+	}
+	var all []Property
+	for _, name := range rules.propertyOrder {
+		n := rules.properties[name]
+		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsString: n.types&^nullKind == stringKind}
+		if description := n.part.child("description"); description != nil {
+			p.Description, _ = strictjson.Unquote(description.raw)
+		}
+		if enum := n.part.child("enum"); enum != nil {
+			for _, value := range enum.children {
+				if choice, ok := strictjson.Unquote(value.raw); ok {
+					p.Choices = append(p.Choices, choice)
+				}
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Validate validates one JSON value. Its error has a line for each problem, such as
+// "limit: must be at most 100, got 250", in the order of the value.
+func (s *Schema) Validate(data json.RawMessage) error {
+	if err := strictjson.Check(data); err != nil {
+		return fmt.Errorf("parse JSON: %w", err)
+	}
+	v := validation{work: 1<<25 + 64*len(data)}
+	v.check(s.root, bytes.TrimSpace(data), nil)
+	switch {
+	case v.work <= 0:
+		return errors.New("is too expensive to validate against this schema; send a smaller or flatter value")
+	case v.more > 0:
+		v.problems = append(v.problems, "and "+count(v.more, "more problem", "more problems"))
+	case !v.failed:
+		return nil
+	}
+	return errors.New(strings.Join(v.problems, "\n"))
+}
+
+// A part is a value in a schema document.
+type part struct {
+	name     string // key, or index in an array
+	raw      []byte // without surrounding space
+	path     strictjson.Path
+	children []*part // members of an object, or items of an array
+	node     *node   // set if the part is compiled as a schema
+}
+
+func newPart(name string, raw []byte, path strictjson.Path) *part {
+	p := &part{name: name, raw: raw, path: path}
+	switch kindOf(raw) {
+	case objectKind:
+		_ = strictjson.Members(raw, func(key, value []byte) error {
+			p.children = append(p.children, newPart(string(key), value, path.Key(string(key))))
+			return nil
+		})
+	case arrayKind:
+		_ = strictjson.Elements(raw, func(item []byte) error {
+			i := len(p.children)
+			p.children = append(p.children, newPart(strconv.Itoa(i), item, path.Index(i)))
+			return nil
+		})
+	}
+	return p
+}
+
+func (p *part) child(name string) *part {
+	for _, child := range p.children {
+		if child.name == name {
+			return child
+		}
+	}
+	return nil
+}
+
+// A compiler compiles one document into nodes. It collects all errors.
+type compiler struct {
+	document *part
+	nodes    []*node // parents before children
+	anchors  map[string]*node
+	errs     []error
+}
+
+// compile returns the node of a schema. It compiles each part once.
+func (c *compiler) compile(p *part) *node {
+	if p.node != nil {
+		return p.node
+	}
+	n := &node{part: p}
+	p.node = n
+	c.nodes = append(c.nodes, n)
+	if c.requireKind(objectKind|booleanKind, p) {
+		n.rejectsAll = p.raw[0] == 'f'
+		for _, keyword := range p.children {
+			c.keyword(n, keyword)
+		}
+	}
+	return n
+}
+
+func (c *compiler) addError(p *part, message string) {
+	c.errs = append(c.errs, errors.New(problemLine(p.path, message)))
+}
+
+// requireKind reports whether p is of one of the kinds. If not, it adds an error.
+func (c *compiler) requireKind(want kinds, p *part) bool {
+	ok := want.includes(kindOf(p.raw), p.raw)
+	if !ok {
+		c.addError(p, expectation{kinds: want}.message(p.raw))
+	}
+	return ok
+}
+
+func (c *compiler) members(p *part) []*part {
+	if !c.requireKind(objectKind, p) {
+		return nil
+	}
+	return p.children
+}
+
+func (c *compiler) items(p *part, minimum int) []*part {
+	if !c.requireKind(arrayKind, p) {
+		return nil
+	}
+	if len(p.children) < minimum {
+		c.addError(p, "must not be empty")
+	}
+	return p.children
+}
+
+func (c *compiler) text(p *part) (string, bool) {
+	text, _ := strictjson.Unquote(p.raw)
+	return text, c.requireKind(stringKind, p)
+}
+
+func (c *compiler) stringList(p *part) []string {
+	var all []string
+	for _, item := range c.items(p, 0) {
+		if text, ok := c.text(item); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+func (c *compiler) schemas(p *part) []*node {
+	var all []*node
+	for _, item := range c.items(p, 1) {
+		all = append(all, c.compile(item))
+	}
+	return all
+}
+
+// keyword compiles a keyword. Unknown keywords are annotations.
+func (c *compiler) keyword(n *node, p *part) {
+	switch p.name {
+	case "type":
+		n.types = c.types(p)
+	case "enum":
+		n.literals = append(n.literals, newLiterals(c.items(p, 1)))
+	case "const":
+		n.literals = append(n.literals, newLiterals([]*part{p}))
+	case "allOf":
+		n.allOf = c.schemas(p)
+	case "anyOf":
+		n.anyOf = c.schemas(p)
+	case "oneOf":
+		n.oneOf = c.schemas(p)
+	case "not":
+		n.not = c.compile(p)
+	case "if":
+		n.condition = c.compile(p)
+	case "then":
+		n.thenNode = c.compile(p)
+	case "else":
+		n.elseNode = c.compile(p)
+	case "$ref":
+		if c.requireKind(stringKind, p) {
+			n.ref = p
+		}
+	case "$anchor":
+		if name, ok := c.text(p); ok && c.anchors[name] != nil {
+			c.addError(p, "is already the anchor of another schema")
+		} else if ok {
+			c.anchors[name] = n
+		}
+	case "$defs", "definitions":
+		for _, schema := range c.members(p) {
+			c.compile(schema)
+		}
+	case "$id":
+		if p.path != "$id" {
+			c.addError(p, "is supported only at the root; remove it, and refer to this schema by its path or its $anchor")
+		}
+	case "unevaluatedProperties":
+		c.addError(p, "is not supported; use additionalProperties next to properties")
+	case "unevaluatedItems":
+		c.addError(p, "is not supported; use items next to prefixItems")
+	case "$dynamicRef", "$recursiveRef":
+		c.addError(p, "is not supported; use $ref")
+	case "$dynamicAnchor", "$recursiveAnchor":
+		c.addError(p, "is not supported; use $anchor")
+	case "dependencies":
+		c.addError(p, "is not supported; use dependentRequired or dependentSchemas")
+
+	case "properties":
+		r := ensure(&n.object)
+		r.properties = make(map[string]*node)
+		for _, schema := range c.members(p) {
+			r.propertyOrder = append(r.propertyOrder, schema.name)
+			r.properties[schema.name] = c.compile(schema)
+		}
+	case "required":
+		ensure(&n.object).required = c.stringList(p)
+	case "patternProperties":
+		r := ensure(&n.object)
+		for _, schema := range c.members(p) {
+			r.patterns = append(r.patterns, patternRule{c.pattern(schema.name, schema), c.compile(schema)})
+		}
+	case "additionalProperties":
+		ensure(&n.object).additional = c.compile(p)
+	case "propertyNames":
+		ensure(&n.object).nameSchema = c.compile(p)
+	case "minProperties", "maxProperties":
+		c.setBound(&ensure(&n.object).size, p)
+	case "dependentRequired":
+		r := ensure(&n.object)
+		for _, names := range c.members(p) {
+			r.dependencies = append(r.dependencies, dependency{on: names.name, required: c.stringList(names)})
+		}
+	case "dependentSchemas":
+		r := ensure(&n.object)
+		for _, schema := range c.members(p) {
+			r.dependencies = append(r.dependencies, dependency{on: schema.name, schema: c.compile(schema)})
+		}
+
+	case "prefixItems":
+		ensure(&n.array).prefix = c.schemas(p)
+	case "items":
+		if kindOf(p.raw) == arrayKind {
+			c.addError(p, "must be a schema, got an array; use prefixItems for a list of schemas")
+		} else {
+			ensure(&n.array).items = c.compile(p)
+		}
+	case "contains":
+		r := ensure(&n.array)
+		r.contains = c.compile(p)
+		if r.matches.min == nil {
+			r.matches.min = new(1)
+		}
+	case "minContains", "maxContains":
+		c.setBound(&ensure(&n.array).matches, p)
+	case "minItems", "maxItems":
+		c.setBound(&ensure(&n.array).length, p)
+	case "uniqueItems":
+		ensure(&n.array).unique = c.requireKind(booleanKind, p) && p.raw[0] == 't'
+
+	case "minLength", "maxLength":
+		c.setBound(&ensure(&n.text).length, p)
+	case "pattern":
+		if pattern, ok := c.text(p); ok {
+			ensure(&n.text).pattern = c.pattern(pattern, p)
+		}
+	case "format":
+		ensure(&n.text).format, _ = c.text(p)
+
+	case "minimum":
+		c.addLimit(n, p, limit{relation: "at least", from: 0, to: 1})
+	case "maximum":
+		c.addLimit(n, p, limit{relation: "at most", from: -1, to: 0})
+	case "exclusiveMinimum":
+		c.addLimit(n, p, limit{relation: "more than", from: 1, to: 1})
+	case "exclusiveMaximum":
+		c.addLimit(n, p, limit{relation: "less than", from: -1, to: -1})
+	case "multipleOf":
+		c.addLimit(n, p, limit{relation: "a multiple of", multiple: true})
+	}
+}
+
+// ensure returns *p, and allocates it if it is nil.
+func ensure[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
+	}
+	return *p
+}
+
+// maxChain limits how many nested schemas apply to one value. Together with the maximum depth of a
+// value it bounds the stack that a validation needs.
+const maxChain = 256
+
+// resolveAll resolves each $ref, after all anchors are known. It may add nodes.
+func (c *compiler) resolveAll() {
+	for i := 0; i < len(c.nodes); i++ {
+		n := c.nodes[i]
+		if n.ref == nil {
+			continue
+		}
+		if target, problem := c.resolve(n.ref); problem != "" {
+			c.addError(n.ref, problem)
+		} else {
+			n.allOf = slices.Insert(n.allOf, 0, target)
+		}
+	}
+}
+
+func (c *compiler) resolve(ref *part) (target *node, problem string) {
+	text, _ := strictjson.Unquote(ref.raw)
+	local, ok := strings.CutPrefix(text, "#")
+	if !ok {
+		return nil, "refers to another document, " + excerpt(ref.raw) + "; copy that schema into $defs and refer to #/$defs/NAME"
+	}
+	local, err := url.PathUnescape(local)
+	if err != nil {
+		return nil, "must be a valid URI reference: " + err.Error()
+	}
+	if n := c.anchors[local]; n != nil {
+		return n, ""
+	}
+	tokens := strings.Split(local, "/")
+	p := c.document
+	for _, token := range tokens[1:] {
+		if p != nil {
+			p = p.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+		}
+	}
+	if tokens[0] != "" || p == nil {
+		return nil, "refers to " + excerpt(ref.raw) + ", which is not in this document"
+	}
+	return c.compile(p), ""
+}
+
+// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if they
+// are too many, or if n refers to itself.
+func (c *compiler) checkDepth(n *node) int {
+	const visiting = -1
+	switch {
+	case n.height > 0:
+		return n.height
+	case n.height == visiting:
+		c.addError(n.part, "refers to itself without entering a property or an item, so validation would never end")
+		return 0
+	}
+	n.height = visiting
+	deepest := 0
+	for _, other := range n.sameValueNodes() {
+		deepest = max(deepest, c.checkDepth(other))
+	}
+	n.combined = deepest > 0
+	n.height = deepest + 1
+	if deepest == maxChain {
+		c.addError(n.part, "nested too deep: too many schemas apply to one value")
+	}
+	return n.height
+}

@@ -1,0 +1,294 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/internal/decimal"
+	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
+)
+
+// A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a value
+// with a comma in single quotes; double a single quote inside.
+//
+//	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
+//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Shown above the text, in bold.'"`
+//	Level string   `json:"level" schema:"enum=low|normal|high"`
+//	Tags  []string `json:"tags" schema:"max=10,unique"`
+type Tag struct {
+	Min, Max    string   // bounds of a number, or of the length of a string, list or map
+	Pattern     string   // of a string
+	Format      string   // of a string
+	Unique      bool     // elements of a list must be unique
+	Enum        []string // allowed values of a string or number
+	Description string
+	Default     *string // value of an argument that the caller omits
+	Header      string  // HTTP header that repeats the argument, without the prefix Mcp-Param-
+}
+
+// ParseTag parses the tag "schema" of a field. Without one it returns the zero Tag.
+func ParseTag(tag reflect.StructTag) (Tag, error) {
+	var t Tag
+	rest := tag.Get("schema")
+	for rest != "" {
+		end := strings.IndexAny(rest+",", "=,")
+		name, value := strings.TrimSpace(rest[:end]), ""
+		after, hasValue := strings.CutPrefix(rest[end:], "=")
+		rest = strings.TrimPrefix(after, ",")
+		if hasValue {
+			var err error
+			if value, rest, err = cutValue(after); err != nil {
+				return t, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := t.set(name, value); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// cutValue returns the value at the start of text, and the text after its comma.
+func cutValue(text string) (value, rest string, err error) {
+	if !strings.HasPrefix(text, "'") {
+		value, rest, _ = strings.Cut(text, ",")
+		return value, rest, nil
+	}
+	for {
+		part, after, closed := strings.Cut(text[1:], "'")
+		value += part
+		switch {
+		case !closed:
+			return "", "", errors.New("a ' is not closed")
+		case strings.HasPrefix(after, "'"):
+			value, text = value+"'", after
+		case after != "" && after[0] != ',':
+			return "", "", fmt.Errorf("a comma is missing before %q", after)
+		default:
+			return value, strings.TrimPrefix(after, ","), nil
+		}
+	}
+}
+
+func (t *Tag) set(name, value string) error {
+	switch name {
+	case "min", "max":
+		if _, ok := parseNumber(value); !ok {
+			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
+		}
+		if name == "min" {
+			t.Min = value
+		} else {
+			t.Max = value
+		}
+	case "pattern":
+		if _, err := regexp.Compile(value); err != nil {
+			return fmt.Errorf("pattern: %w", err)
+		}
+		t.Pattern = value
+	case "format":
+		t.Format = value
+	case "unique":
+		t.Unique = true
+	case "enum":
+		t.Enum = strings.Split(value, "|")
+	case "description":
+		t.Description = value
+	case "default":
+		t.Default = &value
+	case "header":
+		t.Header = value
+		if value == "" {
+			return errors.New("header has no name; write header=Region")
+		}
+	default:
+		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
+	}
+	return nil
+}
+
+// parseNumber parses a JSON number without surrounding space.
+func parseNumber(text string) (decimal.Number, bool) {
+	raw := []byte(text)
+	if strictjson.Check(raw) != nil || kindOf(raw) != numberKind || strings.TrimSpace(text) != text {
+		return decimal.Number{}, false
+	}
+	return decimal.Parse(nil, raw), true
+}
+
+// addLimits adds the bounds, pattern, format and enum of the tag to the schema of its field. quoted
+// reports whether the json tag has the option string.
+func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
+	kind := strings.Trim(k.get("type"), `"`)
+	limited := t.Min+t.Max+t.Pattern+t.Format != "" || t.Unique || t.Enum != nil
+	if quoted && limited {
+		return nil, errors.New(`limits do not apply to a field with the json option "string"; remove the limits or the option`)
+	}
+	isNumber := kind == "integer" || kind == "number"
+	suffix := map[string]string{"integer": "imum", "number": "imum", "string": "Length", "array": "Items", "object": "Properties"}[kind]
+	if suffix == "" && t.Min+t.Max != "" {
+		return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
+	}
+	switch {
+	case t.Pattern != "" && kind != "string":
+		return nil, errors.New("pattern applies to strings only")
+	case t.Format != "" && kind != "string":
+		return nil, errors.New("format applies to strings only")
+	case t.Unique && kind != "array":
+		return nil, errors.New("unique applies to lists only")
+	case t.Enum != nil && kind != "string" && !isNumber:
+		return nil, errors.New("enum applies to strings and numbers only")
+	}
+	for _, bound := range []struct{ name, text string }{{"min" + suffix, t.Min}, {"max" + suffix, t.Max}} {
+		if bound.text == "" {
+			continue
+		}
+		number, _ := parseNumber(bound.text)
+		if kind != "number" && !number.IsWhole() || !isNumber && number.Sign < 0 {
+			return nil, fmt.Errorf("%s cannot be %s", bound.name, bound.text)
+		}
+		k = k.replace(bound.name, bound.text)
+	}
+	low, hasMin := parseNumber(t.Min)
+	high, hasMax := parseNumber(t.Max)
+	if hasMin && hasMax && low.Compare(high) > 0 {
+		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
+	}
+	if t.Pattern != "" {
+		k = k.with("pattern", quote(t.Pattern))
+	}
+	if t.Format != "" {
+		k = k.replace("format", quote(t.Format))
+	}
+	if t.Unique {
+		k = k.with("uniqueItems", "true")
+	}
+	if t.Enum == nil {
+		return k, nil
+	}
+	values, err := t.enum(kind)
+	return k.replace("enum", values), err
+}
+
+func (t Tag) enum(kind string) (string, error) {
+	values := make([]string, len(t.Enum))
+	for i, text := range t.Enum {
+		values[i] = text
+		number, isNumber := parseNumber(text)
+		switch {
+		case kind == "string":
+			values[i] = quote(text)
+		case !isNumber || kind == "integer" && !number.IsWhole():
+			return "", fmt.Errorf("enum: %q is not of type %s", text, kind)
+		}
+	}
+	return "[" + strings.Join(values, ",") + "]", nil
+}
+
+// A draft is a schema that is being built: its keywords, in order.
+type draft []keyword
+
+// A keyword is a keyword of a schema, with its value.
+type keyword struct {
+	name  string
+	value string // JSON
+}
+
+// ofType returns the schema of one JSON type, such as "string".
+func ofType(name string) draft { return draft{{"type", quote(name)}} }
+
+// with returns k with one more keyword.
+func (k draft) with(name, value string) draft { return append(k, keyword{name, value}) }
+
+// replace returns k with a new value for a keyword, which it adds if k does not have it.
+func (k draft) replace(name, value string) draft {
+	i := slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
+	if i < 0 {
+		return k.with(name, value)
+	}
+	k = slices.Clone(k)
+	k[i].value = value
+	return k
+}
+
+// get returns the value of a keyword, or "" if k does not have it.
+func (k draft) get(name string) string {
+	for _, one := range k {
+		if one.name == name {
+			return one.value
+		}
+	}
+	return ""
+}
+
+// orNull returns a schema that also allows null.
+func (k draft) orNull() draft {
+	switch kind := k.get("type"); {
+	case len(k) == 0 || strings.HasPrefix(kind, "["):
+		return k
+	case kind == "" || k.get("enum") != "":
+		return draft{{"anyOf", "[" + k.String() + `,{"type":"null"}]`}}
+	default:
+		return k.replace("type", "["+kind+`,"null"]`)
+	}
+}
+
+func (k draft) raw() json.RawMessage {
+	out := []byte{'{'}
+	for _, one := range k {
+		out = strictjson.AppendMember(out, one.name, []byte(one.value))
+	}
+	return append(out, '}')
+}
+
+func (k draft) String() string { return string(k.raw()) }
+
+func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
+
+func defaultJSON(t reflect.Type, text string) string {
+	if t.Kind() == reflect.String {
+		return quote(text)
+	}
+	return text
+}
+
+func setDefault(v reflect.Value, text string) error {
+	if kind := v.Kind(); kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64) {
+		return errors.New("default applies to strings, numbers and booleans only, and not to pointers to them")
+	}
+	if err := strictjson.Unmarshal([]byte(defaultJSON(v.Type(), text)), v.Addr().Interface()); err != nil {
+		return fmt.Errorf("default %s: not of type %v", text, v.Type())
+	}
+	return nil
+}
+
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It also
+// sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
+func SetDefaults(v reflect.Value) error {
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range jsonfield.Decoded(v.Type()) {
+		if f.Indirect || f.Quoted {
+			continue
+		}
+		field := v.FieldByIndex(f.Index)
+		if err := SetDefaults(field); err != nil {
+			return err
+		}
+		tag, err := ParseTag(f.Tag)
+		if err == nil && tag.Default != nil {
+			err = setDefault(field, *tag.Default)
+		}
+		if err != nil {
+			return fmt.Errorf("schema tag of %v.%s: %w", v.Type(), f.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"go/ast"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// Kinds returns petrock's kinds of components. Own generators add others.
+func Kinds() []string {
+	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
+}
+
+// lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
+func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+	places := slices.DeleteFunc(e.existingPlaces(), func(place derive.Place) bool {
+		return kind != "" && !slices.Contains(place.Kinds(), kind)
+	})
+	packages, err := e.deriver.Packages(ctx, e.before, places)
+	if err != nil {
+		return c, nil, err
+	}
+	made, err := e.madePackages(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	var found []derive.Component
+	var names []string
+	var broken *derive.Package
+	for _, pkg := range append(packages, made...) {
+		if len(pkg.Problems) > 0 && kind != "" {
+			broken = pkg
+			continue
+		}
+		for _, c := range pkg.Components {
+			if kind != "" && c.Kind != kind {
+				continue
+			}
+			names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
+			if c.Matches(name) {
+				found, home = append(found, c), pkg
+			}
+		}
+	}
+	switch {
+	case len(found) == 0 && broken != nil:
+		return c, nil, deriveRefusal(broken, e.before)
+	case len(found) == 0:
+		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+	case len(found) == 1:
+		return found[0], home, nil
+	case found[0].Kind == found[1].Kind:
+		return c, nil, terminal.Usagef("%q is ambiguous: %s or %s", name, found[0].Name, found[1].Name)
+	}
+	return c, nil, terminal.Usagef("%q is the name of a %s and of a %s; pass the kind", name, found[0].Kind, found[1].Kind)
+}
+
+// Components of the project's own generators are files that match the generator's directive makes,
+// so they are found in every clone, and also if they were written by hand.
+
+// OwnGenerators returns the project's own generators, without Make, which is known only to the
+// compiled program. The diagnostics are the errors of their package.
+func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
+	if err := e.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	own, err := e.ownGenerators(ctx)
+	var all []gen.Generator
+	for _, c := range own.Components {
+		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
+	}
+	return all, own.Problems, err
+}
+
+// ownGenerators returns the package of the project's own generators. It is empty if there are none.
+func (e *Engine) ownGenerators(ctx context.Context) (*derive.Package, error) {
+	place, _ := derive.PlaceOf(derive.Generator)
+	if len(e.before.Files(place.Dir)) == 0 {
+		return &derive.Package{}, nil
+	}
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil {
+		return &derive.Package{}, err
+	}
+	return packages[0], nil
+}
+
+// madePackages returns the packages with components of own generators. Those in petrock's folders
+// are not among them: they have petrock's kinds.
+func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
+	own, err := e.ownGenerators(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var packages []*derive.Package
+	for _, g := range own.Components {
+		if !hasOwnKind(g) {
+			continue
+		}
+		pkg := &derive.Package{Place: derive.Place{Dir: path.Dir(g.Makes[0]), Kind: derive.Kind(g.Name)}}
+		files, err := fs.Glob(e.root.FS(), g.Makes[0])
+		if err != nil {
+			return nil, fmt.Errorf("find the components of generator %s: %w", g.Name, err)
+		}
+		for _, file := range files {
+			if c, ok := e.madeComponent(g, file); ok {
+				pkg.Components = append(pkg.Components, c)
+			}
+		}
+		packages = append(packages, pkg)
+	}
+	return packages, nil
+}
+
+// hasOwnKind reports whether the components of a generator have its name as their kind.
+func hasOwnKind(g derive.Component) bool {
+	if len(g.Makes) == 0 {
+		return false
+	}
+	_, isPlace := derive.PlaceAt(path.Dir(g.Makes[0]))
+	return !isPlace
+}
+
+// madeComponent returns the component of a generator in a file, with the Go name, line and
+// description of its first exported declaration. It reports false for tests, derived files and
+// folders.
+func (e *Engine) madeComponent(g derive.Component, file string) (derive.Component, bool) {
+	info, err := e.root.Lstat(file)
+	known := e.before.File(file)
+	if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(file, "_test.go") || known != nil && known.IsDerived() {
+		return derive.Component{}, false
+	}
+	before, after, _ := strings.Cut(g.Makes[0], "*")
+	name := strings.TrimSuffix(strings.TrimPrefix(file, before), after)
+	c := derive.Component{Kind: derive.Kind(g.Name), Name: name, File: file, Line: 1}
+	if known == nil {
+		return c, true
+	}
+	for _, decl := range known.Syntax.Decls {
+		if name := declarationName(decl); ast.IsExported(name) {
+			c.Func, c.Line = name, e.before.Fset().PositionFor(decl.Pos(), false).Line
+			c.Description, _, _ = strings.Cut(docOf(decl).Text(), "\n")
+			break
+		}
+	}
+	return c, true
+}
+
+// madeFiles returns the files of a component of an own generator, without its test.
+func (e *Engine) madeFiles(ctx context.Context, c derive.Component) ([]string, error) {
+	own, err := e.ownGenerators(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, g := range own.Components {
+		if g.Name != string(c.Kind) {
+			continue
+		}
+		for _, pattern := range g.Makes {
+			file := strings.Replace(pattern, "*", c.Name, 1)
+			if _, err := e.root.Lstat(file); err == nil && !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files, nil
+}
+
+// checkKind returns an error if a kind of component does not exist.
+func (e *Engine) checkKind(ctx context.Context, kind string) error {
+	kinds := Kinds()
+	if kind == "" || slices.Contains(kinds, kind) {
+		return nil
+	}
+	own, err := e.ownGenerators(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range own.Components {
+		if hasOwnKind(g) {
+			kinds = append(kinds, g.Name)
+		}
+	}
+	if !slices.Contains(kinds, kind) {
+		return terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(kinds, ", "))
+	}
+	return nil
+}
+
+func (e *Engine) existingPlaces() []derive.Place {
+	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
+}
+
+// unreadPackages returns the packages that exist but are not read: symbolic links and nested
+// modules. If they were treated as missing, their components would be unregistered.
+func (e *Engine) unreadPackages() []*derive.Package {
+	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
+	if e.whyUnread(derive.Features) != "" {
+		places = append(places, derive.FeaturePlace(derive.Features))
+	} else if entries, err := fs.ReadDir(e.root.FS(), derive.Features); err == nil {
+		for _, entry := range entries {
+			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
+		}
+	}
+	var found []*derive.Package
+	for _, place := range places {
+		if reason := e.whyUnread(place.Dir); reason != "" {
+			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})
+		}
+	}
+	return found
+}
+
+// whyUnread returns why a folder is not read, or "" if it is.
+func (e *Engine) whyUnread(dir string) string {
+	if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Sprintf("%s is a symbolic link, which petrock does not follow; replace it with a folder", dir)
+	}
+	if mod := e.otherModule(path.Join(dir, "x")); mod != "" {
+		return fmt.Sprintf("%s is in another module (%s); make it part of this module", dir, mod)
+	}
+	return ""
+}
+
+// otherModule returns the go.mod of the nested module that contains a file, or an empty string.
+func (e *Engine) otherModule(file string) string {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		mod := path.Join(dir, "go.mod")
+		if _, err := e.root.Lstat(mod); err == nil {
+			return mod
+		}
+	}
+	return ""
+}
+
+func testPath(file string) string { return strings.TrimSuffix(file, ".go") + "_test.go" }

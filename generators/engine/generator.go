@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/trial"
+)
+
+// generator returns the generator of a kind.
+func (e *Engine) generator(kind string) (gen.Generator, error) {
+	for _, g := range e.generators {
+		if g.Name == kind {
+			return g, nil
+		}
+	}
+	return gen.Generator{}, terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(gen.Names(e.generators), ", "))
+}
+
+// runGenerator calls Make of a generator, with the time limit of examples. The generator may be the
+// project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator
+// returns after the limit even if Make does not. Until then Make may ask the engine, which waits.
+func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
+	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
+	view := &generatorView{engine: e, limit: limit, timer: time.NewTimer(limit)}
+	defer view.close()
+	known := view.project(ctx)
+	type result struct {
+		draft gen.Draft
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if value := recover(); value != nil {
+				r.err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, panicPlace())}
+			}
+			done <- r
+		}()
+		r.draft, r.err = g.Make(known, input)
+	}()
+	select {
+	case r := <-done:
+		return r.draft, r.err
+	case <-ctx.Done():
+		return gen.Draft{}, nonUsageError{ctx.Err()}
+	case <-view.timer.C:
+		return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+	}
+}
+
+// A generatorView answers the questions of a running generator about the project. The engine is not
+// safe for concurrent use: the lock makes the generator's calls wait for each other, and close
+// waits for the last one. Their time does not count as the generator's.
+type generatorView struct {
+	engine *Engine
+	limit  time.Duration
+	timer  *time.Timer
+	mu     sync.Mutex
+	closed bool
+}
+
+func (v *generatorView) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = true
+	v.timer.Stop()
+}
+
+// query asks the engine, unless the view is closed.
+func query[T any](v *generatorView, ask func(*Engine) (T, error)) (answer T, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return answer, nonUsageError{context.Canceled}
+	}
+	v.timer.Stop()
+	defer v.timer.Reset(v.limit)
+	return ask(v.engine)
+}
+
+// project returns the project as a generator sees it.
+func (v *generatorView) project(ctx context.Context) gen.Project {
+	e := v.engine
+	p := gen.Project{
+		Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{},
+		FormatCall: e.FormatCall, InputNames: e.inputNames,
+	}
+	for _, dir := range e.before.Dirs() {
+		if pkg := e.before.Package(dir, nil); pkg != nil {
+			p.Packages[dir] = pkg.Name
+		}
+	}
+	p.Function = func(ref string) (*gen.Function, error) {
+		return query(v, func(e *Engine) (*gen.Function, error) { return e.function(ctx, ref) })
+	}
+	p.Feature = func(name string) *gen.Feature {
+		feature, _ := query(v, func(e *Engine) (*gen.Feature, error) { return e.feature(ctx, name), nil })
+		return feature
+	}
+	p.Uses = func(dir string) []string {
+		features, _ := query(v, func(e *Engine) ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
+		return features
+	}
+	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
+		m, err := query(v, func(e *Engine) (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		if err != nil {
+			return nil, err
+		}
+		changes := m.Changes
+		m.Changes = func() ([]gen.File, error) {
+			return query(v, func(*Engine) ([]gen.File, error) { return changes() })
+		}
+		return m, nil
+	}
+	p.OldVersion = func(command string) (*gen.OldVersion, error) {
+		return query(v, func(e *Engine) (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
+	}
+	return p
+}
+
+// oldVersion returns the newest old version of a command whose next version has no method
+// Downgrade.
+func (e *Engine) oldVersion(ctx context.Context, command string) (*gen.OldVersion, error) {
+	c, home, err := e.lookUp(ctx, derive.Command, command)
+	if err != nil {
+		return nil, err
+	}
+	old, next, file := c.NotDowngraded()
+	if old == "" {
+		return nil, fmt.Errorf("%s has no older version without a Downgrade; its version is %d", c.EventType, c.Version())
+	}
+	r, err := e.newRewrite(ctx, home.Dir)
+	if err != nil {
+		return nil, err
+	}
+	pkg, _ := r.pass.Package(home.Dir)
+	named := func(name string) *types.Named { return pkg.Scope().Lookup(name).Type().(*types.Named) }
+	return &gen.OldVersion{EventType: c.EventType, Type: named(old), Next: named(next), File: gen.File{Path: file, Text: e.before.File(file).Text}}, nil
+}
+
+func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
+	place := derive.FeaturePlace(path.Join(derive.Features, name))
+	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+		return nil
+	}
+	feature := &gen.Feature{Name: name, Dir: place.Dir, Strings: map[string][]string{}}
+	for _, file := range e.before.Files(place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			feature.Declared = append(feature.Declared, file.Names()...)
+			addStringTypes(feature.Strings, file.Syntax)
+		}
+	}
+	slices.Sort(feature.Declared)
+	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	if err != nil || len(packages[0].Problems) > 0 {
+		return feature // derive reports the errors
+	}
+	for _, c := range packages[0].Components {
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
+		switch c.Kind {
+		case derive.Command:
+			feature.Commands = append(feature.Commands, part)
+		case derive.Query:
+			feature.Queries = append(feature.Queries, part)
+		}
+	}
+	return feature
+}
+
+// addStringTypes adds the types of a file that are declared as string, and the values of constants,
+// by type.
+func addStringTypes(all map[string][]string, file *ast.File) {
+	for group := range nodesOf[*ast.GenDecl](file) {
+		for _, spec := range group.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
+					all[spec.Name.Name] = append([]string{}, all[spec.Name.Name]...)
+				}
+			case *ast.ValueSpec:
+				if t, ok := spec.Type.(*ast.Ident); ok && group.Tok == token.CONST && len(spec.Values) == 1 {
+					if value, err := strconv.Unquote(types.ExprString(spec.Values[0])); err == nil {
+						all[t.Name] = append(all[t.Name], value)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (e *Engine) fields(c derive.Component) []gen.StructField {
+	var fields []gen.StructField
+	for spec := range nodesOf[*ast.TypeSpec](e.before.File(c.File).Syntax) {
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok || spec.Name.Name != c.Func {
+			continue
+		}
+		for _, field := range list.Fields.List {
+			f := gen.StructField{Type: types.ExprString(field.Type)}
+			f.Tag, _ = unquote(field.Tag)
+			if len(field.Names) == 0 {
+				fields = append(fields, f)
+			}
+			for _, name := range field.Names {
+				f.Name = name.Name
+				fields = append(fields, f)
+			}
+		}
+	}
+	return fields
+}
+
+// panicPlace returns the file and line of the panic that is being recovered: the innermost call in
+// the project's own generators, or else the innermost call outside the runtime.
+func panicPlace() string {
+	calls := make([]uintptr, 64)
+	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])
+	place := ""
+	for {
+		frame, more := frames.Next()
+		if _, name, ok := strings.Cut(frame.File, "/"+derive.OwnGenerators+"/"); ok {
+			return fmt.Sprintf("%s/%s:%d", derive.OwnGenerators, name, frame.Line)
+		}
+		if place == "" && !strings.HasPrefix(frame.Function, "runtime.") {
+			place = fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return place
+		}
+	}
+}

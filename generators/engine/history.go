@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/journal"
+)
+
+// A History is the recorded operations in this clone of a project.
+type History struct {
+	OK         bool        `json:"ok"`                  // Always true
+	Operations []Operation `json:"operations"`          // The oldest first; of a page, the newest first
+	Total      int         `json:"total,omitempty"`     // Of a page: number of all operations
+	Offset     int         `json:"offset,omitempty"`    // Of a page: number of operations before it
+	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
+}
+
+// An Operation is one operation of a history.
+type Operation struct {
+	journal.Operation
+	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
+	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
+}
+
+// History returns the recorded operations in this clone of the project.
+func (e *Engine) History(ctx context.Context) (*History, error) {
+	opened, err := e.openJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	operations, err := opened.History()
+	if err != nil {
+		return nil, err
+	}
+	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
+	undone := undoneBy(operations)
+	for _, op := range operations {
+		history.Operations = append(history.Operations, Operation{Operation: op, UndoneBy: undone[op.ID], Files: op.Files})
+	}
+	return history, nil
+}
+
+// Page returns the history with the newest operations first, from an offset.
+func (h *History) Page(offset, limit int) *History {
+	s := *h
+	s.Operations = slices.Clone(h.Operations)
+	slices.Reverse(s.Operations)
+	s.Total, s.Offset = len(s.Operations), offset
+	s.Operations = page(s.Operations, offset, limit)
+	return &s
+}
+
+// Short returns the short form of the history: operations without their files.
+func (h *History) Short(most int) any {
+	c := &Cutter{Most: most}
+	s := *h
+	s.Operations = slices.Clone(Cut(c, h.Operations, "operation"))
+	for i := range s.Operations {
+		s.Operations[i].Files = nil
+	}
+	return &s
+}
+
+// String lists the operations, one a line.
+func (h *History) String() string {
+	var out strings.Builder
+	if h.Recovered != "" {
+		fmt.Fprintln(&out, h.Recovered)
+	}
+	for _, op := range h.Operations {
+		fmt.Fprintf(&out, "%s %s %s", op.ID, op.Time.UTC().Format("2006-01-02T15:04Z"), op.Title)
+		if op.UndoneBy != "" {
+			fmt.Fprintf(&out, " (undone by %s)", op.UndoneBy)
+		}
+		out.WriteByte('\n')
+	}
+	writePage(&out, len(h.Operations), h.Offset, h.Total, "operation")
+	return out.String()
+}
+
+// undoneBy maps each undone operation to the operation that undid it, unless that was itself
+// undone.
+func undoneBy(history []journal.Operation) map[string]string {
+	undone := map[string]string{}
+	for _, op := range slices.Backward(history) {
+		if op.Undoes != "" && undone[op.ID] == "" && undone[op.Undoes] == "" {
+			undone[op.Undoes] = op.ID
+		}
+	}
+	return undone
+}
+
+// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
+func isUndo(history []journal.Operation, op journal.Operation) bool {
+	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
+	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
+}
+
+// baseTitle returns the title of an operation, or of the one that it undoes or redoes.
+func baseTitle(title string) string {
+	for strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ") {
+		title = title[len(actionUndo)+1:] // both have four letters
+	}
+	return title
+}

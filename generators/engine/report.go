@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/parts"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// report returns the result of an operation.
+func (e *Engine) report(ctx context.Context, c *verified, r recorded) (*Result, error) {
+	result := newResult(c)
+	result.DryRun, result.Operation, result.Plan, result.Recovered = c.DryRun, r.operation, r.plan, r.recovered
+	result.Trial, result.Tests = c.tried, c.tests
+	if c.action == actionEdit && !c.changes(contract.File) {
+		result.ToolsList = nil // unchanged
+	}
+	for _, b := range slices.Concat(c.broken, c.undecodable) {
+		result.Warnings = append(result.Warnings, e.diagnose(&c.plan, b))
+	}
+	if c.action == actionSync {
+		if err := e.reportPurity(ctx, result, c.after); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case r.plan != "":
+		result.Next = []string{fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", r.plan))}
+	case c.DryRun:
+		result.Next = []string{}
+	case c.action == actionGenerate && c.dir != "" && (c.tests == nil || !c.tests.OK):
+		result.Next = append(result.Next, fmt.Sprintf("Run the tests with %s.", e.Call("test", "packages", []string{asFolder(c.dir)})))
+	}
+	result.Next = slices.Concat(result.Next, e.workerAdvice(c), e.partsAdvice(c))
+	return result, nil
+}
+
+// newResult returns the part of a result that depends only on the change. Lists are never nil.
+func newResult(c *verified) *Result {
+	r := &Result{
+		Action: c.action, Undoes: c.undoes, Kind: c.kind, Name: c.name,
+		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, c.next...),
+		Diagnostics: append([]typecheck.Diagnostic{}, c.existing...),
+		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: c.notices, Parts: c.parts,
+	}
+	if c.decoded != nil && (!c.decoded.Looked || c.decoded.Events > 0) {
+		r.Stored = c.decoded
+	}
+	if c.undoes != "" {
+		r.Reverted = baseTitle(c.title)
+	}
+	for _, f := range c.files {
+		if !c.belongsToPart(f.Path) {
+			r.Files = append(r.Files, newFileChange(f))
+		}
+	}
+	for _, pkg := range c.packages {
+		r.Refused = append(r.Refused, pkg.Problems...)
+		r.Warnings = append(r.Warnings, pkg.Warnings...)
+		for _, component := range pkg.Components {
+			isIt := component.Name == r.Name && string(component.Kind) == r.Kind
+			if isIt || r.Kind == string(derive.Feature) && component.Feature == r.Name {
+				r.Components = append(r.Components, component)
+			}
+		}
+	}
+	r.Warnings = slices.Concat(r.Warnings, c.warnings, c.impure)
+	for _, what := range c.breaks {
+		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
+	}
+	r.ToolsList = c.toolsListSize()
+	r.OK = len(r.Refused) == 0
+	return r
+}
+
+// belongsToPart reports whether a file changes only because a part is added or removed. Results do
+// not list these files, except go.mod.
+func (p *plan) belongsToPart(file string) bool {
+	return slices.ContainsFunc(p.parts, func(change PartChange) bool {
+		part, _ := parts.Find(change.Name)
+		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
+	})
+}
+
+// toolsListSize returns the size of tools/list with a plan, or nil if the plan derives no tools.
+func (p *plan) toolsListSize() *Size {
+	isSound := func(pkg *derive.Package) bool { return pkg.HasTools() && !hasProblems(pkg) }
+	if !slices.ContainsFunc(p.packages, isSound) {
+		return nil
+	}
+	var tools []derive.Component
+	for _, pkg := range slices.Concat(p.packages, p.others) {
+		if isSound(pkg) {
+			tools = append(tools, pkg.Components...)
+		}
+	}
+	return newSize(tools)
+}
+
+// workerAdvice advises on workers that a plan removes or renames.
+func (e *Engine) workerAdvice(c *verified) []string {
+	var advice []string
+	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
+		after := c.after.File(file)
+		for _, worker := range derive.Workers(e.before.File(file)) {
+			if after != nil && !slices.Contains(derive.Workers(after), worker) {
+				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))
+			}
+		}
+	}
+	return advice
+}
+
+// partsAdvice names the parts that are no longer used after a plan.
+func (e *Engine) partsAdvice(c *verified) []string {
+	var next []string
+	for _, part := range parts.All() {
+		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
+		}
+	}
+	return next
+}

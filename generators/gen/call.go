@@ -1,0 +1,62 @@
+package gen
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Call is a call of petrock that a message recommends. Messages are the same for all front ends;
+// each front end writes calls in its own way: String writes a command line, and the dev server
+// writes the call of a tool.
+type Call struct {
+	Command   string     // such as destroy; empty to write only the arguments
+	Arguments []Argument // positional ones first
+}
+
+// An Argument is an argument of a [Call].
+type Argument struct {
+	Name  string // as tools name it, such as rename_fields
+	Value any    // a string, a []string or true; nil to write only the name
+}
+
+// NewCall returns a call with arguments, given as alternating names and values.
+func NewCall(command string, arguments ...any) Call {
+	c := Call{Command: command}
+	for pair := range slices.Chunk(arguments, 2) {
+		c.Arguments = append(c.Arguments, Argument{pair[0].(string), pair[1]})
+	}
+	return c
+}
+
+// positional are the arguments that are not flags on the command line.
+var positional = []string{"kind", "name", "operation", "packages", "part", "plan"}
+
+// String returns the call as a command line: petrock destroy command posts/create --retire.
+func (c Call) String() string {
+	var words []string
+	if c.Command != "" {
+		words = append(words, "petrock", c.Command)
+	}
+	for _, a := range c.Arguments {
+		flag := "--" + strings.ReplaceAll(a.Name, "_", "-")
+		switch value := a.Value.(type) {
+		case string:
+			if !slices.Contains(positional, a.Name) {
+				words = append(words, flag)
+			}
+			words = append(words, value)
+		case []string: // the flag is repeated: --field for fields
+			for _, text := range value {
+				if !slices.Contains(positional, a.Name) {
+					words = append(words, strings.TrimSuffix(flag, "s"))
+				}
+				words = append(words, text)
+			}
+		case nil:
+			words = append(words, strings.TrimSuffix(flag, "s"))
+		default:
+			words = append(words, flag)
+		}
+	}
+	return strings.Join(words, " ")
+}
