@@ -206,11 +206,7 @@ func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if v == nil {
 		return nil
 	}
-	inner := types.Unalias(v.Type())
-	for container, ok := inner.(interface{ Elem() types.Type }); ok; container, ok = inner.(interface{ Elem() types.Type }) {
-		inner = types.Unalias(container.Elem())
-	}
-	return ch.structOf(inner)
+	return ch.structOf(derive.Innermost(v.Type()))
 }
 
 func fieldNames(t *types.Named) string {
@@ -330,11 +326,7 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	t := types.Unalias(v.Type())
-	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
-		t = types.Unalias(container.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := derive.Innermost(v.Type()).(*types.Named)
 	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
